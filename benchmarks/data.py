@@ -169,6 +169,24 @@ def write_row_groups(count: int, file: Path) -> None:
             writer.write_table(table)
 
 
+def write_nulls(count: int, file: Path) -> None:
+    """Row groups of a hundred rows of one column, with nothing but null in all of them but the first."""
+    schema = pa.schema([("id", pa.int64())])
+    with pq.ParquetWriter(file, schema, compression="none", use_dictionary=False) as writer:
+        writer.write_table(pa.table({"id": range(100)}, schema))
+        nulls = pa.table({"id": [None] * 100}, schema)
+        for _ in range(1, count):
+            writer.write_table(nulls)
+
+
+def write_columns(count: int, file: Path) -> None:
+    """Four row groups of a thousand rows of many columns, whose values are distinct and in no order."""
+    rng = np.random.default_rng(SEED)
+    values = {f"column-{number}": rng.integers(0, 1 << 60, 4000) for number in range(count)}
+    table = pa.table(values)
+    pq.write_table(table, file, compression="none", use_dictionary=False, row_group_size=1000)
+
+
 def write_filters(count: int, file: Path) -> None:
     """Row groups of a thousand rows of one column, each with a filter of 2 KiB."""
     table = pa.table({"id": np.random.default_rng(SEED).integers(0, 1 << 60, 1000)})
@@ -286,6 +304,7 @@ def _write_tiny_files(count: int, folder: Path, filters: Mapping[str, Any] | Non
 
 KINDS: dict[str, Callable[[int, Path], None]] = {
     "chunks": write_chunks,
+    "columns": write_columns,
     "dictionary": write_dictionary,
     "encodings": write_encodings,
     "events": write_events,
@@ -297,6 +316,7 @@ KINDS: dict[str, Callable[[int, Path], None]] = {
     "large-files": write_large_files,
     "lookups": write_lookups,
     "many-row-groups": write_many_row_groups,
+    "nulls": write_nulls,
     "one-chunk": write_one_chunk,
     "one-group": write_one_group,
     "row-groups": write_row_groups,

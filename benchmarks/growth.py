@@ -19,6 +19,7 @@ from benchmarks.bench import README, show, write_between_marks
 from benchmarks.compare_lake_growth import LONG, LONG_VERBS, measure_lake_growth
 from benchmarks.contenders import Command, Files
 from benchmarks.exponents import Spent, growth_table, least_cost, sizes_up_to
+from benchmarks.growth_in_columns import measure_in_columns
 from benchmarks.growth_in_files import measure_in_files
 from benchmarks.processes import PBLOOM, Cost
 from benchmarks.tables import Table
@@ -60,6 +61,7 @@ GROWING = [
     Growing("column chunks, each with a filter", "chunks", 100_000, "column-0", has_filters=True),
     Growing("row groups, each with a filter of 2 KiB", "filters", 10_000, has_filters=True),
     Growing("row groups of three rows", "row-groups", 1_000_000),
+    Growing("row groups, all but the first with nothing but null", "nulls", 100_000),
     Growing("values in one column chunk", "one-chunk", 100_000_000),
     Growing("entries in one dictionary", "dictionary", 10_000_000),
     Growing(
@@ -70,8 +72,8 @@ GROWING = [
 ]
 HARDLY_ANYTHING = Growing("row group", "filters", 1, has_filters=True)
 
-# What grows is the number of files, on this machine and on Spark.
-FILES, LAKE = "files", "lake"
+# What grows is the number of columns, and of files, on this machine and on Spark.
+COLUMNS, FILES, LAKE = "columns", "files", "lake"
 
 # More than any of these takes; by default they refuse a million row groups.
 MEMORY = ("--memory", "8GiB")
@@ -151,6 +153,8 @@ def _tables(files: Files, kinds: Container[str]) -> Iterator[Table]:
         dict(_spent(files, HARDLY_ANYTHING, 1))
         start = dict(_spent(files, HARDLY_ANYTHING, 1))
         yield from (measure(files, growing, start) for growing in chosen)
+    if COLUMNS in kinds:
+        yield measure_in_columns(files)
     if FILES in kinds:
         yield measure_in_files(files)
     if LAKE in kinds:
@@ -160,7 +164,7 @@ def _tables(files: Files, kinds: Container[str]) -> Iterator[Table]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=__doc__)
     parser.add_argument("--data", type=Path, help="folder to keep the files in")
-    kinds = [*(each.kind for each in GROWING), FILES, LAKE]
+    kinds = [*(each.kind for each in GROWING), COLUMNS, FILES, LAKE]
     parser.add_argument("--only", choices=kinds, action="append", help="of these")
     parser.add_argument("--write", action="store_true", help="replace the tables of README.md")
     options = parser.parse_args()

@@ -35,7 +35,8 @@ These hold for every engine:
 - Only `=`, `IN` and what an engine rewrites to them use a filter; ranges, `<>`, `LIKE 'x%'` and most
   functions of the column do not.
 - The literal must become the stored type. An integer column that is compared with a double
-  is compared as one; in Spark, `1.0` is none but a decimal, and only `1D` is a double.
+  is compared as one. In Spark, `1.0` is a decimal literal, which is pushed down as 1; `1D` and `1e0` are doubles.
+- `a = 1 OR b = 2` over two columns: Spark asks the filters of both, DuckDB and DataFusion ask none.
 - Minimum and maximum come first, and what they exclude is not credited to a filter. On a sorted column
   filters have nothing left to do.
 - If all values of a chunk are in its dictionary, a filter may make no difference:

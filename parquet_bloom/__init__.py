@@ -84,11 +84,11 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.dump import dump as dump
     from parquet_bloom.verbs.dump_footer import FooterDump as FooterDump
     from parquet_bloom.verbs.dump_footer import dump_footer as dump_footer
-    from parquet_bloom.verbs.find import FindReport as FindReport
-    from parquet_bloom.verbs.find import FoundRow as FoundRow
-    from parquet_bloom.verbs.find import UnknownFile as UnknownFile
-    from parquet_bloom.verbs.find import UnverifiedFile as UnverifiedFile
     from parquet_bloom.verbs.find import find as find
+    from parquet_bloom.verbs.found import FindReport as FindReport
+    from parquet_bloom.verbs.found import FoundRow as FoundRow
+    from parquet_bloom.verbs.found import UnknownFile as UnknownFile
+    from parquet_bloom.verbs.found import UnverifiedFile as UnverifiedFile
     from parquet_bloom.verbs.index import Index as Index
     from parquet_bloom.verbs.index_change import IndexChange as IndexChange
     from parquet_bloom.verbs.index_change import NotIndexed as NotIndexed
@@ -167,7 +167,8 @@ _NAMES = {
     "verbs.diff": "FileDiff FilterDiff diff",
     "verbs.dump": "Dump dump",
     "verbs.dump_footer": "FooterDump dump_footer",
-    "verbs.find": "FindReport FoundRow UnknownFile UnverifiedFile find",
+    "verbs.find": "find",
+    "verbs.found": "FindReport FoundRow UnknownFile UnverifiedFile",
     "verbs.index": "Index",
     "verbs.index_change": "IndexChange NotIndexed",
     "verbs.index_check": "IndexCheck IndexFinding",

@@ -220,6 +220,9 @@ LIST = "pass a list of literals"
 LITERAL = "pb.literal(…) to read it from text"
 TEXT = "str(…) to make text of it"
 
+# Which names the catalog of a table.
+CATALOG = "catalog=NAME"
+
 # What they say of an option, and what users of the command say.
 _BY_COMMAND = {
     "overwrite=True": "--overwrite",
@@ -227,7 +230,9 @@ _BY_COMMAND = {
     "in_place=True": "--in-place",
     "unconditional=True": "--unconditional",
     "sole_writer=True": "--sole-writer",
+    "union_by_name=True": "--union-by-name",
     "by build_table and strip_table, which also commit the new sizes": "with --table, which also commits the new sizes",
+    CATALOG: "--catalog NAME",
     "expected columns=": "name them with -c",
     LIST: "repeat -v for each",
     LITERAL: "--type TYPE to read it from text",

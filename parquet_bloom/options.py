@@ -32,7 +32,7 @@ from parquet_bloom.arguments import (
 )
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
+from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES, parse_share
 from parquet_bloom.vocabulary import (
     Dialect,
     Existing,
@@ -171,6 +171,7 @@ class BuildOptions(ReadOptions):
     max_bytes: int | None = None
     exact_blocks: bool = False
     existing: Existing = "keep"
+    union_by_name: bool = False
     force: bool = False
     expose_filter_location: bool = False
     drop_foreign_fields: bool = False
@@ -264,6 +265,14 @@ class TableView:
             raise TypeError(f"table: a {type(table).__name__}, expected {expected}")
         return cls(kind=table)
 
+    @classmethod
+    def check_none(cls, table: object, union_by_name: bool) -> None:
+        """Raise TypeError where a table says by itself what its files lack."""
+        if union_by_name and table is not None:
+            raise TypeError(
+                "union_by_name: not with table, which says what is null where its files lack a column"
+            )
+
     @property
     def is_newest(self) -> bool:
         """Whether all files of the newest version are meant."""
@@ -306,6 +315,7 @@ class ProbeOptions(VerbOptions):
     parts: tuple[int, ...] | None = None
     dialect: Dialect | None = None
     seed: int | None = None
+    union_by_name: bool = False
     explain: bool = False
     threads: int | None = None
 
@@ -327,12 +337,12 @@ class ValidateOptions(ReadOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdviseOptions(ReadOptions):
-    """How to judge columns, see verbs.advise.advise. `existing`: what building will do with filters that are there, and
-    so which of them a budget has to pay for."""
+    """How to judge columns, see verbs.advise.advise. `budget`: in bytes, or as `1%` of the files; `existing`: what
+    building will do with filters that are there, and so which of them a budget has to pay for."""
 
     fpp: float | None = None
     max_bytes: int | None = None
-    budget: int | None = None
+    budget: int | str | None = None
     existing: Existing = "keep"
     rates: bool = False
     engines: tuple[str, ...] = ()
@@ -343,13 +353,37 @@ class AdviseOptions(ReadOptions):
         check_flags(self)
         check_sizing(self.fpp, self.max_bytes)
         check_word("existing", self.existing, Existing)
-        if self.budget is not None and self.budget < 1:
+        if isinstance(self.budget, str):
+            try:
+                parse_share(self.budget)
+            except ValueError as error:
+                raise ValueError(f"budget: {error}") from None
+        elif self.budget is not None and self.budget < 1:
             raise ValueError(f"budget: {self.budget}, expected 1 or more")
 
     @property
     def target_fpp(self) -> float:
         """The rate that filters are sized for."""
         return DEFAULT_FPP if self.fpp is None else self.fpp
+
+    def budget_for(self, num_bytes: int) -> int | None:
+        """The budget for files of so many bytes."""
+        if isinstance(self.budget, str):
+            return int(parse_share(self.budget) * num_bytes)
+        return self.budget
+
+
+def budget_given(budget: object) -> int | str | None:
+    """A number of bytes, or a share of files as text. Raises TypeError."""
+    if isinstance(budget, str) and budget.endswith("%"):
+        return budget
+    try:
+        return number_if_given("budget", cast("int | None", budget))
+    except TypeError:
+        message = (
+            f"budget: {budget!r}, expected a number of bytes, or a share of the files, such as '1%'"
+        )
+        raise TypeError(message) from None
 
 
 def engines_given(engines: SomeNames | None) -> tuple[str, ...]:
@@ -405,6 +439,7 @@ _CALLED: Final = {"parts": "row_groups"}
 
 # What reads the arguments that users spell in several ways.
 _READ: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "budget": budget_given,
     "column": partial(name_given, "column"),
     "columns": columns_given,
     "engines": engines_given,
@@ -413,7 +448,7 @@ _READ: Final[Mapping[str, Callable[[Any], Any]]] = {
     "files_per_commit": partial(number_given, "files_per_commit"),
     **{
         name: partial(number_if_given, name)
-        for name in ("budget", "max_bytes", "min_file_size", "ndv", "seed")
+        for name in ("max_bytes", "min_file_size", "ndv", "seed")
     },
     "since": since_given,
     "threads": threads_given,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 from click.core import augment_usage_errors
@@ -24,6 +24,9 @@ from parquet_bloom.errors import complaint
 from parquet_bloom.interruptions import is_postponed
 from parquet_bloom.render import palette, terminal
 from parquet_bloom.vocabulary import ColorChoice, words
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 FINE, NO, TROUBLE = 0, 1, 2
 SIGNALLED = 128
@@ -193,14 +196,25 @@ class Ordered(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """What each does, on as many lines as that takes."""
+        with formatter.section("Commands"):
+            formatter.write_dl(self._abouts(ctx))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The same of those that begin so; click would cut it short."""
+        from click.shell_completion import CompletionItem
+
+        found = [(name, about) for name, about in self._abouts(ctx) if name.startswith(incomplete)]
+        commands = [CompletionItem(name, help=about) for name, about in found]
+        return commands + click.Command.shell_complete(self, ctx, incomplete)
+
+    def _abouts(self, ctx: click.Context) -> list[tuple[str, str]]:
+        """The commands, and what each does."""
         named = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
-        about = [
+        return [
             (name, command.get_short_help_str(_LONGEST_HELP).rstrip("."))
             for name, command in named
             if command is not None and not command.hidden
         ]
-        with formatter.section("Commands"):
-            formatter.write_dl(about)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         with augment_usage_errors(ctx):

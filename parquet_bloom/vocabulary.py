@@ -107,6 +107,8 @@ NO_FILTER: Final = "no filter"
 ONLY_NULLS: Final = f"{NO_FILTER}: the chunk has only nulls"
 # Of a value in such a chunk: statistics alone prove nothing.
 NULLS_SHOWN: Final = "only nulls, by its null_count and its pages"
+# Of one in a column of no type, whatever its statistics say.
+NULLS_OF_TYPE: Final = "only nulls, by its type and its pages"
 NULLS_NOT_SHOWN: Final = f"{NO_FILTER}: only nulls by its null_count, but not by its pages"
 HAS_ONE: Final = "has a filter already"
 
@@ -124,14 +126,19 @@ IS_INDEX: Final = "an index, expected Parquet or ORC files"
 LACKS_COLUMN: Final = "no such column in the file"
 # All others have null there, by the specifications of tables.
 NULL_IN_TABLE: Final = f"{LACKS_COLUMN}, so the table reads null there"
+# Of files that are no table's, if their user says so, and others of them have the column.
+BY_NAME: Final = "null there by union-by-name"
+NULL_BY_NAME: Final = f"{LACKS_COLUMN}: {BY_NAME}"
 # Of a value that only a wider type holds, which a table has given the column since.
 BEYOND_TYPE: Final = (
     "the column's type in the file, which the table has widened since, does not hold it"
 )
+# Of an integer that takes more bits than there are for one, with or without a sign.
+BEYOND_BITS: Final = "the column's type in the file holds no integer of so many bits"
 # Of what is no integer, as which such a column would be stored if it had values.
 OF_NULLS: Final = "the column's type in the file has nothing but null"
 # Why a value is in no row, whatever is stored.
-NOT_HELD: Final = (BEYOND_TYPE, OF_NULLS)
+NOT_HELD: Final = (BEYOND_TYPE, BEYOND_BITS, OF_NULLS)
 # A field of a VARIANT, which then is encoded in the residual of the VARIANT.
 NOT_SHREDDED: Final = "the field is not shredded in the file"
 ENCRYPTED: Final = "encrypted"

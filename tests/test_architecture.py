@@ -324,8 +324,9 @@ LATE = {
         "verbs.build_table",
         *("verbs.repair_table", "verbs.strip_table"),
     },
-    "after a crash": {"storage.journal", "storage.leftovers"},
+    "after a crash": {"storage.journal", "storage.leftovers", "storage.temporary_files"},
     "with an option that is seldom given": {
+        "verbs.several",
         *("render.dump_footer", "render.findings_for_ci", "render.histogram"),
         *("render.lake_report", "render.report"),
         *("render.by_value", "verbs.values_in_files"),

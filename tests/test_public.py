@@ -389,7 +389,8 @@ FLAGS = [each for name in FUNCTIONS for each in flags_of(name)]
 def test_a_flag_is_true_or_false(verb, flag, guess, tmp_path):
     """Whatever is true for Python would go for True, and be found out too late."""
     file = shutil.copy(FILE, tmp_path)
-    rest = {"dump": ("int64", 0), "probe": ("int64", 5), "diff": (file,)}.get(verb, ())
+    asks = dict.fromkeys(("find", "probe", "probe_values"), ("int64", 5))
+    rest = {"dump": ("int64", 0), "diff": (file,), **asks}.get(verb, ())
     needed = {"columns": "int64"} if verb == "build" else {}
     with pytest.raises(TypeError) as raised:
         getattr(pb, verb)(file, *rest, **needed, **{flag: guess})

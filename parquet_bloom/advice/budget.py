@@ -104,13 +104,8 @@ def each_offer(column: ColumnSketch, reads: ExpectedReads) -> Iterator[Offer]:
     Bytes are exact. The groups that a look-up reads in vain are those at the target rate, times the ratio of
     the mean FPPs of all filters.
     """
-    at_target = reads.with_filter_if_absent / reads.by_statistics if reads.by_statistics else 0.0
-    in_vain = reads.with_filter - reads.holding
-    others = reads.by_statistics - reads.holding
     for rung in sorted(column.rungs.values(), key=lambda rung: -rung.rate):
-        fpp = rung.fpp * FPP_UNIT / max(1, column.counts.groups)
-        wasted = min(others, in_vain * fpp / at_target if at_target else others * fpp)
-        read = reads.holding + wasted
+        read = reads.at_mean_fpp(rung.fpp * FPP_UNIT / max(1, column.counts.groups))
         yield Offer(rung.rate, rung.filter_bytes, read, reads.by_statistics - read)
 
 

@@ -83,6 +83,14 @@ class ExpectedReads:
     with_filter_if_absent: float
     holding: float
 
+    def at_mean_fpp(self, fpp: float) -> float:
+        """How many groups are read with other filters, whose mean FPP is this: those that are read in vain, in
+        proportion to those with the filters that were counted."""
+        counted = self.with_filter_if_absent / self.by_statistics if self.by_statistics else 0.0
+        in_vain = self.with_filter - self.holding
+        others = self.by_statistics - self.holding
+        return self.holding + min(others, in_vain * fpp / counted if counted else others * fpp)
+
 
 def expected_reads(
     bounds: Sequence[MinMax | None], fpps: Sequence[float], values: LookUps, num_groups: int

@@ -42,6 +42,7 @@ from parquet_bloom.advice.verdict import seldom_asked
 from parquet_bloom.engines.reading import ELEMENTS, EngineUse, orc_engine_uses
 from parquet_bloom.engines.settings import WantedFilter
 from parquet_bloom.errors import ParquetBloomError, UnsupportedError
+from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.options import AdviseOptions, refuse
 from parquet_bloom.orc import writers
@@ -79,7 +80,6 @@ class OrcSurveyor:
         self.file = file
         self.parts = file.select_parts(options.parts)
         file.will_read_stripes(self.parts)
-        self._weighs_filters = options.budget is not None
         rates = rates_of(options)
         self._sizes = [OrcSize.usual(rate, file.tail) for rate in rates]
         # One of them is the target.
@@ -141,8 +141,7 @@ class OrcSurveyor:
         counts.chunk_bytes += chunk.stored_bytes
         if chunk.has_filters:
             counts.already += chunk.stripe.num_index_groups
-            if self._weighs_filters:
-                counts.bytes_there += _bytes_there(self.file, chunk)
+            counts.bytes_there += _bytes_there(self.file, chunk)
 
     def room(self, chunk: OrcChunk) -> int:
         return room_for_values(self.file, chunk)
@@ -179,17 +178,27 @@ class OrcSurveyor:
             survey.filter_bytes, survey.fpp = wanted.num_bytes, wanted.fpp
             survey.rungs = ladder
             survey.has_filter = chunk.has_filters
+        for survey, there in zip(surveys, _filters_there(self.file, chunk) or (), strict=False):
+            survey.fpp_there = there.fpp
         return surveys
+
+
+def _filters_there(file: OrcContainer, chunk: OrcChunk) -> Sequence[KHashFilter] | None:
+    """A chunk's filters, one for each index group; None if nobody can read them."""
+    try:
+        stored = file.filters(chunk.stripe.index, chunk.column) if chunk.has_filters else None
+    except ParquetBloomError:
+        return None
+    return stored.filters if stored else ()
 
 
 def _bytes_there(file: OrcContainer, chunk: OrcChunk) -> int:
     """The sizes of the bitsets of a chunk's filters."""
-    try:
-        stored = file.filters(chunk.stripe.index, chunk.column)
-    except ParquetBloomError:
-        # Nobody can read them; they take their place all the same.
+    there = _filters_there(file, chunk)
+    if there is None:
+        # They take their place all the same.
         return sum(stream.length for stream in chunk.filter_streams)
-    return sum(filter.num_bytes for filter in stored.filters) if stored else 0
+    return sum(filter.num_bytes for filter in there)
 
 
 def _rung(hashes: NDArray[np.uint64], keys: float, size: OrcSize) -> Rung:

@@ -35,6 +35,7 @@ from parquet_bloom.filters.sizing import (
     MAX_BYTES,
     MIN_BYTES,
     Size,
+    expected_fpp,
     min_blocks,
 )
 from parquet_bloom.filters.split_block import SettledFilter
@@ -86,7 +87,6 @@ class ParquetSurveyor:
         self._size = Size(options.target_fpp, options.max_bytes or MAX_BYTES)
         self._rates = rates_of(options)
         self._highest = highest_rate(options)
-        self._weighs_filters = options.budget is not None
         self._finest = replace(self._size, fpp=min((self._size.fpp, *self._rates)))
 
     @property
@@ -134,8 +134,7 @@ class ParquetSurveyor:
     def count(self, counts: ColumnCounts, chunk: ColumnChunk) -> None:
         counts.chunk_bytes += chunk.total_compressed_size or 0
         counts.already += chunk.has_filters
-        if self._weighs_filters:
-            counts.bytes_there += _bytes_there(self.file, chunk)
+        counts.bytes_there += _bytes_there(self.file, chunk)
         rows = self.file.footer.row_group_num_rows(chunk.row_group)
         counts.group_rows = max(counts.group_rows, rows)
         if (field := self._fields.get(chunk.leaf.index)) is not None:
@@ -171,6 +170,8 @@ class ParquetSurveyor:
         found.filter_bytes, found.fpp = wanted.num_bytes, wanted.fpp
         found.has_filter = chunk.has_filters
         found.has_too_small = _has_too_small(chunk, found.ndv, filter, self._highest)
+        if blocks := _bytes_there(file, chunk) // BLOCK_BYTES:
+            found.fpp_there = expected_fpp(found.ndv, blocks)
         meta_data = file.footer.column_meta_data(chunk)
         found.in_alp = Encoding.ALP in (meta_data.encodings or ())
         if file.footer.is_ordered(chunk.leaf) is not False:

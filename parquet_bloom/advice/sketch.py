@@ -76,7 +76,7 @@ class GroupSurvey:
     ladder; `dictionary`: the number of entries of
     the dictionary page if it has all values, else 0; None in a format without such pages; `in_alp`: whether any page is
     in that encoding, as the footer says; `has_filter`: one is there; `has_too_small`: one that is too small for the
-    values, as its length says.
+    values, as its length says; `fpp_there`: of the one that is there, as far as that is known, 1 without one.
     """
 
     num_values: int
@@ -90,6 +90,7 @@ class GroupSurvey:
     in_alp: bool = False
     has_filter: bool = False
     has_too_small: bool = False
+    fpp_there: float = 1.0
 
     @property
     def ndv(self) -> int:
@@ -111,7 +112,8 @@ class ColumnCounts:
     dictionary pages have all values, None in a format without them. `not_shredded`: groups in which a
     field of a VARIANT has values outside the column; `in_alp`: groups with pages in that encoding; `too_small`: those
     that have a filter that is too small for them, as far as lengths say; `bytes_there`: of the bitsets of filters that
-    are there, 0 unless there is a budget.
+    are there; `fpp_there`: the sum of their FPPs in FPP_UNITs, with 1 for each of the `groups` without one;
+    `with_filter`: those of the `groups` that have one.
     """
 
     num_values: int = 0
@@ -129,6 +131,8 @@ class ColumnCounts:
     in_alp: int = 0
     too_small: int = 0
     bytes_there: int = 0
+    fpp_there: int = 0
+    with_filter: int = 0
 
     def merge(self, other: ColumnCounts) -> None:
         """Add what was counted elsewhere."""
@@ -147,6 +151,8 @@ class ColumnCounts:
         self.in_alp += other.in_alp
         self.too_small += other.too_small
         self.bytes_there += other.bytes_there
+        self.fpp_there += other.fpp_there
+        self.with_filter += other.with_filter
 
 
 @dataclass(slots=True)
@@ -240,6 +246,8 @@ class ColumnSketch:
                 only_dictionary=only_dictionary,
                 in_alp=int(group.in_alp),
                 too_small=int(group.has_too_small),
+                fpp_there=in_units(group.fpp_there),
+                with_filter=int(group.has_filter),
             )
         )
         # It is exact if one group has all values in a dictionary, however large.

@@ -31,12 +31,12 @@ from parquet_bloom.advice.verdict import Evidence, judge
 from parquet_bloom.container import UNITS
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.engines.reading import without_filters
+from parquet_bloom.engines.reading import EngineUse, without_filters
 from parquet_bloom.errors import ColumnError, ValueTypeError
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.traffic import Requests
-from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict
+from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict, Format
 
 
 class AtRate(NamedTuple):
@@ -268,6 +268,8 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
     offers = tuple(each_offer(sketch, reads)) if reads else ()
     if reads and options.fpp is None:
         fpp = recommended_rate(offers, column.counts, reads, fpp, subject.max_bytes, unit)
+    ignoring = without_filters(options.engines, table.format)
+    why = {use.engine: use.reason for use in subject.engines}
     # What the target costs and saves is known better than by an offer.
     lower = fpp < options.target_fpp
     chosen = next((offer for offer in offers if lower and offer.rate == fpp), None)
@@ -283,7 +285,8 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
             if use.uses and (not options.engines or use.engine in options.engines)
         ),
         engines=options.engines,
-        ignoring=without_filters(options.engines, table.format),
+        ignoring=tuple(f"{name} ({why[name]})" if why.get(name) else name for name in ignoring),
+        not_for=_not_for(subject.engines, options.engines, table.format),
         seldom_asked=subject.seldom_asked,
         is_measured=sketch.is_measured,
         reads=reads,
@@ -295,3 +298,15 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
     basis: AdviceBasis = "value sample" if sketch.is_measured else "stored values"
     shown = tuple(offer for offer in offers if offer.rate in (options.target_fpp, *SHOWN_RATES))
     return JudgedColumn(evidence, basis, verdict, reason, fpp, shown * options.rates)
+
+
+def _not_for(uses: Sequence[EngineUse], asked: Sequence[str], format: Format) -> tuple[str, ...]:
+    """Why engines do not use filters of such a column, but for those that use none at all."""
+    names = tuple(use.engine for use in uses if not asked or use.engine in asked)
+    ignoring = without_filters(names, format)
+    reasons = (
+        use.reason.partition("; ")[0]
+        for use in uses
+        if use.engine in names and use.engine not in ignoring and not use.uses
+    )
+    return tuple(dict.fromkeys(filter(None, reasons)))

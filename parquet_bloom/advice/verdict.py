@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from parquet_bloom.advice.budget import Offer
-from parquet_bloom.advice.lookups import ExpectedReads
+from parquet_bloom.advice.budget import RATES, Offer
+from parquet_bloom.advice.lookups import FPP_UNIT, ExpectedReads
 from parquet_bloom.advice.sketch import ColumnCounts
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
@@ -53,7 +53,8 @@ class Evidence:
     for as many as there are; `users`: the engines that use filters of the column;
     `seldom_asked`: what the values are, if
     they are rarely looked up by equality, else empty; `is_measured`: the user gives look-up values;
-    `engines`: for which alone to judge, none for all; `ignoring`: those of them that use no filter of any column;
+    `engines`: for which alone to judge, none for all; `ignoring`: those of them that use no filter of any column, with
+    what to do about it; `not_for`: what it is about the column that others do not use its filters for;
     `reads`: None if nothing can be looked up; `unit`: what a group is called; `other_rate`: what to build in
     place of the target, None for the target; `is_budgeted`: a budget has chosen it; `highest_rate`: what filters that
     more absent values pass are too small for.
@@ -72,6 +73,7 @@ class Evidence:
     is_budgeted: bool = False
     engines: tuple[str, ...] = ()
     ignoring: tuple[str, ...] = ()
+    not_for: tuple[str, ...] = ()
     sized_for: int = 0
     highest_rate: float = HIGH_FPP
 
@@ -94,6 +96,20 @@ class Evidence:
         if not self.users:
             return self.reads.by_statistics
         return self.other_rate.groups_read if self.other_rate else self.reads.with_filter
+
+    @property
+    def has_all(self) -> bool:
+        """Whether every group with values has a filter already."""
+        return self.counts.with_filter == self.counts.groups > 0
+
+    @property
+    def groups_there(self) -> float | None:
+        """The same with the filters that are there; None if there are none."""
+        if self.reads is None or not self.counts.with_filter:
+            return None
+        if not self.users:
+            return self.reads.by_statistics
+        return self.reads.at_mean_fpp(self.counts.fpp_there * FPP_UNIT / self.counts.groups)
 
     @property
     def is_alone(self) -> bool:
@@ -130,7 +146,7 @@ def judge(evidence: Evidence) -> tuple[AdviceVerdict, str]:
         return "skip", "; ".join(filter(None, (skip, _those_for_nothing(evidence))))
     doubt = _reason_to_doubt(evidence)
     saves = _not_needed_for(evidence) if evidence.is_alone else _saved_for_others(evidence)
-    reasons = [_those_there(evidence), doubt, saves, *_notes(evidence)]
+    reasons = [*_those_there(evidence), doubt, saves, *_notes(evidence)]
     return "optional" if doubt else "build", "; ".join(filter(None, reasons))
 
 
@@ -162,14 +178,8 @@ def _reason_to_skip(evidence: Evidence) -> str:
     if counts.groups == 0:
         return NO_VALUES
     if not evidence.users:
-        if not evidence.engines:
-            return "no engine uses filters on such a column"
-        if len(evidence.ignoring) == len(evidence.engines):
-            use = "uses" if len(evidence.engines) == 1 else "use"
-            return f"{_listed(evidence.engines)} {use} no filters in such files"
-        do = "does" if len(evidence.engines) == 1 else "do"
-        return f"{_listed(evidence.engines)} {do} not use filters on such a column"
-    if evidence.engines and {*_in_dictionaries(evidence)} == {*evidence.users}:
+        return _who_uses_none(evidence)
+    if _all_search_dictionaries(evidence):
         return f"{_not_needed_for(evidence)}, which are searched instead of the filters"
     if counts.filters == 0:
         return f"the target FPP is out of reach {evidence.limit}"
@@ -187,6 +197,22 @@ def _reason_to_skip(evidence: Evidence) -> str:
     if evidence.saved < NOTHING_SAVED * reads.by_statistics:
         return f"a filter rules out next to nothing: {_comparison(evidence)}"
     return ""
+
+
+def _who_uses_none(evidence: Evidence) -> str:
+    if evidence.engines and len(evidence.ignoring) == len(evidence.engines):
+        use = "uses" if len(evidence.engines) == 1 else "use"
+        return f"{_listed(evidence.ignoring)} {use} no filters in such files"
+    what = f"such a column{': ' * bool(evidence.not_for)}{' or '.join(evidence.not_for)}"
+    if not evidence.engines:
+        return f"no engine uses filters on {what}"
+    do = "does" if len(evidence.engines) == 1 else "do"
+    return f"{_listed(evidence.engines)} {do} not use filters on {what}"
+
+
+def _all_search_dictionaries(evidence: Evidence) -> bool:
+    """All engines that are asked about, so that no filter is any use to them."""
+    return bool(evidence.engines) and {*_in_dictionaries(evidence)} == {*evidence.users}
 
 
 def _reason_to_doubt(evidence: Evidence) -> str:
@@ -218,34 +244,55 @@ def _comparison(evidence: Evidence) -> str:
     other = evidence.other_rate
     at_rate = f" at an FPP of {exact_percent(other.rate)}" if other else ""
     read = other.groups_read if other else reads.with_filter
+    a_filter = "a new filter (--existing replace)" if evidence.has_all else "a filter"
     return (
-        f"a look-up reads {_mean(read)} of {evidence.groups} with a filter{at_rate},"
+        f"a look-up reads {_mean(read)} of {evidence.groups} with {a_filter}{at_rate},"
         f" {_mean(reads.by_statistics)} with min/max alone"
     )
 
 
-def _those_there(evidence: Evidence) -> str:
-    """That nothing has to be built, or what has to be built again; nobody has looked at the bits of filters."""
+def _those_there(evidence: Evidence) -> Iterator[str]:
+    """What has to be built again, or that nothing has to be built."""
+    yield _to_build_again(evidence)
+    if evidence.has_all:
+        yield f"every {evidence.unit} already has a filter{_with_those_there(evidence)}"
+
+
+def _with_those_there(evidence: Evidence) -> str:
+    """What filters save that are there already. The FPP of Parquet's is what their lengths tell."""
+    read = evidence.groups_there
+    if read is None or evidence.is_alone:
+        return ""
+    return f", and a look-up reads about {_mean(read)} of {evidence.groups} with what is there"
+
+
+def _to_build_again(evidence: Evidence) -> str:
+    """Which filters are too small, by their lengths: nobody has looked at the bits."""
     if too_small := evidence.counts.too_small:
         have = "has a filter that is" if too_small == 1 else "have filters that are"
         return (
             f"{number_of(too_small, evidence.unit)} {have} too small for the values (more than"
-            f" {percent(evidence.highest_rate)} of absent ones pass): --existing replace builds new ones"
+            f" {percent(evidence.highest_rate)} of absent ones pass){_unless_chosen(evidence)}:"
+            " --existing replace builds new ones"
         )
-    if evidence.counts.already < evidence.counts.groups:
-        return ""
-    return (
-        f"every {evidence.unit} already has a filter, whose FPP plays no part here (inspect shows it):"
-        " the figures are of new ones, which --existing replace builds"
-    )
+    return ""
+
+
+def _unless_chosen(evidence: Evidence) -> str:
+    """A file does not say why its filters are small."""
+    return ", unless a budget chose them" if evidence.highest_rate < max(RATES) else ""
 
 
 def _those_for_nothing(evidence: Evidence) -> str:
-    """That there are filters, of a column that needs none."""
+    """That there are filters, of a column that needs none, or whose filters only the engines that are asked about do not
+    use."""
     already = evidence.counts.already
     have = "has a filter" if already == 1 else "have filters"
     where = number_of(already, evidence.unit)
-    return f"{where} {have}, which pbloom strip removes" if already else ""
+    is_for_others = bool(evidence.engines) and not evidence.users
+    is_for_others = is_for_others or _all_search_dictionaries(evidence)
+    what = "which other readers may use" if is_for_others else "which pbloom strip removes"
+    return f"{where} {have}, {what}" if already else ""
 
 
 def _notes(evidence: Evidence) -> Iterator[str]:
@@ -270,9 +317,9 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     if counts.filters < counts.groups:
         without = number_of(counts.groups - counts.filters, unit)
         yield f"the target FPP is out of reach in {without}"
-    if 0 < counts.already < counts.groups:
-        has = "has" if counts.already == 1 else "have"
-        yield f"{counts.already:,} of the {unit}s already {has} a filter"
+    if 0 < counts.with_filter < counts.groups:
+        has = "has" if counts.with_filter == 1 else "have"
+        yield f"{counts.with_filter:,} of the {unit}s already {has} a filter{_with_those_there(evidence)}"
 
 
 def _with_less_room(evidence: Evidence, share: float) -> str:

@@ -19,7 +19,6 @@ from parquet_bloom.commands.sections import Command, output_option, values_optio
 from parquet_bloom.container import UNITS, Units, number_of
 from parquet_bloom.container.in_commands import command_for
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.engines.reading import EngineUse
 from parquet_bloom.engines.settings import as_option
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import exact_percent, percent
@@ -202,26 +201,37 @@ def _head(names: Sequence[str], report: AdviceReport) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """What is to be done with a column: one of VERDICTS."""
+    """What is to be done with a column: one of VERDICTS; and the figures of the filters to build, or of those to keep."""
 
     verdict: str
     advice: ColumnAdvice
+    filter_bytes: int
+    filter_share: float
+    groups_filter: float | None
 
 
 def _judged(report: AdviceReport) -> list[_Judged]:
     """In place of `build`, `keep` where no group lacks a filter, and `rebuild` where one is too small."""
-    return [_Judged(to_do(advice, has_all=not advice.missing), advice) for advice in report.columns]
+    return [_judged_column(advice, report.size) for advice in report.columns]
+
+
+def _judged_column(advice: ColumnAdvice, size: int) -> _Judged:
+    verdict = to_do(advice)
+    if verdict == "keep" and advice.groups_filter_there is not None:
+        there = advice.filter_bytes_there
+        return _Judged(verdict, advice, there, there / size, advice.groups_filter_there)
+    return _Judged(verdict, advice, advice.filter_bytes, advice.filter_share, advice.groups_filter)
 
 
 def _by_verdict(judged: Sequence[_Judged]) -> Iterator[Cells]:
     """What is to be done first comes first; what a look-up reads is the mean over columns."""
     for verdict in VERDICTS:
-        if alike := _all_to(judged, verdict):
+        if alike := [each for each in judged if each.verdict == verdict]:
             num_bytes = sum(each.filter_bytes for each in alike)
             read = [
-                (each.groups_statistics, each.groups_filter)
+                (each.advice.groups_statistics, each.groups_filter)
                 for each in alike
-                if each.groups_statistics is not None and each.groups_filter is not None
+                if each.advice.groups_statistics is not None and each.groups_filter is not None
             ]
             means = (sum(column) / len(read) for column in zip(*read, strict=True))
             yield (
@@ -297,9 +307,9 @@ def _row(judged: _Judged) -> Cells:
         advice.logical_type or advice.physical_type,
         judged.verdict,
         _ndv(advice),
-        size(advice.filter_bytes) if advice.filter_bytes else "",
-        percent(advice.filter_share) if advice.filter_bytes else "",
-        _read(advice.groups_statistics, advice.groups_filter),
+        size(judged.filter_bytes) if judged.filter_bytes else "",
+        percent(judged.filter_share) if judged.filter_bytes else "",
+        _read(advice.groups_statistics, judged.groups_filter),
         advice.reason,
     )
 
@@ -341,7 +351,7 @@ def _write_details(report: AdviceReport, options: AdviseOptions, verbose: bool) 
                 f" {percent(offer.filter_share)} of all files;"
                 f" {offer.groups_filter:,.2f} {UNITS[report.format].group}s read{mark}"
             )
-        for line in _used(advice.engines):
+        for line in _used(advice):
             write_line(f"  {line}")
         for settings in advice.settings:
             write_line(f"  {settings.writer}:")
@@ -394,16 +404,21 @@ def _write_rates(judged: Sequence[_Judged], units: Units, sums_up: bool, in_full
         )
 
 
-def _used(engines: Sequence[EngineUse]) -> Iterator[str]:
+def _used(advice: ColumnAdvice) -> Iterator[str]:
     """`used by Spark, DuckDB`, and a line for each that does not."""
+    others = advice.searching_dictionaries
     users = [
         f"{each.engine} ({each.reason})" if each.reason else each.engine
-        for each in engines
-        if each.uses
+        for each in advice.engines
+        if each.uses and each.engine not in others
     ]
     if users:
         yield f"used by {', '.join(users)}"
-    yield from (f"not used by {each.engine}: {each.reason}" for each in engines if not each.uses)
+    if others:
+        yield f"not used by {', '.join(others)}: all values are in dictionaries, which are searched instead"
+    yield from (
+        f"not used by {each.engine}: {each.reason}" for each in advice.engines if not each.uses
+    )
 
 
 # ------------------------------------------------------------------------------------------------

@@ -50,6 +50,7 @@ _ONLY_FILES = {
 @option.auto
 @option.engines
 @option.row_groups
+@file_options.union_by_name
 @building_in_tables(refused=_ONLY_FILES)
 @option.destinations
 @append_in_place
@@ -64,7 +65,7 @@ _ONLY_FILES = {
 @expose_filter_location
 def build(
     answers: Answers, columns: tuple[str, ...] | None, auto: bool, engines: tuple[str, ...],
-    budget: int | None, destination_of: option.DestinationOf, keys: Keys | None, of_table: TableOptions | None,
+    budget: int | str | None, destination_of: option.DestinationOf, keys: Keys | None, of_table: TableOptions | None,
     **given: Any,
 ) -> None:  # fmt: skip
     """Add Bloom filters to files (alias: inject).
@@ -95,6 +96,8 @@ def build(
             "--shard: not with --auto, which judges all files: name each --column"
         )
     option.check_advised(auto, engines, budget)
+    if auto and given["union_by_name"]:
+        raise click.UsageError("--union-by-name: expected --column, not --auto")
     if budget is not None:
         _check_budgeted(dialect, given)
     options = BuildOptions(columns=columns, dialect=dialect, **given)
@@ -112,6 +115,8 @@ def build(
     from parquet_bloom.verbs.build import build_file
 
     inputs = answers.inputs
+    if options.union_by_name:
+        inputs.check_some_have(columns or (), keys)
     chosen: Mapping[str, Choice] = {}
     if auto:
         wanted = AdviseOptions(
@@ -136,7 +141,9 @@ def build(
         with bar(path) as show:
             return build_file(path, wanted, destination_of(path), keys=keys, progress=show)
 
-    sys.exit(answers.each(work, BUILD, threads=at_a_time))
+    code = answers.each(work, BUILD, threads=at_a_time)
+    inputs.tell_lacking()
+    sys.exit(code)
 
 
 def _check_budgeted(dialect: object, given: Mapping[str, Any]) -> None:

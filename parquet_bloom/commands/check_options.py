@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from parquet_bloom.commands.completers import leaf_columns, rule_names
 from parquet_bloom.commands.parameters import FILE, RATE, any_size, names
 from parquet_bloom.commands.sections import SIZE, Callback, checks_option, together
 from parquet_bloom.rules.policy import Policy, find_config, read_policy
@@ -25,6 +26,7 @@ _require = checks_option(
     multiple=True,
     callback=names,
     metavar="COLUMN",
+    shell_complete=leaf_columns,
     help="Leaf column that must have filters; repeatable or comma-separated.",
 )
 _no_values = checks_option(
@@ -64,6 +66,7 @@ def checks(command: Callback) -> Callback:
             multiple=True,
             callback=names,
             metavar="RULE",
+            shell_complete=rule_names,
             help="Rule to ignore, by id or name; repeatable or comma-separated.",
         ),
         _no_values,

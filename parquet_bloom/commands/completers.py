@@ -28,6 +28,13 @@ def leaf_columns(ctx: click.Context, param: click.Parameter, word: str) -> list[
     return [before + comma + quoted_name(column) for column in _columns(ctx, begun)]
 
 
+def row_columns(ctx: click.Context, param: click.Parameter, word: str) -> list[str]:
+    """The same for an option that takes what rows have: the columns at the top, of which others are part."""
+    before, comma, begun = word.rpartition(",")
+    tops = dict.fromkeys(column.partition(".")[0] for column in _columns(ctx, begun))
+    return [before + comma + quoted_name(column) for column in tops]
+
+
 def verbatim_columns(ctx: click.Context, param: click.Parameter, word: str) -> list[str]:
     """The same for an option that takes a name as it is, commas included."""
     return _columns(ctx, word)
@@ -42,14 +49,16 @@ def _columns(ctx: click.Context, begun: str) -> list[str]:
 
 
 def rule_names(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:
-    """Ids, and names where one has been begun."""
+    """Ids, and names where one has been begun. `word` may have several, separated by commas."""
     from click.shell_completion import CompletionItem
 
     from parquet_bloom.rules.rule import rules
 
-    ids = [CompletionItem(rule.id, help=rule.name) for rule in rules().values()]
-    names = [CompletionItem(rule.name) for rule in rules().values() if word]
-    return [item for item in (*ids, *names) if item.value.startswith(word)]
+    before, comma, begun = word.rpartition(",")
+    ids = [(rule.id, rule.name) for rule in rules().values()]
+    names = [(rule.name, None) for rule in rules().values() if begun]
+    found = [(name, about) for name, about in (*ids, *names) if name.startswith(begun)]
+    return [CompletionItem(before + comma + name, help=about) for name, about in found]
 
 
 def _given_files(ctx: click.Context) -> list[str]:

@@ -103,7 +103,19 @@ def _listed_in(manifest: str, shard: Shard | None) -> list[Input]:
 
 def file_argument(name: str, **settings: Any) -> Decorator:
     """An argument that shells complete with the names of files."""
-    return click.argument(name, shell_complete=file_names, **settings)
+    return click.argument(name, shell_complete=file_names, callback=_whole, **settings)
+
+
+def _whole(
+    ctx: click.Context, param: click.Parameter, names: str | tuple[str, ...]
+) -> str | tuple[str, ...]:
+    """Raise BadParameter for words that are one name together."""
+    if param.nargs == -1 and len(names) > 1:
+        from parquet_bloom.render.usage import name_meant
+
+        if meant := name_meant(names):
+            raise click.BadParameter(meant)
+    return names
 
 
 since = files_option(
@@ -160,3 +172,11 @@ def _asked(*options: Decorator) -> Decorator:
 files = _asked(_shard)
 # For a command that judges all files together, which no shard can.
 files_together = _asked()
+
+
+union_by_name = files_option(
+    "--union-by-name",
+    is_flag=True,
+    help="Take columns of several files by their names: one that a file has not got, in upper or lower case, is null"
+    " there, if any other has it.",
+)

@@ -33,8 +33,8 @@ from parquet_bloom.render.reports import Complaints
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
 from parquet_bloom.render.wording import as_indexed, files_of, left_out, part_in, parts_in, size
 from parquet_bloom.values.given import show_value, show_values
-from parquet_bloom.verbs.find import FindReport
 from parquet_bloom.verbs.find import find as find_rows
+from parquet_bloom.verbs.found import FindReport
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,12 +73,13 @@ _FEW_ROWS = 4
     " unknown.",
 )
 @option.overwrite_answer
+@file_options.union_by_name
 @hash_key_option
 @option.access
 def find(
     files: tuple[str, ...], view: TableView | None, index: str | None, columns: tuple[str, ...],
     value_columns: tuple[str, ...] | None, as_json: bool, output: Path | None, overwrite: bool,
-    keys: Keys | None, **given: Any,
+    keys: Keys | None, union_by_name: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Find the rows that hold values.
 
@@ -110,7 +111,7 @@ def find(
                 report = find_rows(
                     files or None, column, given["values"], columns=value_columns, table=view, index=index,
                     hash_key=given["hash_key"], keys=keys, storage_options=storage_options(),
-                    progress=show,
+                    union_by_name=union_by_name, progress=show,
                 )  # fmt: skip
         except (ColumnError, MissingKeyError, ValueTypeError) as error:
             told = complaint(error)
@@ -187,8 +188,13 @@ def _write(report: FindReport, asked: Sequence[object], of_column: str) -> None:
     read = f"{parts_in(report.row_groups_read, report.formats)} of {number_of(report.files_read, 'file')} read"
     where = some_of(len(report.found_in), report.num_files, "file")
     write_text(
-        f"{of_column}{number_of(len(report.rows), 'row')} in {where}{_since(report)}: {read}{_excluded(report)}, {size(report.bytes_read)}{_not_found(report, asked)}"
+        f"{of_column}{number_of(len(report.rows), 'row')} in {where}{_since(report)}: {read}{_excluded(report)}, {size(report.bytes_read)}{_not_found(report, asked)}{_without(report)}"
     )
+
+
+def _without(report: FindReport) -> str:
+    """Files in which the column is null because they have not got it."""
+    return f"; {report.without_column}" if report.files_without_column else ""
 
 
 def _excluded(report: FindReport) -> str:

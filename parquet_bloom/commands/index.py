@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -38,7 +39,14 @@ from parquet_bloom.render.terminal import (
     write_table,
     write_text,
 )
-from parquet_bloom.render.wording import MOST_SHOWN, as_indexed, first_files, shortened, size
+from parquet_bloom.render.wording import (
+    MOST_SHOWN,
+    as_indexed,
+    files_named,
+    first_files,
+    shortened,
+    size,
+)
 from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.values.given import show_value
 from parquet_bloom.verbs.index_probe import (
@@ -106,6 +114,7 @@ def index() -> None:
     " with a filter in every row group, a map of others.",
 )
 @option.as_json("index")
+@option.quiet
 @option.threads
 @encryption_option(
     "--include-encrypted",
@@ -116,7 +125,7 @@ def index() -> None:
 @hash_key_option
 @option.access
 def build(
-    files: tuple[str, ...], index_path: str, columns: tuple[str, ...], as_json: bool,
+    files: tuple[str, ...], index_path: str, columns: tuple[str, ...], as_json: bool, quiet: bool,
     keys: Keys | None, threads: int | None, places: Places, form: IndexForm,
     include_encrypted: bool, hash_key: str | None, view: TableView | None,
 ) -> None:  # fmt: skip
@@ -133,6 +142,7 @@ def build(
     """
     from parquet_bloom.verbs.index_change import build_index
 
+    option.check_quiet(quiet, {"--json": as_json})
     with progress("index") as show:
         report = build_index(
             index_path, files, columns, table=view, places=places, form=form,
@@ -141,7 +151,7 @@ def build(
         )  # fmt: skip
     if form == "slices" and not report.filters and report.unknown == report.files:
         complain(_NO_FILTERS)
-    _end_with(report, as_json)
+    _end_with(report, as_json, quiet)
 
 
 @index.command(cls=Command)
@@ -149,12 +159,13 @@ def build(
 @newest_tables
 @_index
 @option.as_json("index")
+@option.quiet
 @option.threads
 @hash_key_option
 @option.access
 def add(
-    files: tuple[str, ...], index_path: str, as_json: bool, keys: Keys | None, threads: int | None,
-    hash_key: str | None, view: TableView | None,
+    files: tuple[str, ...], index_path: str, as_json: bool, quiet: bool, keys: Keys | None,
+    threads: int | None, hash_key: str | None, view: TableView | None,
 ) -> None:  # fmt: skip
     """Bring an index up to date: add what is new or has changed, forget what is gone.
 
@@ -165,16 +176,17 @@ def add(
     Examples:
       pbloom index add --index events.index
       pbloom index add --index events.index lake/ more/
-      pbloom index add --index events.index --json
+      pbloom index add --index events.index -q
     """
     from parquet_bloom.verbs.index_change import add_to_index
 
+    option.check_quiet(quiet, {"--json": as_json})
     with progress("index") as show:
         report = add_to_index(
             index_path, files, table=view, hash_key=hash_key, keys=keys, storage_options=storage_options(),
             threads=threads, progress=show,
         )  # fmt: skip
-    _end_with(report, as_json)
+    _end_with(report, as_json, quiet)
 
 
 @index.command(cls=Command)
@@ -228,7 +240,7 @@ def probe(
     The answer is about all files as they were when the index was made or added to. With FILE or --manifest, it is
     about these as they are now, and with --table about the live files of these tables: each that the index does not
     know in this state is `unknown`. A verdict is `absent` (certain),
-    `maybe`, or `unknown` with the reason. Exit code 1: every value is absent everywhere.
+    `maybe`, or `unknown` with the reason. Exit code 1: every value is absent everywhere; 2: a file is `unknown`.
 
     \b
     Examples:
@@ -264,12 +276,14 @@ def probe(
             from parquet_bloom.render.by_value import complain_of_unknown, write_values_with
 
             write_values_with(only, report.results)
-            complain_of_unknown(report.results.files_unknown, report.num_files)
+            complain_of_unknown(_in_words_of_commands(report.files_unknown), report.num_files)
         else:
             _write_answers(report)
-        code = code if report.is_absent else FINE
-        is_listed = bool(named or report.tables)
-        may_miss |= not is_listed and len(report.results.not_absent) < len(report.results)
+        if not report.results.are_all_known:
+            code = TROUBLE
+        elif not report.is_absent and code != TROUBLE:
+            code = FINE
+        may_miss |= report.as_indexed and not report.tables and report.absent > 0
     if may_miss and not as_json:
         complain(NOT_LISTED)
     sys.exit(code)
@@ -375,11 +389,11 @@ def _write_check(report: IndexCheck) -> None:
     left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}: pbloom index compact"
     left += f" removes {'it' if report.unneeded == 1 else 'them'}"
     num_unknown = len({each.path for each in report.not_indexed})
-    unknown = f"; of {number_of(num_unknown, 'file')} a column is unknown" * bool(num_unknown)
+    unknown = f", {num_unknown:,} of them not fully indexed" * bool(num_unknown)
     write_text(
         f"{report.index}: {number_of(len(report.findings), 'finding')}:"
-        f" {number_of(report.files, 'file')}, {_counts(report.keys, report.filters)}{_proved(report)}"
-        f"{unknown}{left * bool(report.unneeded)}"
+        f" {number_of(report.files, 'file')}{unknown}, {_counts(report.keys, report.filters)}{_proved(report)}"
+        f"{left * bool(report.unneeded)}"
     )
 
 
@@ -447,25 +461,37 @@ def sql(
             )
 
 
-def _end_with(report: IndexChange, as_json: bool) -> NoReturn:
+def _end_with(report: IndexChange, as_json: bool, quiet: bool = False) -> NoReturn:
     if as_json:
         write_json(report)
     else:
-        _write_change(report)
+        _write_change(report, quiet)
     sys.exit(TROUBLE if report.failed else FINE)
 
 
-def _write_change(report: IndexChange) -> None:
-    _name(report.not_indexed)
+def _write_change(report: IndexChange, quiet: bool) -> None:
+    if quiet:
+        _name_in_sum(report.not_indexed, report.files)
+    else:
+        _name(report.not_indexed)
     counts = f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed"
     if report.failed:
         counts += f"; {report.failed:,} of these cannot be read in full"
     written = f"; {_written(report.keys, report.filters, report.bytes_written)}"
     is_written = bool(report.keys or report.filters)
-    unknown = f"; of {number_of(report.unknown, 'file')} a column is unknown" * bool(report.unknown)
+    unknown = f", {report.unknown:,} of them not fully indexed" * bool(report.unknown)
     write_text(
-        f"{report.index}: {number_of(report.files, 'file')}: {counts}{written * is_written}{unknown}"
+        f"{report.index}: {number_of(report.files, 'file')}{unknown}: {counts}{written * is_written}"
     )
+
+
+def _name_in_sum(not_indexed: Sequence[NotIndexed], num_files: int) -> None:
+    """Some of those that are not indexed for each reason."""
+    paths: dict[tuple[str, str], list[str]] = {}
+    for each in not_indexed:
+        paths.setdefault((each.column, each.reason), []).append(each.path)
+    for (column, reason), of_reason in paths.items():
+        complain(f"{files_named(of_reason, num_files)}: {column}: not indexed: {reason}")
 
 
 def _name(not_indexed: Sequence[NotIndexed]) -> None:
@@ -487,32 +513,35 @@ def _counts(keys: int, filters: int) -> str:
 
 
 def _write_answers(report: IndexReport) -> None:
+    when = as_indexed(report.made) if report.as_indexed else "as they are now"
     write_text(
-        f"{report.column} in {number_of(report.num_files, 'file')}, {as_indexed(report.made)}:"
-        f" {size(report.bytes_read)} read"
+        f"{report.column} in {number_of(report.num_files, 'file')}, {when}: {size(report.bytes_read)} read"
     )
     for table in report.tables:
         version = "at several versions" if table.version is None else f"at version {table.version}"
         write_text(f"{table.name} {version}")
     if len(report.results) <= MOST_SHOWN:
         for value in report.results:
-            _write_value(value, report.results)
+            _write_value(value, report)
     else:
-        _write_many(report.results)
+        _write_many(report)
+    from parquet_bloom.render.by_value import write_files_unknown
+
+    write_files_unknown(_in_words_of_commands(report.files_unknown), report.num_files)
 
 
-def _write_many(values: IndexedValues) -> None:
+def _in_words_of_commands(files: Sequence[IndexedFile]) -> list[IndexedFile]:
+    return [replace(file, reason=file.reason and for_command(file.reason)) for file in files]
+
+
+def _write_many(report: IndexReport) -> None:
     """A screen of them: how many are in no file, some of these, and some of the others."""
-    left = values.not_absent
-    absent, others = len(values) - len(left), {*left}
-    write_text(
-        f"{number_of(len(values), 'value')}: {absent:,} in no file, {len(left):,} maybe in some or unknown"
-    )
-    if absent:
-        some = islice((at for at in range(len(values)) if at not in others), MOST_SHOWN)
-        write_text(
-            f"in no file: {shortened([show_value(values[at].value) for at in some], absent)}"
-        )
+    from parquet_bloom.render.by_value import verdict_counts
+
+    values = report.results
+    write_text(f"{number_of(len(values), 'value')}: {verdict_counts(report)}")
+    left = values.by_themselves
+    _write_values_in("no other file" if report.files_unknown else "no file", values, left)
     shown = [values[number] for number in left[:MOST_SHOWN]]
     if shown:
         write_table(
@@ -521,10 +550,11 @@ def _write_many(values: IndexedValues) -> None:
                 (
                     show_value(each.value),
                     each.verdict,
-                    f"{len(each.files):,}",
-                    first_files([file.path for file in each.files]),
+                    f"{len(files):,}",
+                    first_files([file.path for file in files]),
                 )
                 for each in shown
+                for files in [_of_it_alone(each, report)]
             ],
             full=True,
         )
@@ -532,7 +562,25 @@ def _write_many(values: IndexedValues) -> None:
         write_text(f"and {len(left) - MOST_SHOWN:,} more: --json and --output show all")
 
 
-def _write_value(value: IndexedValue, among: IndexedValues) -> None:
+def _write_values_in(where: str, values: IndexedValues, others: Sequence[int]) -> None:
+    """`in no file: 7, 8, 9`, of all but the others."""
+    count = len(values) - len(others)
+    if not count:
+        return
+    left = {*others}
+    some = islice((at for at in range(len(values)) if at not in left), MOST_SHOWN)
+    write_text(f"in {where}: {shortened([show_value(values[at].value) for at in some], count)}")
+
+
+def _of_it_alone(value: IndexedValue, report: IndexReport) -> Sequence[IndexedFile]:
+    """The files that may hold a value, but for those that may hold any; candidates first."""
+    if not report.files_unknown:
+        return value.files
+    of_all = {file.path for file in report.files_unknown}
+    return [file for file in value.files if file.verdict == "maybe" or file.path not in of_all]
+
+
+def _write_value(value: IndexedValue, report: IndexReport) -> None:
     if not value.files:
         write_text(f"{show_value(value.value)}: {painted(value.verdict)}")
         return
@@ -542,20 +590,18 @@ def _write_value(value: IndexedValue, among: IndexedValues) -> None:
     write_text(
         f"{show_value(value.value)}: {painted(value.verdict)} in {number_of(num_files, 'file')}{others}"
     )
-    write_table(
-        ("file", "where", "reason"),
-        [
-            (
-                each.path,
-                _where(each, among.units_of(each.path)),
-                each.reason and for_command(each.reason),
-            )
-            for each in value.files[:MOST_FILES]
-        ],
-        ("reason…", "file…", "where…"),
-    )
-    if len(value.files) > MOST_FILES:
-        write_text(f"  and {len(value.files) - MOST_FILES:,} more: --json shows all")
+    files = _of_it_alone(value, report)
+    if files:
+        write_table(
+            ("file", "where", "reason"),
+            [
+                (each.path, _where(each, report.results.units_of(each.path)), each.reason)
+                for each in _in_words_of_commands(files[:MOST_FILES])
+            ],
+            ("reason…", "file…", "where…"),
+        )
+    if len(files) > MOST_FILES:
+        write_text(f"  and {len(files) - MOST_FILES:,} more: --json shows all")
 
 
 def _where(file: IndexedFile, units: Units) -> str:

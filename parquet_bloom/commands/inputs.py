@@ -14,7 +14,7 @@ from parquet_bloom.files import open_file
 from parquet_bloom.interruptions import counted, hold
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.program import FINE, TROUBLE, show_traceback
-from parquet_bloom.render.hints import NextLines
+from parquet_bloom.render.hints import BY_NAME, NextLines
 from parquet_bloom.render.reports import FEW, Complaints, ReportView, SummarizedView, Summary
 from parquet_bloom.render.terminal import (
     StandardOutputError,
@@ -76,6 +76,14 @@ class Inputs:
         if self.left_out:
             complain(left_out(self.left_out))
 
+    def tell_lacking(self) -> None:
+        """Say what helps where files lack a column that others have."""
+        is_lacking = any(
+            ": no column " in each and "; the file has " in each for each in self._told
+        )
+        if is_lacking and len(self.unread) < len(self.files):
+            complain(BY_NAME)
+
     @property
     def read_names(self) -> list[str]:
         """`names` without those of files that failed."""
@@ -106,6 +114,14 @@ class Inputs:
 
     def check_columns(self, columns: Iterable[str]) -> None:
         """Each file tells whether it has them."""
+
+    def check_some_have(self, columns: Iterable[str], keys: Keys | None) -> None:
+        """Raise ColumnError for a column that none of them has, before it is null in all of them."""
+        from parquet_bloom.verbs.several import check_some_have
+
+        check_some_have(
+            columns, (file.path for file in self.files), lambda path: self.open(path, keys)
+        )
 
     def threads_for(self, threads: int | None) -> tuple[int, int | None]:
         """How many files to read at a time, and how many threads each of them gets."""

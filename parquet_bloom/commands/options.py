@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import click
 
-from parquet_bloom.commands.completers import leaf_columns
+from parquet_bloom.commands.completers import leaf_columns, row_columns
 from parquet_bloom.commands.file_options import (
     FilesAsked,
 )
@@ -127,6 +127,7 @@ value_columns = columns_option(
     metavar="COLUMN",
     multiple=True,
     callback=lambda ctx, param, texts: names(ctx, param, texts) or None,
+    shell_complete=row_columns,
     help="Also show these columns of the rows that are found, by their top-level names, such as user; repeatable or comma-separated.",
 )
 fpp = filters_option(
@@ -162,9 +163,10 @@ engines = columns_option(
 filter_budget = filters_option(
     "--budget",
     callback=budget_size,
-    metavar=SIZE,
-    help="The most bytes of all filters together, those that stay included, without their headers, over all files: takes the columns, and for"
-    " each the rate, unless --fpp says it, that spare look-ups the most row groups.",
+    metavar=f"{SIZE}|PERCENT",
+    help="The most bytes of all filters together, those that stay included, without their headers, over all files, or such a"
+    " share of the bytes of these, as 1%: takes the columns, and for each the rate, unless --fpp says it, that spare"
+    " look-ups the most row groups.",
 )
 max_bytes = filters_option(
     "--max-bytes",
@@ -459,7 +461,7 @@ def check_chosen(columns: Collection[str] | None, auto: bool) -> None:
         )
 
 
-def check_advised(auto: bool, engines: Sequence[str], budget: int | None) -> None:
+def check_advised(auto: bool, engines: Sequence[str], budget: int | str | None) -> None:
     """Raise UsageError for what says which columns to recommend, where none are."""
     for name, given in (("--engine", engines), ("--budget", budget)):
         if given and not auto:
@@ -581,9 +583,12 @@ def destinations(command: Callback) -> Callback:
         if number != 1 and not (dry_run and number == 0):
             raise click.UsageError(_table_named(files.names) or _where_to_write(ways))
         if output is not None and (len(inputs.files) > 1 or files.shard is not None):
+            from parquet_bloom.render.usage import column_meant
+
             names = shortened([each.path for each in inputs.files])
             found = "" if files.shard else f", found {names}"
-            raise click.UsageError(f"--output takes one input{found}; use --output-dir for several")
+            several = f"--output takes one input{found}; use --output-dir for several"
+            raise click.UsageError(column_meant(files.names) or several)
         if resume and (output_dir is None or overwrite):
             raise click.UsageError("--resume: expected with --output-dir and without --overwrite")
         if resume and given.get("auto"):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES, parse_size
+from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES, parse_share, parse_size
 from parquet_bloom.options import names_in
 from parquet_bloom.render.wording import size
 from parquet_bloom.storage.source import is_url, local_name
@@ -77,17 +77,19 @@ class WrittenPath(LocalPath):
 
 # What names end with that are neither Parquet nor text, nor documents: text has lines to read above its tables.
 _OTHERS: Final = (
-    *(".csv", ".tsv", ".html", ".htm", ".pdf", ".xls", ".xlsx", ".orc", ".avro", ".arrow"),
+    *(".csv", ".tsv", ".pdf", ".xls", ".xlsx", ".orc", ".avro", ".arrow"),
     *(".feather", ".db", ".duckdb", ".sqlite", ".gz", ".zip"),
 )
+_PAGES: Final = (".html", ".htm")
 TABLES: Final = (".parquet", ".pq", ".parq")
 _TEXTS: Final = (".txt", ".json", ".jsonl", ".ndjson", ".xml", ".yaml", ".yml", ".md")
 
 FILE = LocalPath(is_for_folders=False)
 _AS_TEXT: Final = "text, expected STEM.txt, or --json and STEM.json"
-TEXT_FILE = WrittenPath(_AS_TEXT, *_OTHERS, *TABLES)
-VALUES_FILE = WrittenPath(f"{_AS_TEXT}, or --by-value and STEM.parquet", *_OTHERS)
-PARQUET_FILE = WrittenPath("Parquet, expected STEM.parquet", *_OTHERS, *_TEXTS)
+TEXT_FILE = WrittenPath(_AS_TEXT, *_OTHERS, *_PAGES, *TABLES)
+VALUES_FILE = WrittenPath(f"{_AS_TEXT}, or --by-value and STEM.parquet", *_OTHERS, *_PAGES)
+PARQUET_FILE = WrittenPath("Parquet, expected STEM.parquet", *_OTHERS, *_PAGES, *_TEXTS)
+PAGE_FILE = WrittenPath("HTML, expected STEM.html", *_OTHERS, *TABLES, *_TEXTS)
 FOLDER = LocalPath(is_for_folders=True)
 
 
@@ -160,7 +162,15 @@ def least_size(least: int) -> Callable[[click.Context, click.Parameter, str | No
     return convert
 
 
-budget_size = least_size(1)
+def budget_size(ctx: click.Context, param: click.Parameter, text: str | None) -> int | str | None:
+    """Bytes, at least one, or a share of all files, as text."""
+    if text is None or not text.endswith("%"):
+        return least_size(1)(ctx, param, text)
+    try:
+        parse_share(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return text.replace(" ", "")
 
 
 def one_name(name: str) -> str:

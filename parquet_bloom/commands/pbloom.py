@@ -9,14 +9,11 @@ terminal shows. The list below says what each command does, so that `pbloom --he
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from parquet_bloom.program import Program
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
 # In the order of work; a test holds that their own help begins so.
 COMMANDS: Final = {
@@ -58,9 +55,8 @@ class _Commands(dict[str, Any]):
 class _Pbloom(Program):
     """Lists its commands without importing them."""
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, about.rstrip(".")) for name, about in COMMANDS.items()])
+    def _abouts(self, ctx: click.Context) -> list[tuple[str, str]]:
+        return [(name, about.rstrip(".")) for name, about in COMMANDS.items()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """`pbloom help build` is `pbloom build --help`, and `pbloom help build --all` its --help-all."""
@@ -68,13 +64,6 @@ class _Pbloom(Program):
             names = [each for each in args[1:] if each != "--all"]
             args = [*names, "--help" if len(names) == len(args) - 1 else "--help-all"]
         return super().parse_args(ctx, args)
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        from click.shell_completion import CompletionItem
-
-        found = [(name, about) for name, about in COMMANDS.items() if name.startswith(incomplete)]
-        commands = [CompletionItem(name, help=about.rstrip(".")) for name, about in found]
-        return commands + click.Command.shell_complete(self, ctx, incomplete)
 
 
 @click.group(

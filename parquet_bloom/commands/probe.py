@@ -31,7 +31,6 @@ from parquet_bloom.render.terminal import (
 )
 from parquet_bloom.render.wording import (
     MOST_SHOWN,
-    bytes_taken,
     listed,
     place_cells,
     place_heads,
@@ -69,6 +68,7 @@ if TYPE_CHECKING:
 )
 @option.only_verdict
 @option.answered("file and column", option.value_answer_options)
+@file_options.union_by_name
 @option.stored_dialect
 @option.threads_to_read
 @option.access
@@ -113,6 +113,8 @@ def probe(
     code = FINE
     at_a_time, of_each = inputs.threads_for(threads)
     inputs.check_columns(columns)
+    if given["union_by_name"]:
+        inputs.check_some_have(columns, keys)
     for column in (names := dict.fromkeys(columns)):
         options = ProbeOptions(column=column, explain=explain, threads=of_each, **given)
 
@@ -128,6 +130,7 @@ def probe(
         if len(names) > 1 and len(inputs.files) > 1 and not as_json:
             write_line(f"column {quoted_name(column)}")
         code = max(code, answers.each(work, view, threads=at_a_time))
+    inputs.tell_lacking()
     sys.exit(code or (NO if all(absent) else FINE))
 
 
@@ -189,7 +192,7 @@ class ProbeView(SummarizedView[ProbeReport]):
         self._next_lines = next_lines
 
     def summarize(self, report: ProbeReport) -> FileSummary:
-        numbers = {"rows": 0, "bytes": bytes_taken(report), "all": report.results.num_rows}
+        numbers = {"rows": 0, "bytes": report.bytes_read, "all": report.results.num_rows}
         if report.is_absent:
             return FileSummary(
                 state="absent", line=painted("absent"), remarks=_caveats(report), numbers=numbers
@@ -222,9 +225,7 @@ class ProbeView(SummarizedView[ProbeReport]):
         """One row per value: the verdict, and the groups to read, such as `3`, or `0/3` in ORC; and
         the command that helps next."""
         to_read = f"{places_word(UNITS[report.format])} to read"
-        write_text(
-            f"{report.path}: {quoted_name(report.column)}, {bytes_taken(report):,} bytes read"
-        )
+        write_text(f"{report.path}: {quoted_name(report.column)}, {report.bytes_read:,} bytes read")
         write_table(
             ("value", "verdict", to_read, "rows to read", "reason"),
             [

@@ -14,7 +14,7 @@ from parquet_bloom.commands import options as option
 from parquet_bloom.commands.check_options import findings_on_page
 from parquet_bloom.commands.file_options import FilesAsked
 from parquet_bloom.commands.inputs import Inputs
-from parquet_bloom.commands.parameters import FILE
+from parquet_bloom.commands.parameters import PAGE_FILE
 from parquet_bloom.commands.sections import Command, output_option
 from parquet_bloom.commands.table_options import table_views
 from parquet_bloom.errors import needing
@@ -44,7 +44,9 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @file_options.files_together
 @table_views
-@output_option("-o", "--output", type=FILE, required=True, help="The page; '-' is standard output.")
+@output_option(
+    "-o", "--output", type=PAGE_FILE, required=True, help="The page; '-' is standard output."
+)
 @option.overwrite_answer
 @option.columns()
 @option.row_groups

@@ -109,10 +109,20 @@ class Command(click.Command):
         parser: Any = super().make_parser(ctx)
         match_long: Any = getattr(parser, "_match_long_opt", None)
 
-        def match(name: str, *others: Any) -> None:
+        def match(name: str, value: str | None, state: Any) -> None:
             if not name.startswith("--"):
+                # To click, the value of `-o=a` is `=a`: a file of this name would be written.
+                if value is not None and any(
+                    name in each.opts and _takes_value(each) for each in self.params
+                ):
+                    import shlex
+
+                    meant = f"{name} {shlex.quote(value)}"
+                    raise click.UsageError(
+                        f"{name}={value}: expected {meant}; = is between a long option and its value only"
+                    )
                 raise click.NoSuchOption(name, ctx=ctx)
-            match_long(name, *others)
+            match_long(name, value, state)
 
         if match_long is not None:
             parser._match_long_opt = match
@@ -141,6 +151,10 @@ class Command(click.Command):
             formatter.write_text(_more(rare))
             with formatter.indentation():
                 formatter.write_text(f"{ctx.command_path} --help-all")
+
+
+def _takes_value(param: click.Parameter) -> bool:
+    return isinstance(param, click.Option) and not (param.is_flag or param.count)
 
 
 def _more(rare: Sequence[click.Option]) -> str:

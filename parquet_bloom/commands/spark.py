@@ -131,7 +131,7 @@ def _needs_columns(command: Callback) -> Callback:
     @wraps(command)
     def checked(
         of_table: TableOptions | None, columns: tuple[str, ...] | None, auto: bool,
-        engines: tuple[str, ...], budget: int | None, **given: object,
+        engines: tuple[str, ...], budget: int | str | None, **given: object,
     ) -> object:  # fmt: skip
         if of_table is None or auto:
             option.check_chosen(columns, auto)
@@ -279,6 +279,7 @@ def _advised(connected: Any, given: dict[str, Any]) -> Report:
         "columns",
         "fpp",
         "max_bytes",
+        "existing",
         "ignore_checksums",
         "manifest",
         "since",

@@ -13,7 +13,7 @@ from parquet_bloom.commands.inputs import Answers, FoundInputs, Inputs
 from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.container import number_of
 from parquet_bloom.container.in_commands import InCommands
-from parquet_bloom.errors import ParquetBloomError
+from parquet_bloom.errors import ParquetBloomError, for_command
 from parquet_bloom.program import TROUBLE
 from parquet_bloom.render.reports import ReportView
 from parquet_bloom.render.terminal import complain, progress
@@ -78,7 +78,7 @@ class TableInputs(Inputs):
             except OSError as error:
                 errors.append(error)
             except ParquetBloomError as error:
-                problem = str(error).removeprefix(f"{name}: ")
+                problem = for_command(str(error)).removeprefix(f"{name}: ")
                 errors.append(OSError(errno.EINVAL, problem, name))
             else:
                 self._recorded |= {file.path: (table, file) for file in files}

@@ -21,7 +21,7 @@ from parquet_bloom.vocabulary import TableChoice, words
 
 # The parameters that say which files, when they are not those of a table; and which of those are changed,
 # all of which get one commit.
-_WHICH_FILES = {"manifest"}
+_WHICH_FILES = {"manifest", "union_by_name"}
 _WHICH_CHANGED = {*_WHICH_FILES, "shard"}
 
 # The options of a table by name, as click gives them.
@@ -45,6 +45,7 @@ def _partitions(
 _INSTEAD: Final = {
     "columns": ", where the filters of all columns go: earlier ends of the files come back",
     "auto": ": name the columns with -c; `pbloom advise --table` recommends some",
+    "union_by_name": ", which says what is null where its files lack a column",
     "in_place": ", which changes the files of the table in any case",
 }
 

@@ -82,10 +82,11 @@ def fault_in_all(reasons: Sequence[str], num_files: int, values: Iterable[object
 
 
 def _lines(text: str) -> list[str]:
-    lines = text.split("\n")
-    if not lines[-1]:
+    """Without empty ones at the end, which no text editor shows."""
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    while lines and not lines[-1]:
         lines.pop()
-    return [line.removesuffix("\r") for line in lines]
+    return lines
 
 
 def _check_lines(lines: Sequence[str], name: str, columns: Sequence[str]) -> None:

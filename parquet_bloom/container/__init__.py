@@ -344,7 +344,11 @@ class BuildChange(Change):
             highest[each.column] = max(each.fpp, highest.get(each.column, 0.0))
         for column, fpp in highest.items():
             if fpp > HIGH_FPP:
-                rule = "PB301" if fpp > USELESS_FPP else "PB302"
+                rule = (
+                    "PB301"
+                    if fpp > USELESS_FPP
+                    else "PB302, unless --max-fpp of validate allows it"
+                )
                 yield f"column {column}: up to {percent(fpp)} of absent values pass its filters ({rule})"
 
     @property

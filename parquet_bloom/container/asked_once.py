@@ -20,21 +20,29 @@ _PARTS: Final = 16
 
 
 def those_held(make: Callable[[Any], object], values: Sequence[Any] | Array) -> list[int]:
-    """The positions of values of which `make` makes something, where it raises ValueTypeError for others: of all that are
-    side by side at once, as these are mostly few."""
-    held: list[int] = []
+    """The positions of values of which `make` makes something, where it raises ValueTypeError for others."""
+    problems = those_not_held(make, values)
+    return [at for at in range(len(values)) if at not in problems]
+
+
+def those_not_held(
+    make: Callable[[Any], object], values: Sequence[Any] | Array
+) -> dict[int, ValueTypeError]:
+    """By the positions of the others, ascending, why not: all that are side by side are tried at once, as those that can
+    be held mostly are many, or none."""
+    problems: dict[int, ValueTypeError] = {}
     ranges = [(0, len(values))]
     while ranges:
         start, end = ranges.pop()
         try:
             make(values[start:end])
-        except ValueTypeError:
+        except ValueTypeError as error:
             size = -(-(end - start) // _PARTS)
             if end - start > 1:
                 ranges += [(at, min(at + size, end)) for at in range(start, end, size)][::-1]
-        else:
-            held += range(start, end)
-    return held
+            else:
+                problems[start] = error.with_traceback(None)
+    return problems
 
 
 class AskedOnce(Generic[ColumnType, Asked]):

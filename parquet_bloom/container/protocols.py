@@ -167,7 +167,8 @@ class Overview(Protocol):
         """One row group or stripe; its `columns` are left empty."""
 
     def lacks(self, name: str) -> bool:
-        """Whether the table that the file is opened for has this column, and the file has not."""
+        """Whether the table that the file is opened for, or another of the files that are united by name, has this column,
+        and the file has not."""
 
 
 class Outline(Overview, Protocol):
@@ -225,6 +226,12 @@ class Askable(WithFilters, Protocol):
         """What the file says of all values of a column but null, where it has nothing that could be asked about one:
         `absent` if its rows have none, `unknown` if they may have some. None for other columns, and where there is no
         such column."""
+
+    def is_without(self, name: str) -> bool:
+        """Whether a file that is no table's certainly has not got a column, see by_name."""
+
+    def unite_by_name(self, names: Iterable[str]) -> None:
+        """Let it lack those of these columns that it is without: they are null in all its rows."""
 
     def caveat(self, column: Column) -> str | None:
         """What answers about a Column are not about, although it may seem so; None mostly."""

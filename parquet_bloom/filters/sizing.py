@@ -113,6 +113,18 @@ def parse_size(text: str) -> int:
     return int(Fraction(digits) * _UNITS[unit])
 
 
+def parse_share(text: str) -> Fraction:
+    """The share of `1%`, or of `0.5 %`: more than 0, and at most 1. Raises ValueError for anything else."""
+    whole, point, part = text.removesuffix("%").rstrip().partition(".")
+    is_number = whole.isdecimal() and (part.isdecimal() or not point) and text.endswith("%")
+    share = Fraction(f"{whole}{point}{part}") / 100 if is_number else Fraction(0)
+    if not 0 < share <= 1:
+        raise ValueError(
+            f"{text!r}: not a share: expected more than 0% and at most 100%, such as 0.5%"
+        )
+    return share
+
+
 class MeasuredFilter(Protocol):
     """A filter in memory, of any kind."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from parquet_bloom.container.asked_once import those_held
+from parquet_bloom.container.asked_once import those_not_held
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import EncryptionError, MissingKeyError, ValueTypeError
 from parquet_bloom.index.keys import MOST_PLACES, WIDE_PLACE_BITS
 from parquet_bloom.index.kinds import AskedHashes, ManyHashes, asked_hashes, asked_hashes_among
@@ -16,7 +17,7 @@ from parquet_bloom.index.units import Unit
 from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.storage import open_source
 from parquet_bloom.storage.folder import Folder
-from parquet_bloom.vocabulary import BEYOND_TYPE
+from parquet_bloom.vocabulary import NOT_HELD
 
 if TYPE_CHECKING:
     from parquet_bloom.index.hash_key import HashKey
@@ -46,18 +47,36 @@ class Hits:
     @property
     def distinct_places(self) -> Iterator[tuple[Unit, int]]:
         """Unit and place of all hits, whatever the value, each once."""
-        for number, place in {*zip(_listed(self.units), _listed(self.places), strict=True)}:
+        for number, place in {
+            *zip(listed_numbers(self.units), listed_numbers(self.places), strict=True)
+        }:
             yield self.distinct_units[number], place
+
+
+class NotHeld(NamedTuple):
+    """Units whose column cannot hold some of the values: why, by the positions of these."""
+
+    units: list[Unit]
+    problems: Mapping[int, str]
 
 
 class FoundValues(NamedTuple):
     """`hits`: of each segment that was asked; `unknown`: units of which nothing is known; `unknown_parts`: the same of
-    single row groups; `not_asked`: why some values cannot be looked up in any file."""
+    single row groups; `not_held`: units of which nothing is known about some of the values; `not_asked`: why some values
+    cannot be looked up in any file."""
 
     hits: list[Hits]
     unknown: list[Unit]
     unknown_parts: list[Unit]
+    not_held: list[NotHeld]
     not_asked: dict[int, str]
+
+    @property
+    def unknown_of_some(self) -> Iterator[Unit]:
+        """Units of which nothing is known about some of the values, or about all."""
+        yield from self.unknown
+        for each in self.not_held:
+            yield from each.units
 
 
 class AskedIndex:
@@ -93,15 +112,14 @@ class AskedIndex:
         return (segment for segment in self._segments if segment.about.column == column)
 
     def look_up(self, column: str, values: Sequence[Any] | Array) -> FoundValues:
-        """Raises ValueTypeError if the column can hold all values in no file."""
+        """Raises ValueTypeError if there is a value that the column can hold in no file."""
         asked = ValuesByKind(values, self._key, self._kinds(column))
         found = self._look_up(column, asked)
         asked.check()
         return found
 
     def look_up_some(self, column: str, values: Sequence[Any] | Array) -> FoundValues:
-        """The same, but raises ValueTypeError if the column can hold none of the values in any file: what can hold some
-        of them is unknown."""
+        """The same, but raises ValueTypeError if the column can hold none of the values in any file."""
         asked = ValuesByKind(values, self._key, self._kinds(column))
         found = self._look_up(column, asked)
         asked.check_some()
@@ -118,23 +136,25 @@ class AskedIndex:
         to_ask: list[tuple[OpenSegment, Any]] = []
         unknown: list[Unit] = []
         unknown_parts: list[Unit] = []
+        not_held: list[NotHeld] = []
         not_asked: dict[int, str] = {}
         for segment in self.of_column(column):
             if segment.places is None:
                 # The others have no value.
                 unknown += [unit for _, unit in segment.live_units() if unit.reason]
                 continue
-            found = asked.of(segment.about.kind)
-            if found is None:
-                unknown += [
-                    unit._replace(reason=f"{asked.problem}") for _, unit in segment.live_units()
-                ]
-                continue
-            # What is beyond the type of a file is not there.
-            not_asked.update((at, why) for at, why in found.unknown.items() if why != BEYOND_TYPE)
-            to_ask.append((segment, found))
             unknown_parts += segment.unknown_units()
-        return FoundValues(self._hits_of_each(to_ask), unknown, unknown_parts, not_asked)
+            found = asked.of(segment.about.kind)
+            if found.problems:
+                not_held.append(NotHeld([unit for _, unit in segment.live_units()], found.problems))
+            if found.hashes is None:
+                continue
+            # What no value of its type in a file is, is not there.
+            reasons = found.hashes.unknown.items()
+            not_asked.update((at, why) for at, why in reasons if why not in NOT_HELD)
+            to_ask.append((segment, found.hashes))
+        hits = self._hits_of_each(to_ask)
+        return FoundValues(hits, unknown, unknown_parts, not_held, not_asked)
 
     def _hits_of_each(self, to_ask: Sequence[tuple[OpenSegment, Any]]) -> list[Hits]:
         """Of segments in a store, which answer one read after the other, several at a time; if there is one, what names
@@ -180,6 +200,15 @@ def key_of(index: str, manifest: Manifest, hash_key: bytes | str | None) -> Hash
     raise EncryptionError(f"{index}: hash key: the index was made {made}")
 
 
+@dataclass(frozen=True, slots=True)
+class HashedValues:
+    """Values as a column of one kind has them: `hashes` of those that it can hold, None if these are none; `problems`:
+    why it cannot hold the others, by their positions."""
+
+    hashes: AskedHashes | ManyHashes | None
+    problems: Mapping[int, str]
+
+
 class ValuesByKind:
     """Values, hashed for each kind that a column has."""
 
@@ -188,39 +217,65 @@ class ValuesByKind:
     ) -> None:
         """`kinds`: of the column in files of tables, which may have widened its type."""
         self._values, self._key, self._kinds = values, key, kinds
-        self._known: dict[str, Any] = {}
-        self.problem: ValueTypeError | None = None
+        self._known: dict[str, HashedValues] = {}
 
-    def of(self, kind: str) -> Any:
-        """The hashes; None if a column of this kind cannot hold the values."""
+    def of(self, kind: str) -> HashedValues:
+        """The values for columns of this kind, each whatever the others are."""
         if kind not in self._known:
-            self._known[kind] = None
-            try:
-                found = self._hashes(kind)
-                self._known[kind] = found.keyed(self._key) if self._key else found
-            except ValueTypeError as error:
-                self.problem = error
+            self._known[kind] = self._hashed(kind)
         return self._known[kind]
 
-    def _hashes(self, kind: str) -> AskedHashes | ManyHashes:
+    def _hashed(self, kind: str) -> HashedValues:
+        problems: dict[int, str] = {}
         try:
-            return asked_hashes(kind, self._values)
+            found: AskedHashes | ManyHashes | None = self._hashes(kind, self._values)
         except ValueTypeError:
-            return asked_hashes_among(kind, self._kinds, self._values)
+            errors = those_not_held(partial(self._hashes, kind), self._values)
+            problems = {at: str(error) for at, error in errors.items()}
+            held = [at for at in range(len(self._values)) if at not in problems]
+            found = self._hashes_at(kind, held) if held else None
+        if found is not None and self._key is not None:
+            found = found.keyed(self._key)
+        return HashedValues(found, problems)
+
+    def _hashes(self, kind: str, values: Sequence[Any] | Array) -> AskedHashes | ManyHashes:
+        try:
+            return asked_hashes(kind, values)
+        except ValueTypeError:
+            if not self._kinds:
+                raise
+            return asked_hashes_among(kind, self._kinds, values)
+
+    def _hashes_at(self, kind: str, positions: list[int]) -> AskedHashes | ManyHashes:
+        """Those of the values at these positions alone."""
+        values: Any = self._values
+        are_few = isinstance(values, list | tuple)
+        held = [values[at] for at in positions] if are_few else values[positions]
+        return self._hashes(kind, held).owned_by(positions)
 
     def check(self) -> None:
-        """Raise ValueTypeError if there are columns, and none can hold the values."""
-        if self.problem is not None and not any(self._known.values()):
-            raise self.problem
+        """Raise ValueTypeError if there are columns, and none can hold one of the values."""
+        for problem in self._held_nowhere:
+            raise ValueTypeError(problem)
 
     def check_some(self) -> None:
         """Raise ValueTypeError if there are columns, and none can hold even one of the values."""
-        hash_of = (partial(asked_hashes, kind) for kind in self._known)
-        if not any(those_held(each, self._values) for each in hash_of):
+        if len(self._held_nowhere) == len(self._values):
             self.check()
 
+    @property
+    def _held_nowhere(self) -> list[str]:
+        """Why not, of each of these values."""
+        if not self._known:
+            return []
+        *others, last = [each.problems for each in self._known.values()]
+        return [
+            problem for at, problem in last.items() if all(at in problems for problems in others)
+        ]
 
-def _listed(numbers: Numbers) -> list[int]:
+
+def listed_numbers(numbers: Numbers) -> list[int]:
+    """As Python has them."""
     return numbers if isinstance(numbers, list) else numbers.tolist()
 
 

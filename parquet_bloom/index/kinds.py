@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from parquet_bloom.dataclass import dataclass
@@ -59,6 +59,14 @@ def format_of(kind: str) -> Format:
         return "orc" if json.loads(kind)["format"] == "orc" else "parquet"
 
 
+def width_of(kind: str) -> int:
+    """How many bytes each value of a column of this kind has; 0 if that differs. Raises FormatError for a kind that nobody
+    knows."""
+    with _known(kind):
+        found = json.loads(kind)
+        return int(found["length"]) if found["format"] == "orc" else _leaf(found).width or 0
+
+
 def is_agreed(kind: str, values: Sequence[Any] | Array) -> bool:
     """Whether all engines compare these values with a column of this kind by what is hashed; of ORC, this is known
     of integers and text. Raises FormatError for a kind that nobody knows."""
@@ -92,6 +100,12 @@ class AskedHashes:
     def keyed(self, key: HashKey) -> AskedHashes:
         return replace(self, hashes=[key.of(hash) for hash in self.hashes])
 
+    def owned_by(self, positions: Sequence[int]) -> AskedHashes:
+        """The same if the values are some of others, at these positions."""
+        return AskedHashes(
+            self.hashes, [positions[at] for at in self.owners], _moved(self.unknown, positions)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class ManyHashes:
@@ -104,6 +118,15 @@ class ManyHashes:
     def keyed(self, key: HashKey) -> ManyHashes:
         return replace(self, hashes=key.of_many(self.hashes))
 
+    def owned_by(self, positions: Sequence[int]) -> ManyHashes:
+        """As of AskedHashes."""
+        owners = np.array(positions, np.intp)[self.owners]
+        return ManyHashes(self.hashes, owners, _moved(self.unknown, positions))
+
+
+def _moved(unknown: dict[int, str], positions: Sequence[int]) -> dict[int, str]:
+    return {positions[at]: reason for at, reason in unknown.items()}
+
 
 Hashed: TypeAlias = "Callable[[Sequence[Any] | Array], AskedHashes | ManyHashes]"
 
@@ -111,10 +134,14 @@ Hashed: TypeAlias = "Callable[[Sequence[Any] | Array], AskedHashes | ManyHashes]
 def asked_hashes(kind: str, values: Sequence[Any] | Array) -> AskedHashes | ManyHashes:
     """Values and literals as what is stored for them in columns of a kind. Raises ValueTypeError for a value that
     such a column cannot hold, FormatError for a kind that nobody knows."""
+    return _hashed_as(kind)(values)
+
+
+@lru_cache
+def _hashed_as(kind: str) -> Hashed:
     with _known(kind):
         found = json.loads(kind)
-        of = _TYPES[found["format"]](found)
-    return of(values)
+        return _TYPES[found["format"]](found)
 
 
 def asked_hashes_among(

@@ -11,7 +11,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
-from parquet_bloom.container import STRIPES, NoFilters, Place, ReadFilter, Units, number_of
+from parquet_bloom.container import (
+    STRIPES,
+    AnswerToAll,
+    NoFilters,
+    Place,
+    ReadFilter,
+    Units,
+    number_of,
+)
 from parquet_bloom.container.conditions import PartsLeft
 from parquet_bloom.container.in_commands import AsFile, InCommands
 from parquet_bloom.errors import ColumnError, ParquetBloomError, UnsupportedError, ValueTypeError
@@ -25,7 +33,7 @@ from parquet_bloom.orc.reader import (
 )
 from parquet_bloom.orc.stripe import FILTER_KINDS, OrcChunk
 from parquet_bloom.parallel import check_fits
-from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER
+from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER, NULL_BY_NAME
 
 # What diff keeps of an index group of both files, as measured.
 _FILTER_BYTES = 600
@@ -78,12 +86,9 @@ class OrcContainer(OrcReader):
     def ignore_checksums(self) -> None:
         """Pages of ORC files have none."""
 
-    def lacks(self, name: str) -> bool:
-        """No table opens ORC files."""
-        return False
-
-    def answer_to_all(self, name: str) -> None:
+    def answer_to_all(self, name: str) -> AnswerToAll | None:
         """Each of its columns can be asked."""
+        return AnswerToAll("absent", NULL_BY_NAME) if self.lacks(name) else None
 
     @property
     def fingerprint(self) -> str:

@@ -55,6 +55,7 @@ from parquet_bloom.values.types import (
     literal,
     not_a_value,
 )
+from parquet_bloom.vocabulary import NOT_HELD
 
 if TYPE_CHECKING:
     from parquet_bloom.filters.k_hash import KHashFilter, KHashFilters
@@ -292,11 +293,17 @@ class AskedValues:
         """The values that are not the same in every charset."""
         return [index for index, value in enumerate(self._values) if not _is_ascii(value)]
 
+    @cached_property
+    def not_held(self) -> Mapping[int, str]:
+        """The values that no row of the column holds, and why."""
+        return {index: why for index, why in self._unknown.items() if why in NOT_HELD}
+
     def to_compare(self) -> tuple[Values, NDArray[np.intp]]:
         """All that is stored for them, and whose each is. Raises UnsupportedError for a value that may be stored as
         something else, too, ValueTypeError for NaN."""
         for index, reason in self._unknown.items():
-            raise not_looked_for(self.values[index], reason)
+            if reason not in NOT_HELD:
+                raise not_looked_for(self.values[index], reason)
         stored = stored_values(self._column, []) if self._stored is None else self._stored
         return stored, self._owners
 

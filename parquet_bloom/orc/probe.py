@@ -31,7 +31,7 @@ from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.row_index import IndexEntry, fits
 from parquet_bloom.parallel import read_once
 from parquet_bloom.values.given import plain_value
-from parquet_bloom.vocabulary import NO_FILTER
+from parquet_bloom.vocabulary import NO_FILTER, NOT_HELD
 
 if TYPE_CHECKING:
     from parquet_bloom.orc.bloom import StoredIndex
@@ -87,7 +87,7 @@ class StripeProber:
         """What each index group answers."""
         question = self._question(asked)
         for group in range(self._stripe.num_index_groups):
-            yield self._answers(question, len(asked), group)
+            yield self._answers(question, asked, group)
 
     def explained(
         self, asked: AskedValues
@@ -114,7 +114,7 @@ class StripeProber:
             from parquet_bloom.orc.keys import AskedValues
 
             asked = AskedValues(self._column, values)
-            answers = self._answers(self._question(asked), len(asked), group)
+            answers = self._answers(self._question(asked), asked, group)
             may_be = np.array([each.verdict != "absent" for each in answers.distinct], np.bool_)
             return may_be[np.array(answers.picks, np.intp)]
 
@@ -122,19 +122,32 @@ class StripeProber:
         return ColumnFilter(place, self._column.name, "orc", stored.filters[group], ask)
 
     def _answers(
-        self, question: _Question | AnswerToAll, num_values: int, group: int
+        self, question: _Question | AnswerToAll, asked: AskedValues, group: int
     ) -> GroupAnswers:
         """What one index group answers."""
         if isinstance(question, AnswerToAll):
-            return GroupAnswers([self._answer(group, *question)], [0] * num_values)
+            return self._without_filter(question, asked, group)
         filter = question.stored.filters[group]
         picks = question.doubts.picks(question.hashes.found_in(filter))
         known = [self._answer(group, "maybe")] * 2
         if 0 in picks:
             doubt = self._doubt_about_group(question.stored, group)
             known[0] = self._answer(group, "unknown" if doubt else "absent", doubt or None)
-        unknown = [self._answer(group, "unknown", why) for why in question.doubts.reasons]
+        unknown = [
+            self._answer(group, "absent" if why in NOT_HELD else "unknown", why)
+            for why in question.doubts.reasons
+        ]
         return GroupAnswers([*known, *unknown], picks, filter.fpp, filter.fpp == 1)
+
+    def _without_filter(self, told: AnswerToAll, asked: AskedValues, group: int) -> GroupAnswers:
+        """The same answer about all values, but those that the column cannot hold."""
+        answers, picks = [self._answer(group, *told)], [0] * len(asked)
+        if told.verdict == "unknown" and not self._file.tail.row_count_doubt:
+            reasons = [*dict.fromkeys(asked.not_held.values())]
+            answers += [self._answer(group, "absent", why) for why in reasons]
+            for at, why in asked.not_held.items():
+                picks[at] = 1 + reasons.index(why)
+        return GroupAnswers(answers, picks)
 
     def _answer(self, group: int, verdict: Verdict, reason: str | None = None) -> Answer:
         stripe = self._stripe

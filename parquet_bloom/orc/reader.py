@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from parquet_bloom.container import by_name
 from parquet_bloom.errors import (
     ColumnError,
     FooterError,
@@ -51,6 +52,8 @@ class OrcReader:
         self._stripes: dict[int, Stripe] = {}
         # Index groups, by whoever reads rows.
         self.pages_read = 0
+        # Columns of other files, null in this one.
+        self._of_others: frozenset[str] = frozenset()
 
     @property
     def path(self) -> str:
@@ -80,11 +83,22 @@ class OrcReader:
                 return column
         raise ColumnError(f"{self.path}: {no_column(name, self.columns, path=self.path)}")
 
+    def is_without(self, name: str) -> bool:
+        return by_name.is_without(name, self.columns, self.path)
+
+    def unite_by_name(self, names: Iterable[str]) -> None:
+        self._of_others = frozenset(name for name in names if self.is_without(name))
+
+    def lacks(self, name: str) -> bool:
+        """No table opens ORC files, only other files may have the column."""
+        return name in self._of_others
+
     def select(self, names: Sequence[str] | None) -> tuple[OrcColumn, ...]:
-        """These columns by id, without repetition; all but the root for None. Raises ColumnError."""
+        """These columns by id, without repetition and without those that the file lacks; all but the root for None.
+        Raises ColumnError."""
         if names is None:
             return self.tail.columns[1:]
-        wanted = {self.column(name).id for name in names}
+        wanted = {self.column(name).id for name in names if not self.lacks(name)}
         return tuple(column for column in self.tail.columns if column.id in wanted)
 
     def select_parts(self, wanted: Sequence[int] | None) -> tuple[int, ...]:

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from parquet_bloom.container import AnswerToAll
+from parquet_bloom.container import AnswerToAll, by_name
 from parquet_bloom.container.in_commands import AsFile, InCommands
 from parquet_bloom.errors import ColumnError
 from parquet_bloom.parquet.footer import shredded
@@ -20,7 +20,7 @@ from parquet_bloom.parquet.footer.schema import NOT_IN_TABLE, LeafColumn, find_c
 from parquet_bloom.parquet.footer.tail import read_footer
 from parquet_bloom.storage.source import Source
 from parquet_bloom.values.promotion import promoted
-from parquet_bloom.vocabulary import LACKS_COLUMN, NOT_SHREDDED, NULL_IN_TABLE
+from parquet_bloom.vocabulary import LACKS_COLUMN, NOT_SHREDDED, NULL_BY_NAME, NULL_IN_TABLE
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -51,6 +51,8 @@ class OpenFile:
         # Of the table that it is opened for.
         self._of_table: frozenset[str] | None = None
         self._is_null: Callable[[str], bool] | None = None
+        # Of other files, null in this one.
+        self._of_others: frozenset[str] = frozenset()
         self._in_commands: InCommands | None = None
 
     def __enter__(self) -> Self:
@@ -114,8 +116,16 @@ class OpenFile:
         self._of_table = frozenset(called.values()) | frozenset(of_table)
         self._is_null = is_null
 
+    def is_without(self, name: str) -> bool:
+        return self._of_table is None and by_name.is_without(
+            name, (leaf.name for leaf in self.footer.leaves), self.path
+        )
+
+    def unite_by_name(self, names: Iterable[str]) -> None:
+        self._of_others = frozenset(name for name in names if self.is_without(name))
+
     def lacks(self, name: str) -> bool:
-        return (
+        return name in self._of_others or (
             self._of_table is not None
             and name in self._of_table
             and all(leaf.name != name for leaf in self.footer.leaves)
@@ -160,6 +170,8 @@ class OpenFile:
 
     def answer_to_all(self, name: str) -> AnswerToAll | None:
         """What is said of all values of a column without any that could be asked; None for others."""
+        if name in self._of_others:
+            return AnswerToAll("absent", NULL_BY_NAME)
         if lacked := self._lacked(name):
             if self._is_null is not None and self._is_null(lacked):
                 return AnswerToAll("absent", NULL_IN_TABLE)

@@ -65,7 +65,7 @@ def _looked_up(asked: AskedIndex, condition: In, is_known: IsKnown) -> _Places |
     for unit, read_as in asked.units(column):
         if is_known(unit, column, read_as):
             known.setdefault(unit.path, set()).add(unit.version)
-    for unit in found.unknown:
+    for unit in found.unknown_of_some:
         known.pop(unit.path, None)
     parts: dict[str, set[int] | None] = {}
     is_whole = asked.places == "file"

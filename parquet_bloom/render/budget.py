@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.filters.rates import exact_percent
 from parquet_bloom.render.wording import in_one, shortened, size, without_numbers
@@ -12,10 +12,14 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.advise import BudgetedColumn, BudgetPlan, KeptFilters
 
 
+# What nobody may want who looks up one of the columns above all.
+_HIGH_RATE: Final = 0.2
+
+
 def budget_lines(plan: BudgetPlan, group: str, in_full: bool) -> Iterator[str]:
     """A line about the budget, one for each column that it is spent on, one for each left out, and one for each with
     filters that stay; `group`: what readers skip. Unless `in_full`, one for all columns of the same rate, or left out
-    for the same reason."""
+    for the same reason. If rates are high because columns share the budget, one that says how they do not."""
     yield _used(plan)
     said = [(each.column, _spent(each, group), exact_percent(each.fpp)) for each in plan.columns]
     said += [(each.column, f"left out: {each.reason}", "") for each in plan.left_out]
@@ -27,6 +31,9 @@ def budget_lines(plan: BudgetPlan, group: str, in_full: bool) -> Iterator[str]:
     for those in alike.values():
         each = "each: " if len(those) > 1 else ""
         yield f"{shortened([column for column, _ in those])}: {each}{in_one(text for _, text in those)}"
+    shares = len(plan.columns) + len(plan.left_out) > 1
+    if shares and any(each.fpp >= _HIGH_RATE for each in plan.columns):
+        yield "-c COLUMN gives one column the whole budget, and a lower rate where that has room"
 
 
 def _used(plan: BudgetPlan) -> str:

@@ -14,16 +14,16 @@ from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.terminal import complain, write_line, write_table, write_text
 from parquet_bloom.render.wording import (
     MOST_SHOWN,
-    bytes_taken,
     files_of,
     first_files,
     shortened,
     size,
 )
 from parquet_bloom.values.given import show_value
+from parquet_bloom.vocabulary import BY_NAME
 
 if TYPE_CHECKING:
-    from parquet_bloom.verbs.index_probe import IndexedFile, IndexedValue
+    from parquet_bloom.verbs.index_probe import IndexedFile, IndexedValue, IndexReport
     from parquet_bloom.verbs.values_in_files import NotAsked, ValueInFiles, ValuesReport
     from parquet_bloom.vocabulary import Verdict
 
@@ -53,13 +53,22 @@ def totals(report: ValuesReport) -> Iterator[str]:
 
 def in_all(report: ValuesReport) -> str:
     """`id in 300 files: 10,000 values, 58 in no file, 9,942 maybe in some; 1.5 MiB read to find out`"""
+    counts = verdict_counts(report)
+    if report.files_without_column:
+        without = number_of(report.files_without_column, "file")
+        counts += f", {without} without the column: {BY_NAME}"
+    return (
+        f"{quoted_name(report.column)} in {number_of(report.num_files, 'file')}: {number_of(len(report.results), 'value')},"
+        f" {counts}; {size(report.bytes_read)} read to find out"
+    )
+
+
+def verdict_counts(report: ValuesReport | IndexReport) -> str:
+    """`58 in no file, 9,942 maybe in some`"""
     verdicts = [f"{report.absent:,} in no file", f"{report.maybe:,} maybe in some"]
     if report.unknown:
         verdicts.append(f"{report.unknown:,} unknown")
-    return (
-        f"{quoted_name(report.column)} in {number_of(report.num_files, 'file')}: {number_of(len(report.results), 'value')},"
-        f" {', '.join(verdicts)}; {size(bytes_taken(report))} read to find out"
-    )
+    return ", ".join(verdicts)
 
 
 def write_values_with(verdict: Verdict, results: Iterable[ValueInFiles | IndexedValue]) -> None:
@@ -88,7 +97,12 @@ def _write_unknown(report: ValuesReport, in_full: bool) -> None:
         for file in report.files_unknown:
             write_text(f"{file.path}: may hold any value: {file.reason}")
         return
-    for line in _about_unknown(report.files_unknown, report.num_files, "may hold any value"):
+    write_files_unknown(report.files_unknown, report.num_files)
+
+
+def write_files_unknown(files: Sequence[NotAsked | IndexedFile], num_files: int) -> None:
+    """Those that may hold any value, some for each reason."""
+    for line in _about_unknown(files, num_files, "may hold any value"):
         write_text(line)
 
 

@@ -23,6 +23,11 @@ from parquet_bloom.vocabulary import (
 # Of what an index says on which nobody has looked at the files.
 NOT_LISTED: Final = "what came or changed since may not have been asked: name the folder, too, or run `pbloom index add`"
 
+# Of columns that some files lack.
+BY_NAME: Final = (
+    "where a file has no such column and others have, --union-by-name takes it as null there"
+)
+
 _HINTS: Final = {
     HAS_ONE: "--existing replace rebuilds it for the rate of --fpp",
     NO_FILTER: "pbloom build adds one",
@@ -44,6 +49,9 @@ _HINTS_LIKE: Final = {
     ),
     r"the most possible: misses the target of [\d.]+ %$": (
         "a higher --fpp allows one, --force writes this one"
+    ),
+    r": truncated or not an? \w+ file: (?!.*, but as )[^;]*$": (
+        "if it was one, its end is lost: take another copy"
     ),
     # As a glob finds it.
     r"(^|/)_delta_log/[^/]+: .*no column ": (

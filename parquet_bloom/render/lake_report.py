@@ -81,16 +81,11 @@ def _verdict(report: LakeReport) -> str:
 
 def _to_do(report: LakeReport) -> dict[str, str]:
     """The advice by column, of the table with the most files that has it."""
-    has_all = {
-        each.column for each in report.summary.columns if each.chunks_with_filters == each.chunks
-    }
     found: dict[str, str] = {}
     for table in sorted(report.advice, key=lambda each: -each.files):
         for advice in table.columns:
             is_broken = advice.column in report.broken_columns
-            found.setdefault(
-                advice.column, to_do(advice, has_all=advice.column in has_all, is_broken=is_broken)
-            )
+            found.setdefault(advice.column, to_do(advice, is_broken=is_broken))
     return found
 
 
@@ -100,16 +95,11 @@ def _to_build(report: LakeReport, options: Sequence[str]) -> list[str]:
     names = _readable(report, report.names)
     if not options or len(names) > MOST_NAMES:
         return []
-    missing = {
-        each.column
-        for each in report.summary.columns
-        if each.chunks_with_filters + each.chunks_unusable < each.chunks
-    }
     wanted = [
         each
         for table in report.advice
         for each in table.columns
-        if each.verdict == "build" and (each.column in missing or each.too_small)
+        if each.verdict == "build" and (each.missing or each.too_small)
     ]
     if len(report.advice) > 1 and wanted:
         return [command("build", *names, "--auto", *options, *replacing(wanted))]

@@ -125,14 +125,8 @@ def _to_do(report: FileReport, verdicts: Mapping[str, ColumnAdvice]) -> dict[str
     `rebuild` if they are broken."""
     findings = report.validation.findings
     broken = {finding.column for finding in findings if finding.severity == "error"}
-    filters = {column.column: column.num_filters for column in report.columns}
     return {
-        column: to_do(
-            advice,
-            has_all=filters.get(column, 0) >= advice.groups,
-            is_broken=column in broken,
-        )
-        for column, advice in verdicts.items()
+        column: to_do(advice, is_broken=column in broken) for column, advice in verdicts.items()
     }
 
 
@@ -183,13 +177,18 @@ def _cells(occupancy: FilterOccupancy) -> str:
 
 def _engines(advice: ColumnAdvice) -> str:
     """Which engines use such filters, and why others do not."""
-    users = ", ".join(use.engine for use in advice.engines if use.uses)
+    searching = advice.searching_dictionaries
+    users = ", ".join(
+        use.engine for use in advice.engines if use.uses and use.engine not in searching
+    )
+    instead = f"{', '.join(searching)}: search the dictionaries, which have all values"
     others = [use for use in advice.engines if not use.uses]
     refusals = "; ".join(
         f"{', '.join(use.engine for use in others if use.reason == reason)}: {reason}"
         for reason in dict.fromkeys(use.reason for use in others)
     )
-    return f"Used by {users or 'no engine'}. {refusals}".strip()
+    not_by = "; ".join(filter(None, (instead * bool(searching), refusals)))
+    return f"Used by {users or 'no engine'}. {not_by}".strip()
 
 
 @cache

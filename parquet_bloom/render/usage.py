@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Sequence
 from typing import Final
 
@@ -12,13 +13,16 @@ import click
 from parquet_bloom.errors import similar
 from parquet_bloom.render.hints import command
 from parquet_bloom.render.wording import either
-from parquet_bloom.storage.source import has_data_suffix
+from parquet_bloom.storage.source import has_data_suffix, is_url
 
 # How alike a name must be to be suggested: --colum is near --column, --foo near nothing.
 _NEAR: Final = 0.65
 
 # So few commands are all named.
 _FEW: Final = 8
+
+# So many words of a command line are looked at as one name.
+_MOST_WORDS: Final = 8
 
 # What others call what commands do: strip takes filters out again, recover what a kill left half done.
 _CALLED_ELSEWHERE: Final = {"undo": ["strip", "recover"], "remove": ["strip"]}
@@ -57,6 +61,17 @@ def column_meant(files: Sequence[str]) -> str | None:
         is_word = all(part.isidentifier() for part in name.split("."))
         if is_word and not has_data_suffix(name) and not os.path.lexists(name):
             return f"{name}: no such file; did you mean -c {name}?"
+    return None
+
+
+def name_meant(files: Sequence[str]) -> str | None:
+    """What to say of FILE... where the shell has made several words of a name with spaces."""
+    for start, name in enumerate(files[:-1]):
+        if is_url(name) or os.path.lexists(name):
+            continue
+        for end in range(start + 2, min(start + _MOST_WORDS, len(files)) + 1):
+            if os.path.lexists(whole := " ".join(files[start:end])):
+                return f"{name}: no such file; did you mean {shlex.quote(whole)}?"
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -14,8 +15,6 @@ from parquet_bloom.errors import quoted_name
 if TYPE_CHECKING:
     from parquet_bloom.container import Place, Units
     from parquet_bloom.storage.traffic import Requests
-    from parquet_bloom.verbs.probe import ProbeReport
-    from parquet_bloom.verbs.values_in_files import ValuesReport
     from parquet_bloom.vocabulary import Format
 
 # So many files are named one by one.
@@ -81,11 +80,6 @@ def as_indexed(made: float) -> str:
     return time.strftime("as indexed %Y-%m-%d %H:%M UTC", time.gmtime(made))
 
 
-def bytes_taken(report: ProbeReport | ValuesReport) -> int:
-    """What was read to find out: of objects all that came, as requests_text says it."""
-    return report.bytes_read if report.requests is None else report.requests.bytes_down
-
-
 def requests_text(requests: Requests) -> str:
     """`6 requests to object stores (5 get, 1 list), 25.1 MiB received, 1 retry`"""
     if not requests.num_requests:
@@ -127,11 +121,15 @@ def files_named(paths: Sequence[str], num_files: int) -> str:
 
 def left_out(paths: Sequence[str]) -> str:
     """That files of folders were not looked at."""
+    from parquet_bloom.storage.temporary_files import is_temporary
+
     shown = ", ".join(paths[:MOST_PATHS])
     such_as = f", such as {shown}" if len(paths) > MOST_PATHS else f": {shown}"
     names = "its name" if len(paths) == 1 else "their names"
     count = number_of(len(paths), "file")
-    return f"{count} left out because of {names}{such_as}; what is named itself is not"
+    left = any(map(is_temporary, map(os.path.basename, paths)))
+    removed = "; pbloom clean-temp removes temporary files that killed runs have left" * left
+    return f"{count} left out because of {names}{such_as}; what is named itself is not{removed}"
 
 
 @lru_cache(maxsize=4096)

@@ -56,8 +56,9 @@ def check_filter(view: FilterView) -> Iterator[Finding]:
         yield view.finding("PB303", "every bit is set: the filter excludes nothing")
     elif fpp > USELESS_FPP:
         yield _too_full(view, "PB301", "the filter is saturated", USELESS_FPP)
-    elif fpp > HIGH_FPP:
-        yield _too_full(view, "PB302", "the filter is too full to exclude much", HIGH_FPP)
+    # A higher rate than the usual limit can be what somebody wants.
+    elif fpp > (limit := max(HIGH_FPP, view.policy.max_fpp or 0.0)):
+        yield _too_full(view, "PB302", "the filter is too full to exclude much", limit)
     if isinstance(view.bits, SplitBlockBloomFilter):
         yield from _check_weight(view, view.bits)
     yield from _check_limits(view)

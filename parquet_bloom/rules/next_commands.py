@@ -19,7 +19,9 @@ from parquet_bloom.rules.rule import Severity
 _LOOK_CLOSER: Final = "pbloom validate FILE -c COLUMN --pages --diagnose"
 # Where no command can keep a limit.
 _ADVISE: Final = "pbloom advise FILE"
-# Where a filter is required, and nobody asks if it is worth its bytes.
+# Where only the user knows if a high rate is wanted.
+_ADVISE_COLUMN: Final = "pbloom advise FILE -c COLUMN"
+# Where a filter is required, and nobody asks if it is worth its bytes; or its rate is.
 _REBUILD: Final = "pbloom build FILE -c COLUMN --existing replace --in-place"
 # Of filters that are too large, for which the highest rate that is allowed is the right one.
 _TOO_LARGE: Final = frozenset({"PB304", "PB306", "PB312"})
@@ -77,6 +79,8 @@ class NextCommands:
         if "--max-bytes" in command:
             return command if self._size_of(found.column) else _ADVISE
         if command == _ADVISE and self._policy_of(found.column).required:
+            return _REBUILD
+        if command == _ADVISE_COLUMN and self._policy_of(found.column).max_fpp is not None:
             return _REBUILD
         return command
 

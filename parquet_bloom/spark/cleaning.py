@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from parquet_bloom.arguments import files_given
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ParquetBloomError, complaint_about
+from parquet_bloom.errors import ParquetBloomError, RewriteError, complaint_about
 from parquet_bloom.parallel import Progress
+from parquet_bloom.spark.failures import for_executors
 from parquet_bloom.spark.job import audit_given, run_job
 from parquet_bloom.spark.listing import Paths, names_for_executors
 from parquet_bloom.spark.outcome import Outcome, Report
@@ -78,7 +79,8 @@ def _cleaned(folder: str, older_than: float) -> Iterator[Outcome]:
         found = list(leftovers_in(folder, older_than))
         journals = list(_journals(folder, older_than))
     except (OSError, ParquetBloomError) as error:
-        yield Outcome(folder, "error", message=complaint_about(folder, error))
+        told = for_executors(complaint_about(folder, error))
+        yield Outcome(folder, "error", message=told, error_class=type(error).__name__)
         return
     for left in found:
         outcome = attempt(LakeFile(left.path), partial(_removed, left))
@@ -97,7 +99,8 @@ def _journals(folder: str, older_than: float) -> Iterator[Outcome]:
             age = time.time() - os.lstat(place).st_mtime
             if name.endswith(journal.SUFFIX) and age >= older_than:
                 what = "the journal of a build that was killed: run `pbloom recover` on its file"
-                yield Outcome(place, "refused", message=f"{place}: {what}")
+                told = f"{place}: {what}"
+                yield Outcome(place, "refused", message=told, error_class=RewriteError.__name__)
 
 
 def leftovers_in(folder: str, older_than: float) -> Iterator[Leftover]:

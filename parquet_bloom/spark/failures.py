@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from parquet_bloom.errors import ParquetBloomError, SparkError
+from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME
 
 # The first line of a traceback, and its last; what Java adds is indented or not a single word.
 _TRACEBACK = "Traceback (most recent call last)"
@@ -20,14 +21,37 @@ _CALLING = "An error occurred while calling"
 _CAUSE = "Caused by: "
 
 
+# The scheme of the URL that a message about a store begins with, and an option of it, perhaps as another way.
+_SCHEME = re.compile(r"\b(\w+)://")
+_OPTION = re.compile(r"(, or )?the storage option (\w+)(=\w+)")
+
+
+def for_executors(message: str) -> str:
+    """A message about an object store with variables in the place of storage options, which executors are not sent: others
+    would see them in the job."""
+    scheme = _SCHEME.search(message)
+    store = STORE_BY_SCHEME.get(scheme[1].lower()) if scheme else None
+    if store is None or not store.prefix:
+        return message
+
+    def as_variable(option: re.Match[str]) -> str:
+        other_way, name, value = option.groups(default="")
+        variable = f"{store.prefix}{name}".upper()
+        is_named = other_way and f"set {variable}" in message
+        return "" if is_named else f"{other_way}the executors' variable {variable}{value}"
+
+    return _OPTION.sub(as_variable, message)
+
+
 @contextmanager
-def failing(what: str) -> Iterator[None]:
-    """Turn whatever Spark raises into a SparkError that says what failed, and why."""
+def failing(what: str, *known: type[Exception]) -> Iterator[None]:
+    """Turn whatever Spark raises into a SparkError that says what failed, and why. Errors of this package stay what they
+    are, and so do `known` ones, which Spark does not raise there."""
     try:
         yield
-    except ParquetBloomError:
-        raise
     except Exception as error:
+        if isinstance(error, (ParquetBloomError, *known)):
+            raise
         behind = error.__context__
         while behind is not None and not isinstance(behind, KeyboardInterrupt):
             behind = behind.__context__
@@ -38,12 +62,12 @@ def failing(what: str) -> Iterator[None]:
 
 
 def said(error: Exception) -> str:
-    """The message in one line; for a traceback from the executors, its last line."""
+    """The message in one line; for a traceback from the executors, its last line, as they can be helped."""
     text, _, _ = str(error).partition(_JVM)
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     ends = [line for line in lines if _RAISED.match(line)] if _TRACEBACK in text else []
     if ends:
-        return ends[-1]
+        return for_executors(ends[-1])
     if len(lines) > 1 and lines[0].startswith(_CALLING):
         lines = lines[1:]
     if not lines:

@@ -19,7 +19,7 @@ import shutil
 import tempfile
 import uuid
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -30,6 +30,7 @@ from pyspark.sql import functions as f
 
 from parquet_bloom import __version__
 from parquet_bloom.arguments import PATH_OR_URL, path_given
+from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import SparkError
 from parquet_bloom.parallel import Progress
@@ -38,15 +39,16 @@ from parquet_bloom.spark.description import described
 from parquet_bloom.spark.executors import Executors
 from parquet_bloom.spark.failures import failing
 from parquet_bloom.spark.index_commit import committed
-from parquet_bloom.spark.listing import names_for_executors
+from parquet_bloom.spark.listing import STANDS_FOR_NOTHING, errors_here, names_for_executors
 from parquet_bloom.spark.meter import Meter
-from parquet_bloom.spark.outcome import Outcome, Report, Status, TableAdvice, Total
+from parquet_bloom.spark.outcome import Outcome, Report, Status, TableAdvice, Total, Totals
 from parquet_bloom.spark.plan import Plan
 from parquet_bloom.spark.planning import (
     ACCOUNTS_AT_ONCE,
     COMPARED_AT_ONCE,
     Planning,
     Search,
+    outcomes_of_missing,
     without_files,
 )
 from parquet_bloom.spark.request import Request, Tasks
@@ -96,9 +98,11 @@ class Outcomes:
         num_tasks = 1 + ceil(self.tasks.plan.num_sheets / self._per_task)
         return self.executors.frame(ENDING, "read_outcomes", sent, OUTCOME, num_tasks)
 
-    def each(self, statuses: frozenset[Status] | None) -> Iterator[Outcome]:
+    def each(self, statuses: frozenset[Status] | None, ok: bool | None = None) -> Iterator[Outcome]:
+        rows = self._rows(statuses)
+        wanted = rows if ok is None else rows.where(f.col("ok") == ok)
         with failing("the account of the run is not read"):
-            for row in self._rows(statuses).toLocalIterator():
+            for row in wanted.toLocalIterator():
                 yield Outcome(**row.asDict())
 
     def here(self) -> Iterator[Outcome] | None:
@@ -144,16 +148,26 @@ def run_job(
     progress: Progress | None = None,
 ) -> Report:
     """Do what is requested with every file; see the verbs for the others. Raises SparkError if
-    the job fails as a whole; if files may be changed by then, it says where the account is."""
+    the job fails as a whole; if files may be changed by then, it says where the account is; FileNotFoundError if no name
+    stands for a file or folder."""
     started_at, verb = datetime.now(UTC), request.verb.replace("_", "-")
     executors, run_id = Executors(spark), run_id or uuid.uuid4().hex
     if search.is_empty:
         return Report(verb, run_id, started_at, (), 0.0, audit)
+    if _is_here(spark) and search.index is None:
+        _check_names(search.names)
     place, is_kept = _account_place(spark, search, audit)
     meter = Meter(spark, progress)
     run = LakeRun(place, run_id, verb, _digest(request, search), started_at)
-    with _leaving_account(run, request, is_kept), failing("the Spark job failed"):
-        with described(spark, f"{verb}: list the files"), meter.tasks():
+    with (
+        _leaving_account(run, request, is_kept),
+        failing("the Spark job failed", FileNotFoundError),
+    ):
+        with (
+            described(spark, f"{verb}: list the files"),
+            meter.tasks(),
+            _discarding(executors, Tasks(run, Plan(), request), is_kept),
+        ):
             run, plan = _planned(executors, run, search)
         tasks = Tasks(run, plan, request, search.bounds.least_share)
         # A task that writes a huge file copies all of it once more.
@@ -163,12 +177,12 @@ def run_job(
         meter.expect(sum(parts) + sum(sheets))
         if parts:
             with (
-                described(spark, f"{verb}: {len(parts):,} parts of huge files"),
+                described(spark, f"{verb}: {number_of(len(parts), 'part')} of huge files"),
                 meter.tasks(parts),
             ):
                 executors.documents(PARTS, "build_parts", tasks, len(parts))
         with described(spark, f"{verb}: {plan}"), meter.tasks(sheets):
-            totals = [*_missing(plan), *_worked(executors, tasks)]
+            totals = _worked(executors, tasks)
         with described(spark, f"{verb}: sum up"):
             advice = _judged(executors, tasks) if verb == "advise" else ()
             index = committed(executors, tasks, search) if verb == "index" else None
@@ -181,7 +195,7 @@ def run_job(
         verb,
         run.id,
         run.started_at,
-        tuple(totals),
+        totals,
         seconds,
         audit=audit and place,
         accounts=accounts,
@@ -222,7 +236,7 @@ def _account_place(spark: SparkSession, search: Search, audit: str | None) -> tu
     place."""
     if audit is not None:
         return audit, True
-    if str(spark.conf.get("spark.master", "")).startswith("local"):
+    if _is_here(spark):
         return tempfile.mkdtemp(prefix="pbloom-run-"), False
     if search.manifest is not None:
         raise SparkError(
@@ -238,6 +252,28 @@ def _account_place(spark: SparkSession, search: Search, audit: str | None) -> tu
     if folder.endswith((".parquet", ".parq", ".pq", ".orc")):
         folder = os.path.dirname(folder)
     return f"{folder}/{TEMPORARY}{uuid.uuid4().hex[:16]}", False
+
+
+def _is_here(spark: SparkSession) -> bool:
+    """Whether executors have the files of this machine."""
+    return str(spark.conf.get("spark.master", "")).startswith("local")
+
+
+def _check_names(names: Sequence[tuple[str, str]]) -> None:
+    """Raise FileNotFoundError if all names are those of files and folders, and none is there."""
+    for error in errors_here([name for name, _ in names]):
+        raise error
+
+
+@contextmanager
+def _discarding(executors: Executors, tasks: Tasks, is_kept: bool) -> Iterator[None]:
+    """Remove the account of a run that has found nothing, unless it is kept."""
+    try:
+        yield
+    except FileNotFoundError:
+        if not is_kept:
+            _discard(executors, tasks)
+        raise
 
 
 def _discard(executors: Executors, tasks: Tasks) -> None:
@@ -269,8 +305,18 @@ def _planned(executors: Executors, run: LakeRun, search: Search) -> tuple[LakeRu
         earlier = tuple((name, account) for name, account in begun["earlier"])
         planning = Planning(run, search, plan, earlier=earlier)
         plan = _compared(executors, planning, begun["manifest_bytes"])
+    _check_found(search, plan)
     executors.documents(PLANNING, "settle", Planning(run, search, plan))
     return run, plan
+
+
+def _check_found(search: Search, plan: Plan) -> None:
+    """Raise FileNotFoundError if no name stands for a file or folder; an index has a word of its own on names that it
+    knows."""
+    nothing = [(name, said) for name, said in plan.missing if said in STANDS_FOR_NOTHING]
+    if nothing and nothing == [*plan.missing] and not plan.num_files and search.index is None:
+        (name, said), *_ = nothing
+        raise FileNotFoundError(errno.ENOENT, said, name)
 
 
 def _listed(executors: Executors, planning: Planning, plan: Plan, begun: dict[str, Any]) -> Plan:
@@ -310,16 +356,20 @@ def _compared(executors: Executors, planning: Planning, manifest_bytes: int) -> 
 # The work
 
 
-def _worked(executors: Executors, tasks: Tasks) -> list[Total]:
+def _worked(executors: Executors, tasks: Tasks) -> tuple[Total, ...]:
+    totals = Totals()
+    for outcome in outcomes_of_missing(tasks.plan):
+        totals.add(outcome)
     if not tasks.plan.num_sheets:
-        return []
+        return totals.all()
     frame = executors.frame(TASKS, "work", tasks, TOTAL, tasks.plan.num_sheets)
     sums = [
         f.sum(name).alias(name) for name in ("files", "filters", "bytes", "seconds", "requests")
     ]
     rows = frame.groupBy("status", "reason").agg(*sums, f.max("attempt").alias("attempt")).collect()
-    totals = (Total(**row.asDict()) for row in rows)
-    return sorted(totals, key=lambda total: (total.status, total.reason))
+    for row in rows:
+        totals.add_total(Total(**row.asDict()))
+    return totals.all()
 
 
 def _judged(executors: Executors, tasks: Tasks) -> tuple[TableAdvice, ...]:
@@ -332,8 +382,3 @@ def _judged(executors: Executors, tasks: Tasks) -> tuple[TableAdvice, ...]:
         TableAdvice(each["key"], tuple(map(tuple, each["columns"])), judged, each["text"])
         for each in executors.documents(ADVISING, "judge", merging)
     )
-
-
-def _missing(plan: Plan) -> list[Total]:
-    """Names are in the account like files."""
-    return [Total("error", "", len(plan.missing))] if plan.missing else []

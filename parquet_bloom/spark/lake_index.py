@@ -36,6 +36,7 @@ from parquet_bloom.index.manifest import (
 )
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import Progress
+from parquet_bloom.spark.asked_types import check_type
 from parquet_bloom.spark.executors import Executors
 from parquet_bloom.spark.index_asking import IndexQuestion
 from parquet_bloom.spark.index_request import (
@@ -293,8 +294,8 @@ def files_for(
     and `absent`, without a path, if no file holds the value. As for Index.probe, files that may hold a value are
     looked at again. hash_key: as for index. Nothing is done until the frame is used.
 
-    Raises FileNotFoundError if there is no index, ColumnError if it is not about this column, ValueError for other
-    `values`, EncryptionError unless `hash_key` is that of the index, FormatError, OSError.
+    Raises FileNotFoundError if there is no index, ColumnError if it is not about this column, ValueTypeError if the column
+    has no values of the type of `values`, naming the cast, ValueError for other `values`, EncryptionError unless `hash_key` is that of the index, FormatError, OSError.
     """
     ((_, place),) = names_for_executors([path_given("index", index, PATH_OR_URL)])
     folder = open_folder(place)
@@ -304,7 +305,9 @@ def files_for(
     check_column(folder.path, about, column)
     name = _column_of(values, column)
     asked = values.select(f.col(f"`{name}`")).where(f.col(f"`{name}`").isNotNull())
-    schema = StructType([asked.schema[0], *ANSWER])
+    given = asked.schema[0]
+    check_type(folder.path, about, column, given)
+    schema = StructType([given, *ANSWER])
     question = IndexQuestion(place, column, hash_key)
     work = Executors(spark).work("parquet_bloom.spark.index_asking", "answer", question)
     return asked.mapInArrow(work, schema)

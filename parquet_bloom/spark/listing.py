@@ -29,7 +29,7 @@ from parquet_bloom.storage.listing import (
     match_objects,
 )
 from parquet_bloom.storage.manifest import shown
-from parquet_bloom.storage.paths import expand
+from parquet_bloom.storage.paths import NO_FILES, expand
 from parquet_bloom.storage.source import (
     has_wildcard,
     is_data_file,
@@ -58,6 +58,10 @@ _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 ENOUGH_FOLDERS: Final = 64
 # A task hands back the folders that it has not listed yet after so many files.
 MOST_FILES: Final = 500_000
+
+# What is wrong with a name that stands for no file: that of a file or folder, or of a glob or a folder that is there.
+NOT_THERE: Final = "no such file or folder"
+STANDS_FOR_NOTHING: Final = (NOT_THERE, NO_FILES)
 
 # One or more files, folders and globs.
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -103,6 +107,11 @@ def look_up(names: Sequence[tuple[str, str]]) -> Named:
     by_path = sorted(alone, key=lambda file: file.path)
     of_folders = sorted(folders.values(), key=lambda folder: folder.path)
     return Named(tuple(by_path), tuple(of_folders), tuple(nothing))
+
+
+def why_nothing(name: str) -> str:
+    """What is wrong with a name that stands for nothing."""
+    return NO_FILES if not name or _is_pattern(name) else NOT_THERE
 
 
 def errors_here(names: Sequence[str]) -> list[OSError]:
@@ -171,12 +180,12 @@ def alternatives(pattern: str) -> list[str]:
 
 
 def _at(given: str, path: str) -> Iterator[Found | FolderToList]:
-    """The local file or folder at a path; nothing if there is none, or it is empty."""
+    """The local file or folder at a path; nothing if there is none."""
     found = find_local(path)
-    if found is None and os.path.isdir(path):
-        yield FolderToList(path.rstrip("/") or "/", given, os.path.realpath(path))
-    elif found is not None and found.size:
+    if found is not None:
         yield found
+    elif os.path.isdir(path):
+        yield FolderToList(path.rstrip("/") or "/", given, os.path.realpath(path))
 
 
 def _in_store(given: str, url: str) -> Iterator[Found | FolderToList]:
@@ -190,10 +199,9 @@ def _in_store(given: str, url: str) -> Iterator[Found | FolderToList]:
             yield from match_objects(pattern)
         return
     found = find_file(url)
-    if found is None:
-        yield FolderToList(url.rstrip("/"), given)
-    elif found.size:
-        yield found
+    # An empty object may mark a folder.
+    is_file = found is not None and (found.size or is_data_file(found.path))
+    yield found if found is not None and is_file else FolderToList(url.rstrip("/"), given)
 
 
 def listed_below(

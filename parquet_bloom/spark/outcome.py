@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 import pyarrow as pa
 
+from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.spark.rows import RowFields
 from parquet_bloom.spark.schemas import OUTCOME
 from parquet_bloom.spark.versions import arrow_schema
@@ -29,6 +31,9 @@ TROUBLE: frozenset[Status] = frozenset({"refused", "error"})
 # How the message of an outcome begins if nothing was written.
 DRY_RUN = "dry run"
 
+# The class of the error of a file whose name Spark cannot pass on.
+NOT_PASSED_ON = UnsupportedError.__name__
+
 # The reason of files whose outcome is not `ok`.
 NOT_OK = "no"
 
@@ -40,7 +45,8 @@ class Outcome:
     `status`: filters were `added` or `removed` (also if they were to be replaced, and no new one is
     allowed); the file was `read` by a verb that writes nothing; it is `unchanged`, as there was
     nothing to do; it was `skipped`, as nothing in it can have a filter, or `refused`, as it should
-    not be changed; or there was an `error`. `message` says why. `filters`: how many were added,
+    not be changed; or there was an `error`. `message` says why, and `error_class` of the latter two, which error of Python
+    it was: it is the same for many files, as no message is. `filters`: how many were added,
     removed or found, in ORC files those of all index groups; `bytes`: how much the file has grown since
     the run listed it. `seconds` on the executor, in attempt `attempt` (from 0) at the task, which Spark
     calls `task_attempt`. `document`: what the same verb on one file prints with `--json`, a line for
@@ -57,6 +63,7 @@ class Outcome:
     seconds: float = 0.0
     attempt: int = 0
     message: str | None = None
+    error_class: str | None = None
     document: str | None = None
     size_before: int | None = None
     size: int | None = None
@@ -69,8 +76,8 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """Files with the same status and, where nothing was done, the same reason; `seconds` of all
-    executors, `attempt`: the highest."""
+    """Files with the same status and, where nothing was done, the same reason: of trouble, the class of the error;
+    `seconds` of all executors, `attempt`: the highest."""
 
     status: Status
     reason: str
@@ -99,33 +106,48 @@ class Totals:
     """Adds outcomes up."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[Status, str], list[Outcome]] = {}
         self._sums: dict[tuple[Status, str], Total] = {}
 
     def add(self, outcome: Outcome) -> None:
-        key = outcome.status, _reason(outcome)
-        is_one_more = key not in self._sums and outcome.status in _UNTOUCHED
+        self.add_total(
+            Total(
+                outcome.status,
+                _reason(outcome),
+                1,
+                outcome.filters,
+                outcome.bytes,
+                outcome.seconds,
+                outcome.requests or 0,
+                outcome.attempt,
+            )
+        )
+
+    def add_total(self, total: Total) -> None:
+        key = total.status, total.reason
+        is_one_more = key not in self._sums and total.status in _UNTOUCHED
         if is_one_more and len(self._sums) >= MOST_REASONS:
-            key = outcome.status, "other reasons"
+            key = total.status, "other reasons"
         so_far = self._sums.get(key) or Total(*key)
         self._sums[key] = Total(
             *key,
-            files=so_far.files + 1,
-            filters=so_far.filters + outcome.filters,
-            bytes=so_far.bytes + outcome.bytes,
-            seconds=so_far.seconds + outcome.seconds,
-            requests=so_far.requests + (outcome.requests or 0),
-            attempt=max(so_far.attempt, outcome.attempt),
+            files=so_far.files + total.files,
+            filters=so_far.filters + total.filters,
+            bytes=so_far.bytes + total.bytes,
+            seconds=so_far.seconds + total.seconds,
+            requests=so_far.requests + total.requests,
+            attempt=max(so_far.attempt, total.attempt),
         )
 
-    def all(self) -> list[Total]:
-        return [self._sums[key] for key in sorted(self._sums)]
+    def all(self) -> tuple[Total, ...]:
+        return tuple([self._sums[key] for key in sorted(self._sums)])
 
 
 def _reason(outcome: Outcome) -> str:
     message = outcome.message or ""
     if outcome.status in _UNTOUCHED:
         return message
+    if outcome.status in TROUBLE:
+        return outcome.error_class or ""
     if outcome.ok is False:
         return NOT_OK
     return DRY_RUN if message.startswith(DRY_RUN) else ""
@@ -170,8 +192,8 @@ class LakeIndex:
 class Accounts(Protocol):
     """What the tasks of a run have said of its files, wherever that is."""
 
-    def each(self, statuses: frozenset[Status] | None) -> Iterator[Outcome]:
-        """The outcomes of some statuses, None for all. Raises SparkError."""
+    def each(self, statuses: frozenset[Status] | None, ok: bool | None = None) -> Iterator[Outcome]:
+        """The outcomes of some statuses, None for all, and with that `ok`, None for any. Raises SparkError."""
 
     def here(self) -> Iterator[Outcome] | None:
         """All of them, read by this process; None if it does not have the account. Raises OSError."""
@@ -259,12 +281,14 @@ class Report:
         """Of executors, at work on files."""
         return sum(total.seconds for total in self.totals) / 3600
 
-    def each(self, statuses: Iterable[Status] | None = None) -> Iterator[Outcome]:
-        """The outcomes one by one, those of neighbours together; of some statuses, or of all. Raises
-        SparkError."""
+    def each(
+        self, statuses: Iterable[Status] | None = None, *, ok: bool | None = None
+    ) -> Iterator[Outcome]:
+        """The outcomes one by one, those of neighbours together; of some statuses, or of all. ok: only those that are, or
+        are not, `ok`, as validate and probe say. Raises SparkError."""
         wanted = None if statuses is None else frozenset(statuses)
         if self.accounts is not None and (wanted is None or wanted & self.counts.keys()):
-            yield from self.accounts.each(wanted)
+            yield from self.accounts.each(wanted, ok)
 
     def each_here(self) -> Iterator[Outcome]:
         """All outcomes, read by this process if it has the account: then Spark's limit of what a job
@@ -279,26 +303,28 @@ class Report:
 
     @cached_property
     def troubles(self) -> tuple[Outcome, ...]:
-        """The files that were refused or failed, sorted by path."""
+        """The files that were refused or failed, sorted by path: of which nothing is known. A file that was read and is
+        not right is none of them: see `each` and `documents` with ok=False."""
         return tuple(sorted(self.each(TROUBLE), key=lambda outcome: outcome.path))
 
-    def documents(self) -> Iterator[RowFields]:
+    def documents(self, *, ok: bool | None = None) -> Iterator[RowFields]:
         """What the same verb on one file prints with `--json`, for each file that has it; of advise, for
-        each table."""
-        yield from map(json.loads, self.lines())
+        each table. ok: as for each."""
+        yield from map(json.loads, self.lines(ok=ok))
 
-    def lines(self) -> Iterator[str]:
+    def lines(self, *, ok: bool | None = None) -> Iterator[str]:
         """The same as text; of a probe, one for each file and column."""
         yield from (each.text for each in self.advice)
-        for outcome in self.each():
+        for outcome in self.each(ok=ok):
             if outcome.document is not None:
                 yield from outcome.document.split("\n")
 
     def summary(self) -> str:
         """One line."""
         return (
-            f"{self.verb}: {self.files:,} files in {self.seconds:.1f} s:"
-            f" {self.counts_in_words or 'none'}; {self.filters:,} filters, {self.bytes:,} bytes"
+            f"{self.verb}: {number_of(self.files, 'file')} in {self.seconds:.1f} s:"
+            f" {self.counts_in_words or 'none'}; {number_of(self.filters, 'filter')},"
+            f" {number_of(self.bytes, 'byte')}"
         )
 
     def to_dict(self) -> dict[str, object]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.spark.rows import RowFields, packed, unpacked
 from parquet_bloom.spark.run import Account
@@ -129,7 +130,7 @@ class Plan:
     def __str__(self) -> str:
         """How much it is."""
         size = sum(self.bytes_of_sheets)
-        return f"{self.num_files:,} files, {size / (1 << 30):,.1f} GiB"
+        return f"{number_of(self.num_files, 'file')}, {size / (1 << 30):,.1f} GiB"
 
     def as_fields(self) -> RowFields:
         return asdict(self)

@@ -24,11 +24,14 @@ from parquet_bloom.spark.index_request import KnownIndex
 from parquet_bloom.spark.index_units import AS_KNOWN, known_files, known_version
 from parquet_bloom.spark.listing import (
     ENOUGH_FOLDERS,
+    NOT_THERE,
+    STANDS_FOR_NOTHING,
     FolderToList,
     Named,
     as_lake_file,
     listed_below,
     look_up,
+    why_nothing,
 )
 from parquet_bloom.spark.manifests import (
     GivenManifest,
@@ -38,7 +41,7 @@ from parquet_bloom.spark.manifests import (
     looked_up,
     size_of,
 )
-from parquet_bloom.spark.outcome import Outcome, Status, rows_of
+from parquet_bloom.spark.outcome import NOT_PASSED_ON, Outcome, Status, rows_of
 from parquet_bloom.spark.plan import (
     BOUNDS,
     KNOWN_AT_ONCE,
@@ -54,7 +57,7 @@ from parquet_bloom.spark.schemas import ACCOUNT, CONTROL, SEEN, Batches, giving,
 from parquet_bloom.spark.versions import arrow_schema
 from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.paths import NO_FILES
-from parquet_bloom.storage.source import has_wildcard, is_url
+from parquet_bloom.storage.source import is_url
 
 # Folders that are still to be listed, in one file of the run.
 _UNIT = pa.schema([("path", pa.string()), ("name", pa.string()), ("root", pa.string())])
@@ -166,7 +169,8 @@ def begin(request: Planning, batches: Batches) -> Iterator[RowFields]:
         plan += Plan(missing=without_files(listed["folders"], listed["found"]))
         listed |= {"plan": plan.as_fields(), "folders": []}
     is_compared = bool(earlier or search.has_rows or search.index)
-    is_settled = not listed["left"] and not is_compared
+    # If there is nothing but names, the next attempt at the run looks again.
+    is_settled = not (listed["left"] or is_compared or (plan.missing and not plan.num_files))
     if is_settled:
         _settle(account, plan)
     manifest = search.manifest if search.has_rows else None
@@ -257,9 +261,8 @@ def _listed_at_once(
 
 def _missing_folder(name: str, place: str) -> tuple[str, str]:
     """What to call it, and what to say of it."""
-    if not name or has_wildcard(name):
-        return name, NO_FILES
-    return place, "no such file or folder"
+    problem = why_nothing(name)
+    return place if problem == NOT_THERE else name, problem
 
 
 def _folders_of(named: Named) -> list[str]:
@@ -316,7 +319,7 @@ class _Lister:
     ) -> RowFields:
         """What the driver learns; `folders`: the names that stand for folders."""
         sheets = self.sheets.close()
-        missing = [*self._missing, *((name, NO_FILES) for name in nothing)]
+        missing = [*self._missing, *((name, why_nothing(name)) for name in nothing)]
         plan = Plan(() if not sheets.files else (sheets,), tuple(missing))
         return {
             "plan": plan.as_fields(),
@@ -479,9 +482,17 @@ def settle(request: Planning, batches: Batches) -> Iterator[RowFields]:
 
 def _settle(account: Account, plan: Plan) -> None:
     if plan.missing:
-        missing = [Outcome(name, "error", message=f"{name}: {said}") for name, said in plan.missing]
-        account.put_outcomes("missing", rows_of(account.run, missing), arrow_schema(ACCOUNT))
+        missing = rows_of(account.run, outcomes_of_missing(plan))
+        account.put_outcomes("missing", missing, arrow_schema(ACCOUNT))
     account.put("plan.json", as_document(plan.as_fields()))
+
+
+def outcomes_of_missing(plan: Plan) -> Iterator[Outcome]:
+    """Names are in the account like files."""
+    for name, said in plan.missing:
+        is_nothing = said in STANDS_FOR_NOTHING
+        error_class = FileNotFoundError.__name__ if is_nothing else NOT_PASSED_ON
+        yield Outcome(name, "error", message=f"{name}: {said}", error_class=error_class)
 
 
 def _document(fields: Any) -> RowFields:

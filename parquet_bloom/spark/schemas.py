@@ -33,7 +33,7 @@ def _schema(columns: str) -> StructType:
 
 OUTCOME = _schema(
     "path string!, status string!, filters integer!, bytes long!, seconds double!,"
-    " attempt integer!, message string, document string, size_before long, size long,"
+    " attempt integer!, message string, error_class string, document string, size_before long, size long,"
     " version_before string, version string, task_attempt long, requests long,"
     " ok boolean"
 )

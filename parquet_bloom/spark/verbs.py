@@ -102,8 +102,8 @@ def build(
     while files are listed, and with no bytes done until the end if Spark does not tell how far it is.
 
     Raises TypeError and ValueError for arguments that cannot be, ConfigError and EncryptionError for
-    `keys` that cannot be, or that are secrets, SparkError if the job fails as a whole. What happens to
-    single files is in the report.
+    `keys` that cannot be, or that are secrets, FileNotFoundError if no name stands for a file, SparkError if the job fails
+    as a whole. What happens to single files, and that one name among others stands for none, is in the report.
     """
     given = locals()
     if advice is None:
@@ -280,7 +280,8 @@ def advise(
     engines: SomeNames = (),
     fpp: float | None = None,
     max_bytes: int | None = None,
-    budget: int | None = None,
+    budget: int | str | None = None,
+    existing: Existing = "keep",
     ignore_checksums: bool = False,
     manifest: str | os.PathLike[str] | None = None,
     since: datetime | None = None,
@@ -294,7 +295,8 @@ def advise(
 ) -> Report:
     """Say which columns deserve filters; all files with the same columns are judged together, as one
     table, whose report is in `advice`. engines: judge for these alone, such as Spark; for all by default.
-    budget: bytes that the filters of all tables may take. See build."""
+    budget: bytes that the filters of all tables may take, or a share of those of all files, such as "1%"; existing: what
+    build will do with filters that are there, which a budget pays for if they stay. See build."""
     given = locals()
     named = engines_named(engines_given(engines))
     return _report("advise", AdviseOptions.of(given, engines=named, threads=1), given)

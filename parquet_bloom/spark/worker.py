@@ -25,7 +25,8 @@ from parquet_bloom.errors import (
 )
 from parquet_bloom.files import open_file
 from parquet_bloom.options import BuildOptions, InspectOptions
-from parquet_bloom.spark.outcome import DRY_RUN, Outcome, Status
+from parquet_bloom.spark.failures import for_executors
+from parquet_bloom.spark.outcome import DRY_RUN, NOT_PASSED_ON, Outcome, Status
 from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.request import Request
 from parquet_bloom.verbs.build import BuildReport, TakeFilters, build_opened
@@ -69,8 +70,9 @@ def attempt(file: LakeFile, done: Callable[[], Outcome]) -> Outcome:
     except FAILURES as error:
         status: Status = "refused" if isinstance(error, REFUSALS) else "error"
         # Of refusals as Python's callers say it; the command says it in its own words.
-        message = message_of if status == "refused" else complaint_about
-        outcome = Outcome(file.path, status, message=message(file.path, error))
+        told = message_of if status == "refused" else complaint_about
+        message = for_executors(told(file.path, error))
+        outcome = Outcome(file.path, status, message=message, error_class=type(error).__name__)
     return replace(
         outcome,
         seconds=time.perf_counter() - started,
@@ -87,6 +89,7 @@ def as_listed(file: LakeFile, status: Status, message: str | None) -> Outcome:
         file.path,
         status,
         message=message,
+        error_class=NOT_PASSED_ON if status == "error" else None,
         size_before=file.size,
         size=file.size,
         version_before=file.version,

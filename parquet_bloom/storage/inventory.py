@@ -10,7 +10,7 @@
      "fileSchema": "Bucket, Key, VersionId, IsLatest, IsDeleteMarker, Size, LastModifiedDate, ETag",
      "files": [{"key": "lake/daily/data/939c6d46.csv.gz", "size": 56291, "MD5checksum": "…"}]}
 
-Of all objects, those count that are found in a folder, too: Parquet and ORC files that are not empty or
+Of all objects, those count that are found in a folder, too: Parquet and ORC files that are not
 hidden. Old versions and delete markers do not.
 
 A table with columns `path`, and perhaps `size`, `etag` and `modified`, is read like one, and each row
@@ -222,13 +222,11 @@ def _of_objects(name: str, columns: _Columns, decoded: Callable[[str], str]) -> 
 
 
 def _live(columns: _Columns) -> _Columns:
-    """The rows of objects that are there, and not empty."""
+    """The rows of objects that are there."""
     wanted = pc.is_valid(columns["key"])
     for word, flag in (("is_latest", "true"), ("is_delete_marker", "false")):
         if word in columns:
             wanted = pc.and_(wanted, pc.equal(pc.utf8_lower(columns[word].cast(pa.string())), flag))
-    if "size" in columns:
-        wanted = pc.and_(wanted, pc.fill_null(pc.greater(columns["size"], 0), True))
     return {word: column.filter(wanted) for word, column in columns.items()}
 
 

@@ -97,9 +97,8 @@ def _list_local(path: str, root: str | None) -> tuple[list[Found], list[str]]:
                 folders.append(entry.path)
             elif is_data_file(entry.name) and entry.is_file():
                 status = entry.stat()
-                if status.st_size:
-                    version = version_of(status)
-                    files.append(Found(entry.path, status.st_size, version, status.st_mtime))
+                version = version_of(status)
+                files.append(Found(entry.path, status.st_size, version, status.st_mtime))
     return files, folders
 
 

@@ -82,7 +82,7 @@ def expand(
         if left_out is None:
             errors += (not_listed(*each) for each in unlisted[num_unlisted:])
         if not found and len(unlisted) == num_unlisted:
-            problem = IS_INDEX if _is_index(name) else NO_FILES + _elsewhere(name)
+            problem = IS_INDEX if _is_index(name) else NO_FILES + _elsewhere(name, options)
             errors.append(FileNotFoundError(errno.ENOENT, problem, _shown(name)))
     return inputs if len(named) == 1 else _each_once(inputs, errors), errors
 
@@ -254,11 +254,12 @@ def is_empty(error: OSError) -> bool:
     return (error.strerror or "").startswith(NO_FILES)
 
 
-def _elsewhere(name: str) -> str:
-    """What to say of a local glob whose folders are not as deep as those of the files, as far as a short search tells."""
-    if is_url(name) or not has_wildcard(name):
+def _elsewhere(name: str, options: Mapping[str, str] | None) -> str:
+    """What to say of a glob whose folders are not as deep as those of the files, as far as a short search tells."""
+    if not has_wildcard(name):
         return ""
-    import shlex
+    if is_url(name):
+        return _elsewhere_in_store(name, options) if is_object(name) else ""
     from fnmatch import filter as matching
 
     pattern = _local_glob(name)
@@ -268,10 +269,29 @@ def _elsewhere(name: str) -> str:
         found = [each for each in matching(names, last) if _is_looked_at(each)]
         if found:
             there = os.path.normpath(os.path.join(folder, min(found)))
-            # In quotes: most shells take ** for *.
-            deep = shlex.quote(os.path.join(root, "**", last))
-            return f"; there is {there}: name the folder {shlex.quote(root or os.curdir)} or {deep}"
+            return _there(there, root or os.curdir, os.path.join(root, "**", last))
     return ""
+
+
+def _elsewhere_in_store(name: str, options: Mapping[str, str] | None) -> str:
+    from parquet_bloom.storage.objects.listing import one_deeper
+
+    pattern = address_of(name, options or {})
+    # What begins with ? may be options.
+    if not has_wildcard(pattern):
+        return ""
+    root, last = before_wildcard(pattern).rpartition("/")[0], pattern.rpartition("/")[2]
+    with suppress(OSError):
+        if found := one_deeper(pattern):
+            return _there(found, f"{root}/", f"{root}/**/{last}")
+    return ""
+
+
+def _there(path: str, root: str, deep: str) -> str:
+    import shlex
+
+    # In quotes: most shells take ** for *.
+    return f"; there is {path}: name the folder {shlex.quote(root)} or {shlex.quote(deep)}"
 
 
 def _is_looked_at(name: str) -> bool:

@@ -293,7 +293,7 @@ class RemoteFolder:
                 continue
             if info.type == fs.FileType.Directory:
                 folders.append(path)
-            elif is_data_file(info.base_name) and info.size:
+            elif is_data_file(info.base_name) and info.is_file:
                 files.append(_as_found(path, info))
         return files, folders
 

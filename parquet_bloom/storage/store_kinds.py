@@ -11,8 +11,8 @@ class Store(NamedTuple):
     """A kind of store, called `title` in messages, whose objects have URLs of these `schemes`.
 
     opened_by: the class of obstore that reads and lists. extra: of this package, with which it is
-    installed. credentials: what to do if there are none; to_read: which permissions are needed by those that the store
-    knows, where its code for a refusal tells that it does. prefix: with which its options may begin.
+    installed. credentials: what to do if there are none; to_read, to_write: which permissions are needed by those that the
+    store knows, where its code for a refusal tells that it does. prefix: with which its options may begin.
     endpoint_options, endpoint_variables: what names another endpoint than the cloud's own, the first that
     is set. has_folders: whether objects can be listed. has_suffix_ranges: whether the last bytes of an
     object of unknown size can be asked for.
@@ -29,6 +29,7 @@ class Store(NamedTuple):
     extra: str
     credentials: str
     to_read: str = ""
+    to_write: str = ""
     prefix: str = ""
     endpoint_options: tuple[str, ...] = ()
     endpoint_variables: tuple[str, ...] = ()
@@ -50,6 +51,7 @@ STORES: Final = (
         credentials="set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or AWS_PROFILE, or the storage"
         " option skip_signature=true for a public bucket",
         to_read="the permissions s3:GetObject and s3:ListBucket are needed",
+        to_write="the permission s3:PutObject is needed",
         prefix="aws_",
         endpoint_options=("endpoint", "endpoint_url", "endpoint_url_s3"),
         endpoint_variables=("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),

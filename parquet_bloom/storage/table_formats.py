@@ -27,7 +27,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
-from parquet_bloom.errors import RewriteError
+from parquet_bloom.errors import CATALOG, RewriteError
 from parquet_bloom.storage import address_of, folder_at
 from parquet_bloom.storage.source import is_object, tolerating
 
@@ -89,8 +89,8 @@ FORMATS: Final = (
         title="Iceberg",
         folder="metadata",
         marks=("/version-hint.text", ".metadata.json"),
-        advice="set write.parquet.bloom-filter-enabled.column.NAME or write.orc.bloom.filter.columns"
-        " for new files, or write copies with -o",
+        advice="change the table by build_table and strip_table, which also commit the new sizes, to its catalog with"
+        f" {CATALOG}, or write copies with -o",
         table="an Iceberg table",
         sign="metadata/*.metadata.json",
         module="parquet_bloom.tables.iceberg.opening",

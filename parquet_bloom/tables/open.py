@@ -15,9 +15,10 @@ from parquet_bloom.arguments import (
     number_given,
     path_given,
 )
-from parquet_bloom.errors import RewriteError
+from parquet_bloom.errors import CATALOG, RewriteError
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.storage.folder import Folder
+from parquet_bloom.storage.source import is_url, local_name
 from parquet_bloom.storage.table_formats import FORMATS, TableFormat
 from parquet_bloom.tables.table import LakeTable, Moment
 from parquet_bloom.vocabulary import TableChoice, check_word
@@ -80,7 +81,8 @@ def open_table(
         module = _module(format)
         if module.is_at(folder):
             return module.open_at(folder, moment, storage_options)
-    raise RewriteError(f"{folder.path}: {_no_table(kind)}")
+    is_missing = not is_url(name) and not os.path.exists(local_name(name))
+    raise RewriteError(f"{folder.path}: {_no_folder(kind) if is_missing else _no_table(kind)}")
 
 
 def _openable(kind: TableChoice) -> Iterator[TableFormat]:
@@ -91,6 +93,11 @@ def _openable(kind: TableChoice) -> Iterator[TableFormat]:
 def _module(format: TableFormat) -> TableModule:
     # Lazily: importing PyIceberg takes longer than building most files.
     return cast(TableModule, import_module(format.module))
+
+
+def _no_folder(kind: TableChoice) -> str:
+    in_catalogs = any(each.in_catalogs for each in _openable(kind))
+    return f"no such folder{f'; for a table of a catalog, give {CATALOG}' * in_catalogs}"
 
 
 def _no_table(kind: TableChoice) -> str:

@@ -44,6 +44,7 @@ from parquet_bloom.values.types import (
     not_a_value,
     zeros,
 )
+from parquet_bloom.vocabulary import BEYOND_BITS
 
 NANOS = {"MILLIS": 1_000_000, "MICROS": 1_000, "NANOS": 1}
 UNIX_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
@@ -63,6 +64,7 @@ _FLOAT_BITS_BY_TYPE = {"float32": 24, "float": 24, "float16": 11, "halffloat": 1
 INT96_DAY_SHIFTS = (0, 1, -1)
 
 # Why a value cannot be looked up.
+OF_BOOLEAN = "BOOLEAN has no Bloom filter"
 NAN = "NaN has many encodings"
 
 
@@ -91,10 +93,10 @@ def encode(leaf: LeafType, value: object) -> Encodings:
     Raises ValueTypeError for anything that cannot be a value of the column.
     """
     given, value = value, plain_value(value)
-    if leaf.physical == "BOOLEAN":
-        return Encodings((), "BOOLEAN has no Bloom filter")
     if value is None:
         return Encodings((), "nulls are not inserted into Bloom filters")
+    if leaf.physical == "BOOLEAN":
+        return Encodings((), OF_BOOLEAN)
     if isinstance(value, bytes | bytearray | memoryview) and leaf.physical in BYTES_TYPES:
         return encode_stored(leaf, bytes(value))
     if leaf.is_float:
@@ -138,10 +140,17 @@ def _float_bits(given: object) -> int:
 def _encode_integer(leaf: LeafType, value: object, float_bits: int) -> Encodings:
     number = _stored_integer(leaf, value, float_bits)
     low, high = integer_range(leaf)
-    if not low <= number <= high:
-        raise not_a_value(leaf, value, f"{low} to {high}")
     width = PHYSICAL_WIDTH[leaf.physical]
+    if not low <= number <= high:
+        if leaf.logical_name in ("", "INTEGER") and not _fits(number, width):
+            return Encodings((), BEYOND_BITS)
+        raise not_a_value(leaf, value, f"{low} to {high}")
     return Encodings(((number & ((1 << 8 * width) - 1)).to_bytes(width, "little"),))
+
+
+def _fits(number: int, width: int) -> bool:
+    """Whether so many bytes can be this signed number: some readers take all integers for such."""
+    return -(1 << (8 * width - 1)) <= number < 1 << (8 * width - 1)
 
 
 def _stored_integer(leaf: LeafType, value: object, float_bits: int = FLOAT_BITS) -> int:

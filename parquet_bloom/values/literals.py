@@ -46,7 +46,7 @@ from parquet_bloom.values.types import (
     not_a_value,
     shown,
 )
-from parquet_bloom.vocabulary import OF_NULLS
+from parquet_bloom.vocabulary import BEYOND_BITS, OF_NULLS
 
 # Examples are at most this long, unless all of them are longer.
 LONGEST_EXAMPLE = 60
@@ -93,9 +93,10 @@ def encode_given(leaf: LeafType, value: object) -> Encodings:
 def _of_nulls(leaf: LeafType, value: object) -> Encodings:
     """In a column that writers knew no type of, as they had nothing but nulls for it."""
     try:
-        return encode_given(replace(leaf, logical=None), value)
+        found = encode_given(replace(leaf, logical=None), value)
     except ValueTypeError:
         return Encodings((), OF_NULLS)
+    return Encodings((), OF_NULLS) if found.unknown == BEYOND_BITS else found
 
 
 def _hint_at_hex(leaf: LeafType, given: literal) -> str:

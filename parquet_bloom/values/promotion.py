@@ -70,6 +70,8 @@ def _exact(stored: LeafType, value: float | Decimal) -> Encodings:
         found = encode(stored, value)
     except ValueTypeError:
         return Encodings((), BEYOND_TYPE)
+    if found.unknown:
+        return Encodings((), BEYOND_TYPE)
     is_rounded = stored.physical == "FLOAT" and struct.unpack("<f", found.plain[0])[0] != value
     return Encodings((), BEYOND_TYPE) if is_rounded else found
 

@@ -43,6 +43,7 @@ PROOF: Final = (
     "row_groups_by_filters",
     "row_groups_read",
     "files_left_out",
+    "files_without_column",
 )
 SCHEMA: Final = pa.schema(
     [
@@ -121,6 +122,7 @@ def _about(report: Any, num_values: int) -> dict[str, Any]:
         "time": _time(report.started),
         "column": report.column,
         "values": num_values,
+        "union_by_name": report.union_by_name,
         "made": None if report.made is None else _time(report.made),
         "inputs": list(map(_utf8, report.inputs)),
         "tables": [document_of(table) for table in report.tables],

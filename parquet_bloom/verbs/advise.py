@@ -43,7 +43,7 @@ from parquet_bloom.container.room import (
     check_room,
 )
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.engines.reading import EngineUse, engines_named
+from parquet_bloom.engines.reading import EngineUse, always_so, engines_named
 from parquet_bloom.engines.settings import WriterSettings
 from parquet_bloom.files import FORMATS, open_file
 from parquet_bloom.options import DEFAULT_FPP, AdviseOptions, BuildOptions
@@ -58,7 +58,7 @@ from parquet_bloom.verbs.several import (
     message_of,
     one_of,
 )
-from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict, Format
+from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict, Existing, Format
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -90,11 +90,12 @@ class ColumnAdvice:
     `ndv`: distinct non-null values of the whole column; `ndv_error`: relative standard error of
     `ndv`, None if exact; `group_ndv`: the highest of any group; `only_dictionary`: whether all values
     are in dictionary pages, None in ORC; `filter_bytes`: all bitsets that `build` would write;
-    `filter_share`: their share of the file, 0 to 1.
+    `filter_share`: their share of the file, 0 to 1; `filter_bytes_there`: the bitsets of filters that are there.
 
     In all files that were judged together: `groups` with a non-null value; `groups_*`: how many of
     them a look-up reads on average, by min/max statistics alone, with filters, and with filters if
-    the value is not stored; `basis`: which values are looked up; `values_stored` of `values_asked`
+    the value is not stored; `groups_filter_there`: with the filters that are there, as far as their lengths say in Parquet,
+    None without any; `basis`: which values are looked up; `values_stored` of `values_asked`
     are stored; `fpp`: the rate to build at, the target, a lower one, as there are many groups, or that of a budget,
     None where that leaves the column out; `rates`: what
     several would cost and save, None unless that was asked for.
@@ -119,10 +120,12 @@ class ColumnAdvice:
     only_dictionary: bool | None = None
     filter_bytes: int = 0
     filter_share: float = 0.0
+    filter_bytes_there: int = 0
     groups: int = 0
     groups_statistics: float | None = None
     groups_filter: float | None = None
     groups_filter_absent: float | None = None
+    groups_filter_there: float | None = None
     basis: AdviceBasis = "stored values"
     fpp: float | None = None
     values_asked: int = 0
@@ -130,15 +133,21 @@ class ColumnAdvice:
     settings: tuple[WriterSettings, ...] = ()
     rates: tuple[RateOffer, ...] | None = field(default=None, metadata=WHERE_KNOWN)
 
+    @property
+    def searching_dictionaries(self) -> tuple[str, ...]:
+        """The engines that would use the filters, but search the dictionaries instead, as these have all values."""
+        users = [use.engine for use in self.engines if use.uses]
+        return always_so("only dictionaries", users) if self.only_dictionary else ()
 
-def to_do(advice: ColumnAdvice, *, has_all: bool, is_broken: bool = False) -> str:
-    """The verdict of the advice; but if filters should be built and are there, `keep`, or `rebuild` if any is
-    broken or too small."""
+
+def to_do(advice: ColumnAdvice, *, is_broken: bool = False) -> str:
+    """The verdict of the advice; but if filters should be built and no group lacks one that would get one, `keep`, or
+    `rebuild` if any is broken or too small."""
     if advice.verdict != "build":
         return advice.verdict
     if is_broken or advice.too_small:
         return "rebuild"
-    return "keep" if has_all else "build"
+    return "build" if advice.missing else "keep"
 
 
 def replacing(wanted: Iterable[ColumnAdvice]) -> tuple[str, ...]:
@@ -221,7 +230,8 @@ def advise(
     row_groups: SomeNumbers | None = None,
     fpp: float | None = None,
     max_bytes: int | None = None,
-    budget: int | None = None,
+    budget: int | str | None = None,
+    existing: Existing = "keep",
     rates: bool = False,
     engines: SomeNames = (),
     value_sample: Mapping[str, Any] | None = None,
@@ -241,8 +251,10 @@ def advise(
     fpp: the target false positive rate, 0 to 1, exclusive; by default 0.01, and lower ones are recommended where
     there are many row groups. rates: also say what each of several rates would cost and save. engines: judge for
     these alone, such as Spark; for all by default. max_bytes: the limit of a bitset, 64 to 134,217,728 (the default);
-    not for ORC. budget: the most bytes of the bitsets of all filters together, 1 or more: which columns to build
-    then, and at which rates, that of `fpp` if it is given, is in the report's `budget`. value_sample: by column, the
+    not for ORC. budget: the most bytes of the bitsets of all filters together, 1 or more, or a share of the
+    bytes of all files, such as "1%": which columns to build then, and at which rates, that of `fpp` if it is given, is in
+    the report's `budget`. existing: what build will do with filters that are there, which the budget pays for if they
+    stay. value_sample: by column, the
     values that are really looked up, repeated as often as they are, given as for probe. progress: called with (chunks
     done, chunks in all), or of several files with (files done, files in all). ignore_checksums as for build, all
     others as for inspect.
@@ -478,8 +490,9 @@ def _judged_tables(
 ) -> Iterator[_JudgedTable]:
     tables = [(sketch, judge_table(sketch, options)) for sketch in sketches]
     plans: Iterable[BudgetPlan | None] = repeat(None)
-    if options.budget is not None:
-        plans = _plans(options.budget, options, tables)
+    budget = options.budget_for(sum(sketch.size for sketch, _ in tables))
+    if budget is not None:
+        plans = _plans(budget, options, tables)
     for (sketch, judged), plan in zip(tables, plans, strict=False):
         columns = _within(plan, sketch, judged) if plan else judged
         yield _JudgedTable(sketch, columns, options.target_fpp, plan)
@@ -603,6 +616,7 @@ def _advice(
         already=counts.already,
         missing=0,
         too_small=counts.too_small,
+        filter_bytes_there=counts.bytes_there,
         engines=subject.engines,
         reason=column.reason,
     )
@@ -624,6 +638,7 @@ def _advice(
         groups_statistics=reads.by_statistics if reads else None,
         groups_filter=read,
         groups_filter_absent=_if_absent(reads, read) if reads and read is not None else None,
+        groups_filter_there=judged.evidence.groups_there,
         basis=judged.basis,
         values_asked=reads.num_values if reads else 0,
         values_stored=reads.num_stored if reads else 0,

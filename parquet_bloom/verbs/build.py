@@ -16,13 +16,21 @@ from parquet_bloom.arguments import SomeNames, SomeNumbers, columns_needed
 from parquet_bloom.container import WHERE_KNOWN, BuildChange, BuiltFilters, LeftChunk, number_of
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import quoted_name
 from parquet_bloom.options import BuildOptions, Destination
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.new_version import check_appendable
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.file_runner import Changing, changing, changing_opened
-from parquet_bloom.verbs.several import change_each, for_several
-from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, Format, OrcStreams
+from parquet_bloom.verbs.several import FilesReport, change_each, for_several
+from parquet_bloom.vocabulary import (
+    NULL_BY_NAME,
+    Dialect,
+    Existing,
+    FileLayout,
+    Format,
+    OrcStreams,
+)
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -66,13 +74,14 @@ def build(
     output: str | os.PathLike[str] | None = None,
     *,
     columns: SomeNames | None = None,
-    advice: AdviceReport | None = None,
+    advice: AdviceReport | FilesReport[AdviceReport] | None = None,
     fpp: float | None = None,
     ndv: int | None = None,
     max_bytes: int | None = None,
     exact_blocks: bool = False,
     existing: Existing = "keep",
     row_groups: SomeNumbers | None = None,
+    union_by_name: bool = False,
     threads: int | None = None,
     ignore_checksums: bool = False,
     in_place: bool = False,
@@ -93,7 +102,8 @@ def build(
     progress: Progress | None = None,
 ) -> BuildReport:
     """Write `source` with Bloom filters for `columns` (dotted leaf paths) to `output`, or for those that `advice`
-    recommends, which is what `advise` said of the same files, perhaps within a budget: each column at its rate.
+    recommends, which is what `advise` said of the same files, perhaps within a budget: each column at its rate. Of
+    several tables, each report is for the files of its own.
 
     A list of paths, a folder, a glob, and a URL that ends with / stand for several files: then this returns a
     FilesReport, with the report on each, and the errors of files that failed. `output` is then the folder of the new
@@ -102,7 +112,9 @@ def build(
     fpp: the target false positive rate, 0 to 1, exclusive; 0.01 if None. Each filter is as small as it allows. ndv:
     size for this many distinct values per chunk instead. max_bytes: the limit of a bitset, 64 to 134,217,728 (the
     default). exact_blocks: allow block counts that are not powers of two; such filters are smaller, but some readers
-    refuse them, and others lose rows (PB201). existing: what to do with existing filters. force: also write filters
+    refuse them, and others lose rows (PB201). existing: what to do with existing filters. union_by_name: several files are
+    those of one schema: one that has no such column, in upper or lower case, gets filters for the others, if any file
+    has it. force: also write filters
     that miss the target. ignore_checksums: read pages even if their checksums are wrong; checksums that are all 0 count
     as missing anyway. in_place: replace `source` itself. overwrite: replace an existing `output`. resume: of several
     files, leave out those whose outputs are there, as of a run that was stopped. dry_run: build, but write nothing;
@@ -156,23 +168,39 @@ def build(
         change,
         storage_options=storage_options,
         progress=progress,
+        keys=keys,
     )
     return report
 
 
 def _options(
-    given: Mapping[str, Any], columns: SomeNames | None, advice: AdviceReport | None
+    given: Mapping[str, Any],
+    columns: SomeNames | None,
+    advice: AdviceReport | FilesReport[AdviceReport] | None,
 ) -> BuildOptions:
     """With columns, or with those that are advised and their rates."""
     if advice is None:
         return BuildOptions.of(given, columns=columns_needed(columns))
     from parquet_bloom.verbs.advise import AdviceReport, options_to_build
 
+    if isinstance(advice, FilesReport):
+        advice = _of_one_table(advice)
     if not isinstance(advice, AdviceReport):
         raise TypeError(f"advice: {advice!r}, expected a report of advise on one table")
     if columns is not None or given["fpp"] is not None:
         raise TypeError("advice: expected neither columns nor fpp with it")
     return options_to_build(advice, BuildOptions.of(given, columns=()))
+
+
+def _of_one_table(advice: FilesReport[AdviceReport]) -> AdviceReport:
+    """The only report of several files. Raises TypeError: each table has its own columns, and files do not say of which
+    they are."""
+    if len(advice.reports) != 1:
+        raise TypeError(
+            f"advice: reports on {len(advice.reports)} tables, expected that on one of them, with its files: such as"
+            " advice.reports[0]"
+        )
+    return advice.reports[0]
 
 
 def build_file(
@@ -207,6 +235,8 @@ def _build(
     progress: Progress | None = None,
     filters: TakeFilters | None = None,
 ) -> BuildReport:
+    if options.union_by_name:
+        opened.file.unite_by_name(options.columns or ())
     if options.append_in_place:
         opened = replace(opened, target=replace(opened.target, is_appended=True))
     change = opened.file.build(opened.ready(options), progress)
@@ -218,8 +248,21 @@ def _build(
         filters=tuple(sorted(change.filters, key=lambda built: built.place.part)),
         skipped=tuple(sorted(change.skipped, key=lambda skip: skip.place.part)),
         bytes_added=facts["size_after"] - facts["size_before"],
-        notes=(*_gone(opened, change), *change.notes, *opened.notes(change)),
+        notes=(
+            *_lacking(opened, options),
+            *_gone(opened, change),
+            *change.notes,
+            *opened.notes(change),
+        ),
     )
+
+
+def _lacking(opened: Changing, options: BuildOptions) -> Iterator[str]:
+    """Of which columns there can be none in the file, by what its user says of all files."""
+    if options.union_by_name:
+        for name in options.columns or ():
+            if opened.file.lacks(name):
+                yield f"column {quoted_name(name)}: {NULL_BY_NAME}"
 
 
 def _gone(opened: Changing, change: BuildChange) -> Iterator[str]:

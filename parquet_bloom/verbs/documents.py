@@ -123,6 +123,11 @@ class VerbReport:
                 row[name] = value
         return row
 
+    @staticmethod
+    def _in_total(reports: Sequence[Any]) -> str:
+        """What these say together, beside how many they are; empty if nothing."""
+        return ""
+
     def _num_rows(self) -> int:
         """The number of items, which are not made for that."""
         outer, *inner = self._rows

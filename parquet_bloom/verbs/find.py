@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
-from parquet_bloom.arguments import columns_given, files_given, name_given
-from parquet_bloom.container import AS_TEXT, IN_PYTHON, UNITS, WHERE_KNOWN, number_of, some_of
+from parquet_bloom.arguments import columns_given, files_given, flag_given, name_given
 from parquet_bloom.container.asked_once import those_held
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
@@ -37,197 +35,31 @@ from parquet_bloom.values.given import (
     list_values,
     python_values,
     show_value,
-    show_values,
 )
 from parquet_bloom.verbs.asked_files import AnsweredBy, AskedFile, AskedFiles
-from parquet_bloom.verbs.documents import VerbReport, plain
+from parquet_bloom.verbs.found import (
+    AbsentValues,
+    FindReport,
+    FoundRow,
+    UnknownFile,
+    UnverifiedFile,
+)
 from parquet_bloom.verbs.index_probe import check_column, check_has_files
-from parquet_bloom.verbs.keys import units_of
-from parquet_bloom.verbs.lazy_items import LazyItems
 from parquet_bloom.verbs.listed_files import ListedFiles, files_found, list_files, names_in_index
 from parquet_bloom.verbs.several import message_of
+from parquet_bloom.vocabulary import NULL_BY_NAME
 
 if TYPE_CHECKING:
     from parquet_bloom.arguments import SomeNames
     from parquet_bloom.container import FoundIn
-    from parquet_bloom.container.protocols import Askable, Column
+    from parquet_bloom.container.protocols import Askable, Column, Container
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.index.manifest import TableSource
     from parquet_bloom.native.lazy import Array
     from parquet_bloom.parallel import Progress
     from parquet_bloom.reads.partitions import Partitions
     from parquet_bloom.reads.rows import RowSource, RowTables
     from parquet_bloom.storage.cache import Cache
     from parquet_bloom.vocabulary import Format, TableChoice
-
-
-@dataclass(frozen=True, slots=True)
-class FoundRow:
-    """A row that holds a value: `row_in_row_group` counts from 0 in the row group, which is a stripe of an ORC file,
-    and `row` in the file. `value`: as Python has it, the text of a literal."""
-
-    value: Any = field(metadata=AS_TEXT)
-    path: str
-    row_group: int
-    row_in_row_group: int
-    row: int
-
-
-@dataclass(frozen=True, slots=True)
-class UnknownFile:
-    """A file that may hold any of the values, and why nobody could look; or only for some of them, which its column cannot
-    hold: `rows` has those with the others."""
-
-    path: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class UnverifiedFile:
-    """An encrypted file whose footer may have been replaced, and why nobody could tell."""
-
-    path: str
-    reason: str
-
-
-class AbsentValues(LazyItems[Any]):
-    """Those that are in none of the rows, each once; none if it is not `known`."""
-
-    noun = "value"
-
-    def __init__(
-        self, values: Sequence[Any] | Array, rows: Sequence[FoundRow], *, known: bool
-    ) -> None:
-        self._values = values
-        self._rows, self._known = rows, known
-
-    @cached_property
-    def _items(self) -> tuple[Any, ...]:
-        if not self._known:
-            return ()
-        held = {row.value for row in self._rows}
-        return tuple(
-            each for each in dict.fromkeys(python_values(self._values)) if each not in held
-        )
-
-    def check_sought(self, texts: Iterable[str]) -> None:
-        """Raise ValueTypeError if one of these is the text of no value that was looked for."""
-        sought = {*show_values(self._values)}
-        for text in texts:
-            if text not in sought:
-                raise ValueTypeError(
-                    f"values: {text}: not looked for, expected what find was given"
-                )
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class FindReport(VerbReport):
-    """The `rows` that hold values of a column; `absent`: the values that no file holds, none while a file is
-    `unknown`. Of `num_files`, `files_by_index` hold none of the values by an `index` in its `generation`,
-    `files_by_statistics` none by min/max statistics alone, and `files_by_filters` none by their own filters, where
-    statistics left any row groups, by pages with only nulls, or as they lack a column that their table has, with null
-    there; of `files_read`, values were read in `row_groups_read` row groups or stripes, there in `pages_read` data
-    pages. Of those of files that were asked themselves, `row_groups_by_statistics` and `row_groups_by_filters` were not
-    read. What could not be asked is `unknown`, or not for all values; of those that are `unverified`, the footer may
-    not be the one that was written. `deleted_in`: files of rows of which their table may have deleted some, by a
-    deletion vector or a delete file: they are still in the file, until it is written anew. `left_out`: files in the
-    folders that were given, which nobody asked because of their names. `asked`: the files that were asked, each in
-    its state; of those that no one has named, without what an index alone ruled out. `inputs`: the names that were
-    given, none for all files of an index; `tables`: those that were asked, at their versions; `formats`: those of the
-    files that were opened; `started`: when, and `made`: when the index came to its generation, in seconds since 1970.
-    `values`: a pyarrow.Table with the columns that were asked for, a row for each of `rows`."""
-
-    _rows: ClassVar = ("rows",)
-
-    column: str
-    index: str | None
-    generation: int | None
-    num_files: int
-    files_by_index: int
-    files_by_statistics: int
-    files_by_filters: int
-    files_read: int
-    row_groups_by_statistics: int
-    row_groups_by_filters: int
-    row_groups_read: int
-    pages_read: int
-    bytes_read: int
-    rows: tuple[FoundRow, ...]
-    unknown: tuple[UnknownFile, ...]
-    absent: Sequence[Any] = field(default=(), compare=False, metadata=AS_TEXT)
-    unverified: tuple[UnverifiedFile, ...] = ()
-    asked: Sequence[AskedFile] = field(default=(), compare=False, metadata=IN_PYTHON)
-    deleted_in: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-    inputs: tuple[str, ...] = ()
-    tables: tuple[TableSource, ...] = ()
-    formats: tuple[Format, ...] = ()
-    started: float = field(default=0.0, compare=False)
-    made: float | None = field(default=None, compare=False)
-    values: Any = field(default=None, compare=False, metadata=WHERE_KNOWN)
-
-    def __repr__(self) -> str:
-        found = number_of(len(self.rows), "row")
-        doubt = f"; {len(self.unknown):,} unknown: {self.unknown[0].reason}" if self.unknown else ""
-        where = some_of(len(self.found_in), self.num_files, "file")
-        return f"<FindReport {self.column}: {found} in {where}; {self._looked_into}{doubt}>"
-
-    @property
-    def _looked_into(self) -> str:
-        """`2 row groups read, 998 excluded`"""
-        units = UNITS[self.formats[0]] if len(self.formats) == 1 else UNITS["parquet"]
-        excluded = self.row_groups_by_statistics + self.row_groups_by_filters
-        return f"{number_of(self.row_groups_read, units.part)} read, {excluded:,} excluded"
-
-    @property
-    def found_in(self) -> tuple[str, ...]:
-        """The files of the `rows`."""
-        return tuple(dict.fromkeys(row.path for row in self.rows))
-
-    @property
-    def is_absent(self) -> bool:
-        """Whether no file holds any of the values."""
-        return not self.rows and not self.unknown
-
-    @property
-    def is_as_indexed(self) -> bool:
-        """Whether nobody listed the files, so that those may be left out that came or changed since the index was `made`."""
-        return self.index is not None and not self.inputs and not self.tables
-
-    @property
-    def files_left_out(self) -> int:
-        """How many files are in `left_out`."""
-        return len(self.left_out)
-
-    def to_arrow(self) -> Any:
-        """The rows as a pyarrow.Table; a column `values.NAME` for each that was asked for."""
-        table = VerbReport.to_arrow(self)
-        for name in self.values.column_names if self.values is not None else ():
-            kind = self.values.schema.field(name).with_name(f"values.{name}")
-            table = table.append_column(kind, self.values.column(name))
-        return table
-
-    def account(self, values: Any) -> Any:
-        """What became of each of `values`, which were looked for, as a pyarrow.Table: see docs/erasure.md. Raises
-        ValueTypeError for others, of which it would say `absent`; also for one of another type, as 1.0 for 1."""
-        from parquet_bloom.verbs.account import account_of
-
-        texts = dict.fromkeys(show_values(list_values(values)))
-        if isinstance(self.absent, AbsentValues):
-            self.absent.check_sought(texts)
-        return account_of(self, [*texts])
-
-    def _in_full(self) -> object:
-        if self.values is None:
-            return self
-        from parquet_bloom.verbs.json_values import json_rows
-
-        units = units_of(self)
-        rows: Any = [
-            plain(row, units) | {"values": values}
-            for row, values in zip(self.rows, json_rows(self.values), strict=True)
-        ]
-        return replace(self, rows=rows, values=None)
 
 
 def find(
@@ -241,6 +73,7 @@ def find(
     hash_key: bytes | str | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
+    union_by_name: bool = False,
     cache: Cache | None = None,
     progress: Progress | None = None,
 ) -> FindReport:
@@ -256,7 +89,8 @@ def find(
 
     Only row groups are read that min/max statistics and filters, or an `index`, do not exclude, and only pages that the
     index or the file's page indexes name; of a file that the index does not know in its state, its own statistics and
-    filters are asked. hash_key: of the index, as for Index. cache: a pb.Cache, for those who look more than once.
+    filters are asked. union_by_name: the files are those of one schema, and one that has no such column, in upper or lower case,
+    has null there, if any of them has it; without that, it is unknown. hash_key: of the index, as for Index. cache: a pb.Cache, for those who look more than once.
     progress: called with (files done, files in all). All others as for inspect.
 
     Files that cannot be read or are not there are `unknown` in the report, and those whose column cannot hold one of the
@@ -271,7 +105,10 @@ def find(
     given = list_values(values)
     check_none_missing(given)
     sought = each_once(given)
-    search = _RowSearch(name_given("column", column), sought, columns_given(columns), keys, cache)
+    TableView.check_none(table, flag_given("union_by_name", union_by_name))
+    search = _RowSearch(
+        name_given("column", column), sought, columns_given(columns), keys, cache, union_by_name
+    )
     with _candidates(search, files, table, index, hash_key, storage_options) as (found, among):
         return search.report(found, among, progress)
 
@@ -391,8 +228,10 @@ class _RowSearch:
         columns: Sequence[str] | None,
         keys: Keys | None,
         cache: Cache | None = None,
+        union_by_name: bool = False,
     ) -> None:
         """Raises TypeError for what is no cache."""
+        self._is_by_name = union_by_name
         self.column = column
         self.cache = None if cache is None else CacheUse(cache)
         # Of pages with rows, nothing is kept.
@@ -420,6 +259,10 @@ class _RowSearch:
         self._no_values: list[ValueTypeError] = []
         # Of files that lack the column, or a key for it.
         self._not_askable: list[ColumnError | MissingKeyError] = []
+        # Files that lack the column, as their table has null there; those that go by its name, while no other has it.
+        self._files_without = 0
+        self._without: dict[str, ColumnError] = {}
+        self._is_column = False
         # Folders of which nobody knows the files.
         self._not_listed: list[UnknownFile] = []
         self.left_out = LeftOut()
@@ -483,7 +326,7 @@ class _RowSearch:
         for unit in found.unknown_parts:
             in_state = places.setdefault(unit.path, {}).setdefault(unit.version, {})
             in_state[unit.row_group] = None
-        whole = {unit.path for unit in found.unknown}
+        whole = {unit.path for unit in found.unknown_of_some}
         if files is None:
             self._num_files = asked.num_files(self.column)
             if self._tables is not None:
@@ -495,6 +338,8 @@ class _RowSearch:
             whole |= new
             self._num_files, self._paths = len(files.found), [*files.found]
         self._is_by_index = True
+        # Those that the index rules out have it.
+        self._is_column = any(not unit.reason for unit, _ in asked.units(self.column))
         if asked.places == "file":
             whole |= places.keys()
         wanted = whole | places.keys()
@@ -515,13 +360,37 @@ class _RowSearch:
 
     def _check_answers(self, candidates: Sequence[_Candidate], files: ListedFiles) -> None:
         """Raise what the verbs raise that could ask none of several files."""
-        if candidates and len(self._no_values) == len(candidates):
+        if self._no_values and len(self._no_values) == len(candidates) - self._files_without:
             # The values are at fault, and no file.
             raise ValueTypeError(self._unknown[0].reason)
         if self._not_askable and len(self._not_askable) == self._num_files:
             # A table knows more about its columns than each of its files.
             files.check_columns([self.column])
             raise self._not_askable[0]
+
+    def _take_back_nulls(self) -> None:
+        """Without a file that has the column, nobody knows that it is one: it may be misspelt."""
+        for path, error in self._without.items():
+            del self._read[path]
+            self._add_unknown(path, error)
+        self._files_without -= len(self._without)
+
+    def _with_hints(self) -> Iterator[UnknownFile]:
+        """The files that are unknown; of one that lacks what others have, what its user may say."""
+        is_hinted = self._is_column and not self._is_by_name
+        for file in self._unknown:
+            # What it has under a name that is close may be meant.
+            if is_hinted and file.path in self._without and not file.reason.endswith("?"):
+                yield UnknownFile(file.path, f"{file.reason}; null there with union_by_name=True")
+            else:
+                yield file
+
+    def _add_unknown(self, path: str, error: Exception) -> None:
+        if isinstance(error, ValueTypeError):
+            self._no_values.append(error)
+        elif isinstance(error, ColumnError | MissingKeyError):
+            self._not_askable.append(error)
+        self._unknown.append(UnknownFile(path, message_of(path, error).removeprefix(f"{path}: ")))
 
     def report(
         self, candidates: Sequence[_Candidate], files: ListedFiles, progress: Progress | None
@@ -537,6 +406,8 @@ class _RowSearch:
             self._ask_others(self._tables, candidates, files)
         if progress:
             progress(len(candidates), len(candidates))
+        if self._is_by_name and not self._is_column:
+            self._take_back_nulls()
         if not self._is_by_index:
             # What an index has looked up is an answer, whatever has become of the files.
             self._check_answers(candidates, files)
@@ -547,7 +418,7 @@ class _RowSearch:
                 for path, reason in self.left_out.all_unlisted
             ),
         ]
-        unknown = (*self._unknown, *not_listed)
+        unknown = (*self._with_hints(), *not_listed)
         return FindReport(
             column=self.column,
             index=self._index,
@@ -578,6 +449,8 @@ class _RowSearch:
             formats=tuple(sorted(self._formats)),
             started=self._started,
             made=self._made,
+            files_without_column=self._files_without,
+            union_by_name=self._is_by_name,
             values=self._tables and self._tables.table(),
         )
 
@@ -602,7 +475,7 @@ class _RowSearch:
         path = candidate.path
         try:
             known = self._left_by_cache(candidate, files)
-            with files.open(path, self._keys, self._cache_for_rows) as file:
+            with self._opened(path, files, self._cache_for_rows) as file:
                 self._formats.add(file.format)
                 if file.unverified is not None:
                     self._unverified.append(UnverifiedFile(path, file.unverified))
@@ -627,24 +500,35 @@ class _RowSearch:
                     self._unknown.append(UnknownFile(path, problem))
                 else:
                     self._files_by_statistics += by == "statistics"
-                    self._files_by_filters += by in ("schema", "filters")
+                    self._files_by_filters += by == "filters"
+                    self._files_without += by == "schema"
                 self._read[path] = AskedFile(path, file.source.size, file.source.version, by)
                 return answer(file, found)
         except (ParquetBloomError, OSError) as error:
-            if isinstance(error, ValueTypeError):
-                self._no_values.append(error)
-            elif isinstance(error, ColumnError | MissingKeyError):
-                self._not_askable.append(error)
-            self._unknown.append(
-                UnknownFile(path, message_of(path, error).removeprefix(f"{path}: "))
-            )
+            self._add_unknown(path, error)
             return None
+
+    def _column_of(self, file: Askable) -> Column:
+        try:
+            column = file.column(self.column)
+        except ColumnError as error:
+            if file.is_without(self.column):
+                self._without[file.path] = error
+            raise
+        self._is_column = True
+        return column
+
+    def _opened(self, path: str, files: ListedFiles, cache: CacheUse | None) -> Container:
+        file = files.open(path, self._keys, cache)
+        if self._is_by_name:
+            file.unite_by_name([self.column])
+        return file
 
     def _left_by_cache(self, candidate: _Candidate, files: ListedFiles) -> _Left | None:
         """Where in a file values may be, and what says so stays in the cache; None without one."""
         if self.cache is None:
             return None
-        with files.open(candidate.path, self._keys, self.cache) as file:
+        with self._opened(candidate.path, files, self.cache) as file:
             try:
                 return self._left_of(file, candidate)
             finally:
@@ -654,9 +538,12 @@ class _RowSearch:
         """Where in a file values may be."""
         if told := file.answer_to_all(self.column):
             if told.verdict == "absent":
+                if told.reason == NULL_BY_NAME:
+                    with suppress(ColumnError):
+                        self._column_of(file)
                 return _Left({})
             raise UnsupportedError(f"{file.path}: {told.reason}")
-        column = file.column(self.column)
+        column = self._column_of(file)
         file.check_row_counts()
         places = candidate.places.get(file.source.version)
         if places is None or max(places, default=0) >= file.num_parts:

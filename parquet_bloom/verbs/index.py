@@ -214,8 +214,9 @@ class Index:
         values: as for pb.probe. files: paths, URLs, globs and folders: the answer is about these as they are now, and
         `unknown` for those that the index does not know, or not in this state. table: `files` are tables of this kind, in
         whose place are their live files; a TableView says of which version. Without them, it is about all files as
-        they were when the index was made or added to; only those that may hold a value are looked at again, and one that
-        is gone is `unknown`.
+        they were when the index was made or added to (`as_indexed`); only those that may hold a value are looked at again,
+        and one that is another one by now, or gone, is `unknown` for the values that it held. What is said of a value
+        depends on no other.
 
         Raises ColumnError if the index is not about this column, ValueTypeError for what cannot be a value of it,
         RewriteError for what is no table, FormatError for damage, OSError.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from copy import copy
 from dataclasses import field, replace
@@ -16,7 +16,7 @@ from parquet_bloom.arguments import files_given, name_given
 from parquet_bloom.container import AS_TEXT, UNITS, Units, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, no_column
-from parquet_bloom.index.asking import AskedIndex, FoundValues, Hits
+from parquet_bloom.index.asking import AskedIndex, FoundValues, Hits, Numbers, listed_numbers
 from parquet_bloom.index.kinds import format_of
 from parquet_bloom.index.manifest import Manifest, Places, TableSource, existing
 from parquet_bloom.index.states import in_stores_of, states_of
@@ -75,9 +75,10 @@ class IndexedValues(ValueAnswers[IndexedValue]):
         return self._answers.absent(len(self))
 
     @property
-    def not_absent(self) -> list[int]:
-        """The numbers of the others, ascending."""
-        return self._answers.not_absent(len(self))
+    def by_themselves(self) -> list[int]:
+        """The numbers of those that would not be absent, either, if there were no files that may hold any value; first
+        those that may be in a file."""
+        return self._answers.by_themselves(len(self))
 
     @property
     def askable(self) -> NDArray[np.bool_]:
@@ -89,21 +90,18 @@ class IndexedValues(ValueAnswers[IndexedValue]):
         return UNITS[self._answers.formats.get(path, "parquet")]
 
     @property
-    def files_unknown(self) -> list[IndexedFile]:
-        """The files that may hold any value, if only in some of their parts, by their paths."""
-        return self._answers.files_unknown
-
-    @property
-    def are_absent(self) -> bool:
-        """Whether all of them are."""
-        return self._answers.is_nothing
+    def are_all_known(self) -> bool:
+        """Whether no file is unknown, about any of them."""
+        return self._answers.are_all_known
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexReport(VerbReport):
-    """What an index says about values of a column in `num_files` files, in which they were when it was brought up to
-    date (`made`, in seconds since 1970), or in which they are now, if they were listed. `tables`: that the index is
-    about, at the versions that it was made of."""
+    """What an index says about values of a column in `num_files` files: how many are `absent` in every file, `maybe` in
+    one, or `unknown`. If `as_indexed`, it is about the files as they were when the index was brought up to date
+    (`made`, in seconds since 1970), else about those that were named, as they are now. `files_unknown` may hold any value,
+    if only in some of their parts; others are unknown for the values in whose results they are. `tables`: that the index
+    is about, at the versions that it was made of."""
 
     _rows: ClassVar = ("results", "files")
     _item: ClassVar = IndexedValue
@@ -111,19 +109,25 @@ class IndexReport(VerbReport):
     index: str
     generation: int
     made: float
+    as_indexed: bool
     column: str
     num_files: int
+    absent: int
+    maybe: int
+    unknown: int
     results: IndexedValues
+    files_unknown: tuple[IndexedFile, ...]
     bytes_read: int
     tables: tuple[TableSource, ...] = ()
 
     def __repr__(self) -> str:
-        return f"<IndexReport {self.index}: {self.column} in {number_of(self.num_files, 'file')}>"
+        found = f"{self.absent:,} absent, {self.maybe:,} maybe, {self.unknown:,} unknown"
+        return f"<IndexReport {self.index}: {self.column} in {number_of(self.num_files, 'file')}: {found}>"
 
     @property
     def is_absent(self) -> bool:
         """Whether no value can be in any file."""
-        return self.results.are_absent
+        return self.absent == len(self.results)
 
 
 def probe_index(
@@ -199,13 +203,19 @@ def probe_asked(
         current, others = _among(files, column, asked.units(column), _paths(found), storage_options)
         num_files = len(files.found)
     answers = IndexAnswers(found, manifest.places, current, others, gone)
+    absent, maybe, unknown = answers.counts(len(values))
     return IndexReport(
         index=path,
         generation=manifest.generation,
         made=manifest.made,
+        as_indexed=files is None,
         column=column,
         num_files=num_files,
+        absent=absent,
+        maybe=maybe,
+        unknown=unknown,
         results=IndexedValues(copy(values), answers),
+        files_unknown=tuple(answers.files_unknown),
         bytes_read=asked.bytes_read,
         tables=manifest.tables,
     )
@@ -232,7 +242,7 @@ def _among(
 def _paths(found: FoundValues) -> set[str]:
     """The files that an answer is about."""
     hit = {unit.path for hits in found.hits for unit in hits.distinct_units.values()}
-    return hit | {unit.path for unit in (*found.unknown, *found.unknown_parts)}
+    return hit | {unit.path for unit in (*found.unknown_of_some, *found.unknown_parts)}
 
 
 def _stale(path: str) -> IndexedFile:
@@ -241,8 +251,10 @@ def _stale(path: str) -> IndexedFile:
 
 class IndexAnswers:
     """Verdicts on values, by what was found in segments. `current`: the states of files that count; `others`: files
-    of which nothing is known about any value; `gone`: those in whose place nobody has put another one, whose values
-    are unknown, and no others."""
+    of which nothing is known about any value; `gone`: those in whose place nobody has put another one.
+
+    What is said of a value depends on no other: of a file that is gone, or in another state than it was, only the values
+    are unknown that it held."""
 
     def __init__(
         self,
@@ -252,34 +264,44 @@ class IndexAnswers:
         others: Iterable[IndexedFile],
         gone: Iterable[str],
     ) -> None:
-        self._kind, self._not_asked, self._gone = kind, found.not_asked, {*gone}
+        self._kind, self._not_asked = kind, found.not_asked
+        self._current, self._gone = current, {*gone}
         self._unknown = {file.path: file for file in others}
-        for unit in found.unknown:
-            if unit.path in current and unit.path not in self._unknown:
-                reason = unit.reason if current[unit.path] == unit.version else _STALE
-                reason = _GONE if unit.path in self._gone else reason
-                self._unknown[unit.path] = IndexedFile(unit.path, "unknown", reason=reason)
+        for unit in self._counting(found.unknown):
+            if unit.path not in self._unknown:
+                self._unknown[unit.path] = self._not_known(unit, unit.reason)
+        # By the path of each file: parts of which nothing is known, and why.
+        self._parts: dict[str, dict[int, str]] = {}
+        for unit in self._counting(found.unknown_parts):
+            if self._changed(unit) == _STALE:
+                self._unknown[unit.path] = _stale(unit.path)
+            if unit.path not in self._unknown:
+                reason = self._changed(unit) or unit.reason
+                self._parts.setdefault(unit.path, {})[unit.row_group] = reason
+        self._not_held = [
+            (each.problems, units)
+            for each in found.not_held
+            if (units := [u for u in self._counting(each.units) if u.path not in self._unknown])
+        ]
         # Of each segment: the units that may have values.
         self._hits: list[tuple[Hits, dict[int, Unit]]] = []
         for hits in found.hits:
-            units = hits.distinct_units
-            self._find_stale(units.values(), current)
-            wanted = {number: unit for number, unit in units.items() if unit.path in current}
-            self._hits.append((hits, wanted))
-        # By the path of each file: parts of which nothing is known, and why.
-        self._parts: dict[str, dict[int, str]] = {}
-        self._find_stale(found.unknown_parts, current)
-        for unit in found.unknown_parts:
-            if unit.path in current and unit.path not in self._unknown:
-                reason = _GONE if unit.path in self._gone else unit.reason
-                self._parts.setdefault(unit.path, {})[unit.row_group] = reason
+            found_in = hits.distinct_units.items()
+            counting = {number: unit for number, unit in found_in if unit.path in current}
+            self._hits.append((hits, counting))
 
-    def _find_stale(self, units: Iterable[Unit], current: Mapping[str, str]) -> None:
-        for unit in units:
-            if unit.path in self._gone:
-                continue
-            if current.get(unit.path, unit.version) != unit.version:
-                self._unknown[unit.path] = _stale(unit.path)
+    def _counting(self, units: Iterable[Unit]) -> Iterator[Unit]:
+        """Those of files that count."""
+        return (unit for unit in units if unit.path in self._current)
+
+    def _changed(self, unit: Unit) -> str | None:
+        """Why what a file held says nothing of what is there now."""
+        if unit.path in self._gone:
+            return _GONE
+        return None if self._current[unit.path] == unit.version else _STALE
+
+    def _not_known(self, unit: Unit, reason: str) -> IndexedFile:
+        return IndexedFile(unit.path, "unknown", reason=self._changed(unit) or reason)
 
     @cached_property
     def formats(self) -> dict[str, Format]:
@@ -295,15 +317,21 @@ class IndexAnswers:
     def of(self, number: int, value: Any) -> IndexedValue:
         if number in self._not_asked:
             return IndexedValue(value, "unknown", ())
-        maybe = self._maybe(number)
-        files = {**maybe, **self._unknown} if self._unknown else maybe
+        files = self._maybe(number)
+        for problems, units in self._not_held:
+            if number in problems:
+                files.update({u.path: self._not_known(u, problems[number]) for u in units})
+        files.update(self._unknown)
         verdict: Verdict = "absent"
         if files or self._parts:
             are_maybe = any(file.verdict == "maybe" for file in files.values())
             verdict = "maybe" if are_maybe else "unknown"
         for path, reasons in self._parts.items():
-            files[path] = self._with_parts(files.get(path), path, reasons)
-        return IndexedValue(value, verdict, tuple([files[path] for path in sorted(files)]))
+            known = files.get(path)
+            # Of a whole file that is unknown, so is each part.
+            if known is None or known.verdict == "maybe" or known.row_groups:
+                files[path] = self._with_parts(known, path, reasons)
+        return IndexedValue(value, verdict, tuple(sorted(files.values(), key=_candidates_first)))
 
     def _with_parts(
         self, maybe: IndexedFile | None, path: str, reasons: Mapping[int, str]
@@ -318,40 +346,95 @@ class IndexAnswers:
         return IndexedFile(path, verdict, tuple(sorted(parts)), reason="; ".join(named))
 
     def _maybe(self, value: int) -> dict[str, IndexedFile]:
-        """Files that may hold it, or are unknown."""
+        """Files that may hold it, or may have held it."""
         where: dict[str, _Where] = {}
+        files: dict[str, IndexedFile] = {}
         for hits, units in self._hits:
             first, end = bisect_left(hits.values, value), bisect_right(hits.values, value)
             for at in range(first, end):
                 unit = units.get(int(hits.units[at]))
-                if unit is not None:
+                if unit is None:
+                    continue
+                if self._changed(unit) == _STALE:
+                    files[unit.path] = _stale(unit.path)
+                else:
                     where.setdefault(unit.path, _Where(self._kind)).add(unit, int(hits.places[at]))
-        found = {path: places.as_file(path) for path, places in where.items()}
-        for path in found.keys() & self._gone:
-            found[path] = replace(found[path], verdict="unknown", reason=_GONE)
-        return found
+        for path, places in where.items():
+            found = places.as_file(path)
+            if path in self._gone:
+                found = replace(found, verdict="unknown", reason=_GONE)
+            files[path] = found
+        return files
+
+    def counts(self, num_values: int) -> tuple[int, int, int]:
+        """How many of so many values are absent in every file, maybe in one, or unknown."""
+        absent = num_values - len(self._not_absent(num_values))
+        maybe = len(self._maybe_somewhere(num_values))
+        return absent, maybe, num_values - absent - maybe
+
+    def by_themselves(self, num_values: int) -> list[int]:
+        """As IndexedValues has them."""
+        maybe = listed_numbers(self._maybe_somewhere(num_values))
+        first = {*maybe}
+        found = listed_numbers(self._with_files(num_values))
+        return [*maybe, *(number for number in found if number not in first)]
+
+    def _maybe_somewhere(self, num_values: int) -> Numbers:
+        found = self._found_in(num_values, self._is_candidate)
+        if not self._not_asked:
+            return found
+        return [number for number in listed_numbers(found) if number not in self._not_asked]
+
+    def _is_candidate(self, unit: Unit) -> bool:
+        """Whether a file may hold what was found of it, as far as the index knows."""
+        return unit.path not in self._unknown and self._changed(unit) is None
 
     def absent(self, num_values: int) -> NDArray[np.bool_]:
         """Which of so many values are absent in every file."""
-        absent = self.askable(num_values) & (not (self._unknown or self._parts))
-        for hits, units in self._hits:
-            counts = np.isin(hits.units, [*units])
-            absent[np.asarray(hits.values, np.int64)[counts]] = False
+        absent = np.ones(num_values, np.bool_)
+        absent[self._not_absent(num_values)] = False
         return absent
 
-    def not_absent(self, num_values: int) -> list[int]:
-        """The numbers of the others; of a few, without numpy."""
-        if not all(isinstance(hits.values, list) for hits, _ in self._hits):
-            return np.flatnonzero(~self.absent(num_values)).tolist()
+    def _not_absent(self, num_values: int) -> Numbers:
+        """The numbers of the others."""
         if self._unknown or self._parts:
             return [*range(num_values)]
-        found = {
-            value
-            for hits, units in self._hits
-            for value, unit in zip(hits.values, hits.units, strict=True)
-            if unit in units
+        return self._with_files(num_values)
+
+    def _with_files(self, num_values: int) -> Numbers:
+        """The numbers of those that some files may hold which may not hold any of them, or that cannot be looked up."""
+        of_any = self._unknown.keys() | self._parts.keys()
+        others = {
+            at
+            for problems, units in self._not_held
+            if any(unit.path not in of_any for unit in units)
+            for at in problems
         }
-        return sorted(found.union(self._not_asked))
+        others.update(self._not_asked)
+        found = self._found_in(
+            num_values, lambda unit: unit.path not in of_any or self._is_candidate(unit)
+        )
+        return sorted(others.union(listed_numbers(found))) if others else found
+
+    def _found_in(self, num_values: int, is_wanted: Callable[[Unit], bool]) -> Numbers:
+        """The numbers of the values that were found in such units, ascending; of a few, without numpy."""
+        of_each = [
+            (hits, {number for number, unit in units.items() if is_wanted(unit)})
+            for hits, units in self._hits
+        ]
+        if all(isinstance(hits.values, list) for hits, _ in of_each):
+            found_few: set[int] = set()
+            for hits, units in of_each:
+                found_few.update(
+                    value
+                    for value, unit in zip(hits.values, hits.units, strict=True)
+                    if unit in units
+                )
+            return sorted(found_few)
+        found = np.zeros(num_values, np.bool_)
+        for hits, units in of_each:
+            found[np.asarray(hits.values, np.int64)[np.isin(hits.units, [*units])]] = True
+        return np.flatnonzero(found)
 
     def askable(self, num_values: int) -> NDArray[np.bool_]:
         """Which of so many values can be looked up."""
@@ -365,10 +448,15 @@ class IndexAnswers:
         return sorted([*self._unknown.values(), *parts], key=lambda file: file.path)
 
     @property
-    def is_nothing(self) -> bool:
-        """Whether all values are absent in every file."""
-        unknown = self._unknown or self._parts or self._not_asked
-        return not (unknown or any(units for _, units in self._hits))
+    def are_all_known(self) -> bool:
+        """Whether every file is known that may hold a value, as it is now."""
+        found = (unit for _, units in self._hits for unit in units.values())
+        unknown = self._unknown or self._parts or self._not_held
+        return not unknown and all(self._changed(unit) is None for unit in found)
+
+
+def _candidates_first(file: IndexedFile) -> tuple[bool, str]:
+    return file.verdict != "maybe", file.path
 
 
 class _Where:

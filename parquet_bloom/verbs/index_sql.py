@@ -20,7 +20,7 @@ from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.values.given import list_values, show_values
 from parquet_bloom.verbs.index_probe import check_column, check_has_files
-from parquet_bloom.vocabulary import check_word
+from parquet_bloom.vocabulary import NOT_HELD, check_word
 
 if TYPE_CHECKING:
     from parquet_bloom.index.units import Unit
@@ -127,15 +127,21 @@ class _Query:
 
     def of_segment(self, segment: Segment, values: ValuesByKind) -> Iterator[str]:
         """The queries for one segment."""
-        is_indexed = segment.map is not None or segment.slices is not None
-        asked = values.of(segment.kind) if is_indexed else None
-        if asked is None:
+        if segment.map is None and segment.slices is None:
             for text in self._texts:
                 yield self._of_unknown(segment, text)
             return
+        found = values.of(segment.kind)
+        for value in found.problems:
+            yield self._of_unknown(segment, self._texts[value])
+        asked = found.hashes
+        if asked is None:
+            return
         assert isinstance(asked, AskedHashes)
         for value, reason in asked.unknown.items():
-            raise ValueTypeError(f"{self._texts[value]}: cannot be looked up: {reason}")
+            # What no value of its type in a file is, is not there.
+            if reason not in NOT_HELD:
+                raise ValueTypeError(f"{self._texts[value]}: cannot be looked up: {reason}")
         if segment.slices is not None:
             yield from self._of_slices(segment, segment.slices, asked)
             return

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
@@ -21,6 +22,7 @@ from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.options import AdviseOptions, InspectOptions, ValidateOptions
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import SEVERITIES
+from parquet_bloom.tables.partitions import NULL
 from parquet_bloom.verbs.advise import AdviceReport, TableAdvisor
 from parquet_bloom.verbs.documents import document_of
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
@@ -41,6 +43,9 @@ MAX_FILES: Final = 25
 MAX_FAILURES: Final = 50
 MAX_PARTITIONS: Final = 1000
 MAX_EXAMPLES: Final = 5
+
+# A value of a partition that is a number; of more digits, it is rather a key.
+_INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,12 +300,45 @@ def _partition_of(path: str) -> str:
 
 
 def _named(partitions: Iterable[PartitionOverview]) -> Iterator[PartitionOverview]:
-    """By name; folders without what is common to all of them."""
-    found = sorted(partitions, key=lambda each: (each.name is None, each.name or ""))
-    names = [each.name.split("/") for each in found if each.name is not None]
+    """By name, see _in_order; folders without what is common to all of them."""
+    given = list(partitions)
+    ordered = _in_order([each.name for each in given if each.name is not None])
+    place = {name: at for at, name in enumerate(ordered)}
+    found = sorted(given, key=lambda each: len(place) if each.name is None else place[each.name])
+    names = [name.split("/") for name in ordered]
     alike = list(takewhile(lambda parts: len({*parts}) == 1, zip(*names, strict=False)))
     if len(names) > 1 and not any("=" in parts[0] for parts in alike):
         for each in found:
             if each.name is not None:
                 each.name = "/".join(each.name.split("/")[len(alike) :]) or "."
     yield from found
+
+
+def _in_order(names: Iterable[str]) -> list[str]:
+    """Names of partitions and folders; their values as numbers where all values of a partition column are integers, so
+    that `day=2` is before `day=10`; null first."""
+    parts = {name: [_label_and_value(each) for each in name.split("/")] for name in names}
+    texts = {
+        (depth, label)
+        for labelled in parts.values()
+        for depth, (label, value) in enumerate(labelled)
+        if value != NULL and not _INTEGER.fullmatch(value)
+    }
+
+    def order(name: str) -> list[tuple[str, bool, int, str]]:
+        return [
+            (label, value != NULL, _number(value, (depth, label) not in texts), value)
+            for depth, (label, value) in enumerate(parts[name])
+        ]
+
+    return sorted(parts, key=order)
+
+
+def _number(value: str, is_of_numbers: bool) -> int:
+    return int(value) if is_of_numbers and value != NULL else 0
+
+
+def _label_and_value(folder: str) -> tuple[str, str]:
+    """Of a folder that is named as one of a partition; else without a label."""
+    label, sign, value = folder.partition("=")
+    return (label, value) if sign else ("", folder)

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     # By path, the tables of files and their records of them.
     _Recorded: TypeAlias = dict[str, tuple[LakeTable, TableFile]]
 
+# So many are named of those with which the same is wrong.
+_MOST_NAMES: Final = 5
+
 # The version of a file that nobody has read: it is not there, or nobody may look.
 NOT_SEEN: Final = ""
 
@@ -280,7 +283,7 @@ def _found(
         found = list_files(given, (), options, look=look, left_out=left_out)
         nameless = [error for error in found.errors if error.filename is None]
         if found.errors and (nameless or not found.found):
-            raise (nameless or found.errors)[0]
+            raise _in_one(nameless or found.errors)
         if not found.found:
             # All that was listed is gone meanwhile, and must not become an answer.
             names = ", ".join(str(with_options(name, {})) for name in given)
@@ -295,6 +298,21 @@ def _found(
         for name, table in zip(given, tables, strict=True)
     ]
     return replace(_in_tables(files, options, {}), tables=tuple(seen))
+
+
+def _in_one(errors: Sequence[OSError]) -> OSError:
+    """The first error, with the names of all that are alike."""
+    first = errors[0]
+    alike = [
+        str(each.filename)
+        for each in errors
+        if each.filename is not None
+        and (each.errno, each.strerror) == (first.errno, first.strerror)
+    ]
+    if len(alike) < 2:
+        return first
+    more = ", …" * (len(alike) > _MOST_NAMES)
+    return type(first)(first.errno, first.strerror, f"{', '.join(alike[:_MOST_NAMES])}{more}")
 
 
 def names_in_index(names: list[str], view: TableView | None) -> list[str]:

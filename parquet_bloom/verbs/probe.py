@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 from parquet_bloom.arguments import SomeNumbers
 from parquet_bloom.container import (
     AS_TEXT,
+    UNITS,
     WHERE_KNOWN,
     Answer,
     Explanation,
@@ -40,6 +41,7 @@ from parquet_bloom.values.given import python_values, show_values
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.keys import key_of, units_of
 from parquet_bloom.verbs.several import for_several, read_each
+from parquet_bloom.vocabulary import NULL_BY_NAME
 
 if TYPE_CHECKING:
     from parquet_bloom.container import AnswerToAll, Picks, Place
@@ -242,6 +244,18 @@ class ProbeReport(VerbReport):
         row[f"{groups}_to_read"] = int(self.to_read.any(axis=0).sum())
         return row
 
+    @staticmethod
+    def _in_total(reports: Sequence[ProbeReport]) -> str:
+        """`998 absent; 3 of 5,000 row groups to read, 4,997 excluded; 81,000 bytes read`"""
+        groups = [group.are_absent for report in reports for group in report.results.groups]
+        nouns = {UNITS[report.format].group for report in reports}
+        (noun,) = nouns if len(nouns) == 1 else ("group",)
+        absent = sum(report.is_absent for report in reports)
+        bytes_read = sum(report.bytes_read for report in reports)
+        excluded = sum(groups)
+        left = f"{len(groups) - excluded:,} of {number_of(len(groups), noun)} to read"
+        return f"{absent:,} absent; {left}, {excluded:,} excluded; {bytes_read:,} bytes read"
+
     def _check_document(self) -> None:
         # In which every answer about every value is written out.
         answers = len(self.results) * self.results.num_groups
@@ -272,6 +286,7 @@ def probe(
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
     cache: Cache | None = None,
+    union_by_name: bool = False,
     explain: bool = False,
     threads: int | None = None,
 ) -> ProbeReport:
@@ -290,7 +305,8 @@ def probe(
     row_groups: ask only these, which are the stripes of an ORC file; the verdicts are about them.
     dialect: ask the filters of this dialect; by default, those that bloom_filter_offset leads to, of any
     dialect, and private legacy ones where it is missing. seed: of the hash of `murmur3` filters, if the
-    file does not say. explain: give the hash and bits of every form that a value may be stored in. cache: a pb.Cache,
+    file does not say. union_by_name: several files are those of one schema, and one that has no such column, in upper or
+    lower case, has null there, if any of them has it. explain: give the hash and bits of every form that a value may be stored in. cache: a pb.Cache,
     for those who ask the same files in an object store again. All others as for inspect.
 
     Raises ColumnError, ValueTypeError for what cannot be a value of the column, TypeError for a
@@ -316,7 +332,9 @@ def kept_values(values: Any) -> Any:
 
 
 def probe_file(file: Askable, options: ProbeOptions) -> ProbeReport:
-    """As probe, for an open file."""
+    """As probe, for an open file; of several, whoever has them knows that one has the column."""
+    if options.union_by_name:
+        file.unite_by_name([options.column])
     if told := file.answer_to_all(options.column):
         return _without_column(file, options, told)
     column = file.column(options.column)
@@ -375,6 +393,8 @@ def _without_column(file: Askable, options: ProbeOptions, told: AnswerToAll) -> 
         results=ProbedValues(options.values, groups),
         bytes_read=file.source.bytes_read,
         unverified=file.unverified,
+        # Its user has said so, and no table.
+        caveat=NULL_BY_NAME if told.reason == NULL_BY_NAME else None,
         explanations=tuple(
             Explanation(
                 group.distinct[0].place, value, reason=told.reason, **asdict(LookUp("", ()))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -25,7 +26,7 @@ from typing import (
 from parquet_bloom.arguments import files_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ParquetBloomError, complaint_about
+from parquet_bloom.errors import ColumnError, ParquetBloomError, complaint_about
 from parquet_bloom.files import Opener, open_file
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import work_in_order
@@ -138,9 +139,10 @@ class FilesReport(VerbReport, Generic[Report_co]):
         if len(self.reports) == 1 and not self.failures and not self.done_before:
             return f"<FilesReport of {self.reports[0]!r}>"
         kind = type(self.reports[0]).__name__ if self.reports else "FilesReport"
+        total = self.reports[0]._in_total(self.reports) if self.reports else ""
         failed = f", {len(self.failures):,} failed" if self.failures else ""
         before = f", {len(self.done_before):,} done before" if self.done_before else ""
-        return f"<{kind}s of {number_of(len(self.reports), 'file')}{failed}{before}>"
+        return f"<{kind}s of {number_of(len(self.reports), 'file')}{failed}{before}{total and f': {total}'}>"
 
 
 if TYPE_CHECKING:
@@ -190,6 +192,7 @@ def read_each(
     view = TableView.given(table)
     if view is None and (path := one_of(files)) is not None:
         with open_file(path, keys, storage_options, opener=_opener_through(cache)) as file:
+            check_some_have(_united_of(options), [os.fspath(path)], lambda _: nullcontext(file))
             return read(file, options)
     gathered = _Gathered()
     each_read(
@@ -213,7 +216,9 @@ def each_read(
 ) -> None:
     """The same for several files in any case: `take` gets the report on each, or its error."""
     view = TableView.given(table)
+    TableView.check_none(view, getattr(options, "union_by_name", False))
     paths, opened = _files_to_read(files, view, _columns_of(options), keys, storage_options, cache)
+    check_some_have(_united_of(options), paths, opened)
     at_a_time, of_each = threads_for_files(getattr(options, "threads", None), paths)
 
     def work(path: str) -> Any:
@@ -247,6 +252,38 @@ def _files_to_read(
     return [*listed.found], lambda path: listed.open(path, keys, use)
 
 
+def _united_of(options: Any) -> tuple[str, ...]:
+    """The columns that need not be in each file."""
+    return _columns_of(options) if getattr(options, "union_by_name", False) else ()
+
+
+def check_some_have(
+    columns: Iterable[str],
+    paths: Iterable[str],
+    opened: Callable[[str], AbstractContextManager[Container]],
+) -> None:
+    """Raise ColumnError for one of these columns that no file has which can be opened."""
+    missing = [*columns]
+    first: ColumnError | None = None
+    for path in paths:
+        if not missing:
+            return
+        # Whoever works on it says what is wrong with it.
+        with suppress(ParquetBloomError, OSError), opened(path) as file:
+            for name in [*missing]:
+                try:
+                    file.select([name])
+                except ColumnError as error:
+                    first = first or error
+                    continue
+                except ParquetBloomError:
+                    # It is there, and cannot be read.
+                    pass
+                missing.remove(name)
+    if missing and first is not None:
+        raise first
+
+
 def _opener_through(cache: Cache | None) -> Opener:
     """Opens files through a cache, if there is one. Raises TypeError for what is none."""
     if cache is None:
@@ -276,10 +313,12 @@ def change_each(
     *,
     storage_options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
+    keys: Keys | None = None,
 ) -> Any:
     """The report of `change`, or a FilesReport; of several files, the output is a folder. Raises as read_each,
     RewriteError if two have the same output, and ValueError to resume without a folder."""
     path = one_of(files)
+    check = partial(check_some_have, opened=lambda path: open_file(path, keys, storage_options))
     if destination.resume and (
         path is not None or destination.output is None or destination.overwrite
     ):
@@ -287,9 +326,11 @@ def change_each(
             "resume: expected several files, the folder of their outputs, and no overwrite"
         )
     if path is not None:
+        check(_united_of(options), [os.fspath(path)])
         named = {} if progress is None else {"progress": progress}
         return change(with_options(path, storage_options), options, destination, **named)
     inputs = _inputs_named(files, storage_options)
+    check(_united_of(options), [found.path for found in inputs])
     outputs: dict[str, Path] = {}
     if destination.output is not None:
         outputs = outputs_in(local_path(destination.output), inputs)

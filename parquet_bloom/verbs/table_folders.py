@@ -24,7 +24,7 @@ def tables_among(names: Iterable[str], option: str) -> Iterator[str]:
         with suppress(OSError):
             if format := table_at(local_name(name)):
                 yield (
-                    f"{name}: a {format.title} table, of which {option.format(format.kind)} takes the live files;"
+                    f"{name}: {format.table}, of which {option.format(format.kind)} takes the live files;"
                     " this is about all files in its folder"
                 )
 

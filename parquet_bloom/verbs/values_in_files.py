@@ -30,6 +30,7 @@ from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.probe import kept_values, probe_file
 from parquet_bloom.verbs.several import each_read, message_of
 from parquet_bloom.verbs.value_answers import ValueAnswers
+from parquet_bloom.vocabulary import NULL_BY_NAME
 
 if TYPE_CHECKING:
     from parquet_bloom.arguments import SomeNumbers
@@ -111,7 +112,8 @@ class ValuesReport(VerbReport):
 
     The filters also say `maybe` of values that are in no file, and more often the more row groups there are: of such a
     value in `false_groups` of `num_groups` on average, and somewhere with the probability `false_maybe`. Both are
-    computed from the bits of all filters; None if these were not read whole, as for few values. `requests`: sent to
+    computed from the bits of all filters; None if these were not read whole, as for few values. `files_without_column`:
+    how many have null there, as the files are united by name. `requests`: sent to
     object stores, None if none of the files is in one.
     """
 
@@ -129,6 +131,7 @@ class ValuesReport(VerbReport):
     results: ValuesInFiles
     files_unknown: tuple[NotAsked, ...]
     bytes_read: int
+    files_without_column: int = 0
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
     def __repr__(self) -> str:
@@ -169,6 +172,7 @@ def probe_values(
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
     cache: Cache | None = None,
+    union_by_name: bool = False,
     threads: int | None = None,
 ) -> ValuesReport:
     """Which of `files` may hold each of `values` of `column`: all files are asked, and the report is value by value.
@@ -204,6 +208,7 @@ class GatheredValues:
         self._hits = _Hits()
         self._unknown: dict[NotAsked, None] = {}
         self._num_files = self._num_groups = self._bytes_read = 0
+        self._files_without = 0
         self._requests: Requests | None = None
         # Of the filters of all groups: the sum of their rates, and of the logarithms of what they leave.
         self._false_groups, self._never_false, self._are_rates_known = 0.0, 0.0, True
@@ -214,6 +219,7 @@ class GatheredValues:
         self._num_files += 1
         self._num_groups += len(groups)
         self._bytes_read += report.bytes_read
+        self._files_without += report.caveat == NULL_BY_NAME
         self._requests = in_all([self._requests, report.requests])
         if not len(self._values):
             return
@@ -252,6 +258,7 @@ class GatheredValues:
             results=results,
             files_unknown=tuple(self._unknown),
             bytes_read=self._bytes_read,
+            files_without_column=self._files_without,
             requests=self._requests,
         )
 

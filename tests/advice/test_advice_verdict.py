@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from parquet_bloom.advice.lookups import ExpectedReads
+from parquet_bloom.advice.lookups import ExpectedReads, in_units
 from parquet_bloom.advice.survey import ColumnCounts
 from parquet_bloom.advice.verdict import Evidence, judge
 
@@ -141,6 +141,9 @@ def test_each_rule(change, verdict, words):
     assert (found, reason[: len(words)]) == (verdict, words)
 
 
+READ = "and a look-up reads about {} of 20 row groups with what is there"
+
+
 @pytest.mark.parametrize(
     ("change", "note"),
     [
@@ -157,22 +160,31 @@ def test_each_rule(change, verdict, words):
         ({"filter_bytes": 1_000_000, "sized_for": 10_000, "group_ndv": 2_041}, ""),
         ({"filters": 18}, "; the target FPP is out of reach in 2 row groups"),
         ({"filters": 19}, "; the target FPP is out of reach in 1 row group"),
-        ({"already": 5}, "; 5 of the row groups already have a filter"),
-        ({"already": 1}, "; 1 of the row groups already has a filter"),
+        (
+            {"with_filter": 5, "fpp_there": in_units(15.05)},
+            f"; 5 of the row groups already have a filter, {READ.format('8.53')}",
+        ),
+        (
+            {"with_filter": 1, "fpp_there": in_units(19.01)},
+            f"; 1 of the row groups already has a filter, {READ.format('11')}",
+        ),
     ],
 )
 def test_notes(change, note):
     assert judged(**change)[1] == judged()[1] + note
 
 
-THERE = (
-    "every row group already has a filter, whose FPP plays no part here (inspect shows it):"
-    " the figures are of new ones, which --existing replace builds; "
-)
+THERE = f"every row group already has a filter, {READ.format('1.60')}; "
+# At a mean FPP of 6 %, where new ones have 1 % and 0.1 groups are read in vain.
+FPP_THERE = in_units(0.06 * 20)
+
+
+def of_new(reason):
+    return reason.replace("with a filter", "with a new filter (--existing replace)")
 
 
 def test_filters_that_are_there_come_first():
-    assert judged(already=20) == ("build", THERE + judged()[1])
+    assert judged(with_filter=20, fpp_there=FPP_THERE) == ("build", THERE + of_new(judged()[1]))
 
 
 @pytest.mark.parametrize(
@@ -180,8 +192,12 @@ def test_filters_that_are_there_come_first():
     [(1, "1 row group has a filter that is"), (20, "20 row groups have filters that are")],
 )
 def test_filters_that_are_too_small_come_first(too_small, said):
-    why = "too small for the values (more than 10 % of absent ones pass): --existing replace builds new ones; "
-    assert judged(already=20, too_small=too_small) == ("build", f"{said} {why}{judged()[1]}")
+    why = (
+        "too small for the values (more than 10 % of absent ones pass), unless a budget chose them: --existing"
+        " replace builds new ones; "
+    )
+    found = judged(with_filter=20, too_small=too_small, fpp_there=FPP_THERE)
+    assert found == ("build", f"{said} {why}{THERE}{of_new(judged()[1])}")
 
 
 ALL = "all values are in dictionaries"
@@ -210,10 +226,10 @@ def test_dictionaries_tell_nothing_to_engines_that_do_not_look_there(users, told
 
 
 def test_of_a_row_group_alone_there_is_no_comparison():
-    verdict, reason = judged(groups=1, filters=1, reads=reads(1, 1), already=1)
+    verdict, reason = judged(groups=1, filters=1, reads=reads(1, 1), with_filter=1)
     assert verdict == "optional"
     assert reason == (
-        f"{THERE}one row group: a filter can only say that a value is not in it, which helps if the table"
+        "every row group already has a filter; one row group: a filter can only say that a value is not in it, which helps if the table"
         " has more; name all its files to have them judged together"
     )
 

@@ -3,6 +3,7 @@
 import itertools
 import json
 import random
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -20,6 +21,7 @@ from parquet_bloom.advice.samples import StoredSample
 from parquet_bloom.advice.sketch import ColumnSketch, RungCounts
 from parquet_bloom.filters.rates import exact_percent
 from parquet_bloom.options import AdviseOptions, BuildOptions, Destination
+from parquet_bloom.render.wording import size
 from parquet_bloom.verbs.build import build_file
 
 
@@ -189,6 +191,9 @@ def test_what_is_recommended_is_built_by_one_call_within_the_budget(lake, tmp_pa
     (report,) = pb.advise(lake, budget=budget).reports
     built = pb.build(lake, tmp_path / "out", advice=report)
     assert built.ok
+    again = pb.build(lake, tmp_path / "again", advice=pb.advise(lake, budget=budget))
+    assert again.ok
+    assert filters_of(tmp_path / "again") == filters_of(tmp_path / "out")
     assert filters_of(tmp_path / "out") == {
         each.column: each.filter_bytes for each in report.budget.columns
     }
@@ -305,6 +310,11 @@ def test_one_budget_is_for_all_tables(lake, tmp_path):
     spent = sum(each.filter_bytes for plan in plans for each in plan.columns)
     assert {plan.used for plan in plans} == {spent}
     assert 0 < spent <= 30_000
+    message = "advice: reports on 2 tables, expected that on one of them, with its files: such as advice.reports[0]"
+    both = pb.advise([*sorted(lake.iterdir()), other])
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        pb.build([lake, other], tmp_path / "out", advice=both)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_rate_for_each_column_of_an_orc_file(tmp_path):
@@ -327,8 +337,13 @@ def test_the_command_says_what_fits_and_what_does_not(lake):
     # Of what is built they are notes.
     built = outcome("build", lake, "--auto", "--budget", "40KiB", "--dry-run")
     about = lines[0].partition(": ")[0]
-    notes = [f"pbloom: {about}: note: {line}" for line in (lines[1], *shown)]
+    hint = "-c COLUMN gives one column the whole budget, and a lower rate where that has room"
+    assert lines[2 + len(shown)] == hint
+    notes = [f"pbloom: {about}: note: {line}" for line in (lines[1], *shown, hint)]
     assert built.stderr.splitlines() == notes
+    alone = outcome("advise", lake, "--budget", "20KiB", "-c", "id").stdout
+    assert " or less take " in alone
+    assert hint not in alone + outcome("advise", lake, "--budget", "1MiB").stdout
     (document, *_) = outcome("advise", lake, "--budget", "40KiB", "--json").stdout.splitlines()
     found = json.loads(document)["budget"]
     assert found["bytes"] == 40 << 10
@@ -349,6 +364,14 @@ def test_the_command_says_what_fits_and_what_does_not(lake):
         (["--auto", "--budget", "1MiB", "--ndv", "5"], "--budget: expected without --ndv"),
         (["--auto", "--budget", "0"], "'0': expected 1 B or more"),
         (["--auto", "--budget", "much"], "'much': not a size"),
+        (
+            ["--auto", "--budget", "0%"],
+            "'0%': not a share: expected more than 0% and at most 100%, such as 0.5%",
+        ),
+        (["--auto", "--budget", "101%"], "'101%': not a share"),
+        (["--auto", "--budget", "-1%"], "'-1%': not a share"),
+        (["--auto", "--budget", "1/2%"], "'1/2%': not a share"),
+        (["--auto", "--budget", "1.%"], "'1.%': not a share"),
     ],
 )
 def test_budgets_that_cannot_be(lake, tmp_path, arguments, expected):
@@ -358,11 +381,37 @@ def test_budgets_that_cannot_be(lake, tmp_path, arguments, expected):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_budget_in_python_is_a_number_of_bytes(lake):
+@pytest.mark.parametrize(("share", "part"), [("2%", 0.02), ("0.5%", 0.005), ("0.5 %", 0.005)])
+def test_a_share_of_the_files_is_a_budget(lake, tmp_path, share, part):
+    """Of all of them, in bytes, which the output says; documents have no shares."""
+    num_bytes = int(sum(path.stat().st_size for path in lake.iterdir()) * part)
+    (of_bytes,) = pb.advise(lake, budget=num_bytes).reports
+    (of_share,) = pb.advise(lake, budget=share).reports
+    assert of_share == of_bytes
+    assert of_share.budget.bytes == num_bytes
+    said = outcome("advise", lake, "--budget", share).stdout.splitlines()
+    expected = outcome("advise", lake, "--budget", num_bytes).stdout.splitlines()
+    assert said[:-1] == expected[:-1]
+    assert said[1].split(" are used")[0].endswith(f" of the budget of {size(num_bytes)}")
+    option = f" --budget {share.replace(' ', '')}"
+    assert said[-1] == expected[-1].replace(f" --budget {num_bytes}", option)
+    out = tmp_path / "out"
+    built = outcome("build", lake, "--auto", "--budget", share, "--output-dir", out)
+    assert built.code == 0
+    assert sum(filters_of(out).values()) == of_bytes.budget.used <= num_bytes
+
+
+def test_a_budget_in_python_is_a_number_of_bytes_or_a_share(lake):
     path = min(lake.iterdir())
+    for share in ("0%", "much%"):
+        with pytest.raises(
+            ValueError, match=f"^budget: '{share}': not a share: expected more than 0%"
+        ):
+            pb.advise(path, budget=share)
     with pytest.raises(ValueError, match=r"^budget: 0, expected 1 or more$"):
         pb.advise(path, budget=0)
-    with pytest.raises(TypeError, match=r"^budget: "):
+    message = "budget: '1MiB', expected a number of bytes, or a share of the files, such as '1%'"
+    with pytest.raises(TypeError, match=f"^{message}$"):
         pb.advise(path, budget="1MiB")
 
 

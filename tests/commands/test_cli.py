@@ -377,7 +377,8 @@ def test_several_files_go_to_a_folder_and_one_bad_one_does_not_stop_the_others(r
         "out/d.parquet",
     ]
     assert result.stderr == (
-        "pbloom: in/bad.parquet: truncated or not a Parquet file: does not end with PAR1\n"
+        "pbloom: in/bad.parquet: truncated or not a Parquet file: does not end with PAR1; if it was one, its end"
+        " is lost: take another copy\n"
         "pbloom: 2 files left out because of their names: in/_hidden/c.parquet, in/day=1/.b.parquet;"
         " what is named itself is not\n"
     )
@@ -431,9 +432,8 @@ COMPLAINTS = {
     ("probe", "events.parquet", "-c", "user_id", "-v", "x"): (
         "events.parquet: column user_id: x: cannot be a value of INT64: expected an integer"
     ),
-    ("probe", "events.parquet", "-c", "user_id", "-v", "9223372036854775808"): (
-        "events.parquet: column user_id: 9223372036854775808: cannot be a value of INT64: expected"
-        " -9223372036854775808 to 9223372036854775807"
+    ("probe", "events.parquet", "-c", "user_id", "-v", "1e3"): (
+        "events.parquet: column user_id: 1e3: cannot be a value of INT64: expected an integer"
     ),
     ("build", "events.parquet", "-c", "user_id", "-o", "events.parquet"): (
         "events.parquet: is the input itself, expected another file, or --in-place"
@@ -567,7 +567,9 @@ def test_the_examples_of_index_run_one_after_the_other(lake):
         if arguments[1:2] == ["build"]:
             shutil.rmtree(arguments[3], ignore_errors=True)
         result = lake(*arguments)
-        assert (result.code, result.stderr) == (0, ""), arguments
+        # What `remove` has forgotten is unknown.
+        is_unknown = arguments[1] == "probe" and arguments[-1] == "lake/"
+        assert (result.code, result.stderr) == (2 if is_unknown else 0, ""), arguments
 
 
 @pytest.mark.usefixtures("lake")

@@ -46,6 +46,32 @@ def test_commands(folder):
     assert completed("spark", "cl") == ["plain,clean-temp"]
 
 
+def described(*words):
+    """What fish shows beside the last word, if it can become only one."""
+    run = subprocess.run(
+        [sys.executable, "-m", "parquet_bloom"],
+        env=os.environ
+        | {
+            "_PBLOOM_COMPLETE": "fish_complete",
+            "COMP_WORDS": " ".join(["pbloom", *words]),
+            "COMP_CWORD": words[-1],
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (line,) = run.stdout.splitlines()
+    return line.partition("\t")[2]
+
+
+def test_what_commands_do_is_not_cut_short(folder):
+    assert described("cl") == "Remove temporary files that killed runs have left"
+    assert described("index", "add") == (
+        "Bring an index up to date: add what is new or has changed, forget what is gone"
+    )
+    assert described("spark", "clean") == "Remove temporary files that killed attempts have left"
+
+
 def test_options_and_their_words(folder):
     assert completed("validate", "--fa") == ["plain,--fail-on"]
     assert completed("validate", "--fail-on", "n") == ["plain,note", "plain,never"]
@@ -55,6 +81,10 @@ def test_rules():
     assert completed("rule", "PB31") == ["plain,PB310", "plain,PB311", "plain,PB312", "plain,PB313"]
     assert completed("rule", "required-m") == ["plain,required-missing"]
     assert "plain,required-missing" not in completed("rule", "")
+    assert completed("validate", "--ignore", "PB302,PB31") == [
+        f"plain,PB302,PB31{digit}" for digit in range(4)
+    ]
+    assert completed("validate", "--ignore", "PB302,sat") == ["plain,PB302,saturated"]
 
 
 def test_files_are_left_to_the_shell(folder):
@@ -74,6 +104,18 @@ def test_columns_after_a_comma_and_with_one(folder):
     assert completed("build", "events.parquet", "-c", "day,user_") == ["plain,day,user_id"]
     assert completed("build", "events.parquet", "-c", "a") == ['plain,"a,b"']
     assert completed("dump", "events.parquet", "-c", "a") == ["plain,a,b"]
+
+
+def test_columns_of_other_options(folder):
+    assert completed("validate", "events.parquet", "--require", "us") == [
+        "plain,user_id",
+        "plain,user name",
+    ]
+    table = pa.table({"who": [{"id": 1, "name": "a"}], "when": [2]})
+    pq.write_table(table, "nested.parquet")
+    asked = ("find", "nested.parquet", "-c", "when", "--columns")
+    assert completed(*asked, "w") == ["plain,who", "plain,when"]
+    assert completed(*asked, "when,who") == ["plain,when,who"]
 
 
 def test_what_cannot_be_read_completes_nothing(folder):

@@ -270,3 +270,14 @@ def test_nan_cannot_be_looked_for(path, name, others):
     document = json.loads(found.stdout)
     assert (found.code, len(document["rows"])) == (2, 1)
     assert document["unknown"] == [{"path": name, "reason": problem}]
+
+
+def test_a_temporary_file_of_a_killed_run_is_not_asked(path, tmp_path):
+    name = f".a.parquet.{'0' * 16}.pbloom-tmp"
+    (tmp_path / name).write_bytes(b"some")
+    told = (
+        f"1 file left out because of its name: {name}; what is named itself is not; pbloom clean-temp removes"
+        " temporary files that killed runs have left"
+    )
+    for verb in ("find", "probe"):
+        assert outcome(verb, ".", "-c", "id", "-v", "9").complaint == told

@@ -246,11 +246,17 @@ def test_the_column_with_the_values_is_named(folder):
     assert rows(outcome(*COMMAND, "--ids", "ids.parquet", "--values-column", "key")) == ["7"]
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\n\n", "\r\n\r\n\r\n"])
+def test_empty_lines_at_the_end_are_no_values(folder, end):
+    (folder / "ids").write_bytes(f"7{end}".encode())
+    assert rows(outcome(*COMMAND, "--ids", "ids")) == ["7"]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [
         ("ids", "7\nseven\n9\n", "line 2: seven: cannot be a value of INT64: expected an integer"),
-        ("ids", "7\n\n", 'line 2: blank, expected a value alone on each line; "" is an empty text'),
+        ("ids", "7\n\n8\n\n\n", 'line 2: blank, expected a value alone on each line; "" is an empty text'),
         ("ids.csv", 'id,x\n7,"a\n\n"\nx,\n', "line 5: x: cannot be a value of INT64: expected an integer"),
         ("ids.csv", "id,x\n7,a\n,b\n", "line 3: nothing in id, expected a value; -v '' asks for an empty text"),
         ("ids.csv", "id,x\n7," + "a" * 200_000, "line 2: no CSV: field larger than field limit (131072)"),

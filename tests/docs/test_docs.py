@@ -55,7 +55,7 @@ from parquet_bloom.verbs.build import BuildReport
 from parquet_bloom.verbs.build_table import TableBuildReport
 from parquet_bloom.verbs.clean_temp import CleaningReport, FoundLeftover
 from parquet_bloom.verbs.diff import FileDiff, FilterDiff
-from parquet_bloom.verbs.find import FindReport, FoundRow, UnknownFile
+from parquet_bloom.verbs.found import FindReport, FoundRow, UnknownFile
 from parquet_bloom.verbs.index_change import IndexChange, NotIndexed
 from parquet_bloom.verbs.index_check import IndexCheck, IndexFinding
 from parquet_bloom.verbs.index_compact import IndexCompaction

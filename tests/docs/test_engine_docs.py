@@ -3,12 +3,17 @@
 import re
 import subprocess
 import sys
+from decimal import Decimal
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import ROOT
 from make.documents import blocks, figures
 from make.shown import make_files, rewritten
 
+import parquet_bloom as pb
 from parquet_bloom.engines.catalogue import engines
 
 TEXT = (ROOT / "docs" / "why-not-skipped.md").read_text()
@@ -75,3 +80,59 @@ def test_engines_that_advise_knows_have_a_section():
         "iceberg",
         "impala",
     }
+
+
+@pytest.fixture(scope="module")
+def two_columns(tmp_path_factory):
+    """8 row groups with filters on three columns, and a row of two of them."""
+    path = tmp_path_factory.mktemp("two") / "a.parquet"
+    numbers = np.random.default_rng(7).integers(0, 10**9, (2, 8000))
+    prices = [Decimal(int(each)).scaleb(-2) for each in numbers[0]]
+    prices[1500] = Decimal("4085674.30")
+    table = pa.table(
+        {"a": numbers[0], "b": numbers[1], "price": pa.array(prices, pa.decimal128(9, 2))}
+    )
+    pq.write_table(table, path, row_group_size=1000, use_dictionary=False)
+    pb.build(path, columns=["a", "b", "price"], in_place=True)
+    return path, {"a": numbers[0][1500], "b": numbers[1][5500]}
+
+
+@pytest.mark.interop
+def test_an_or_over_two_columns_asks_no_filter(two_columns):
+    datafusion = pytest.importorskip("datafusion")
+    duckdb = pytest.importorskip("duckdb")
+    path, row = two_columns
+    context = datafusion.SessionContext()
+    context.register_parquet("t", str(path))
+    for word, num_read in (("OR", 8), ("AND NOT", 1)):
+        where = f"WHERE a = {row['a']} {word} b = {row['b']}"
+        ((_, plan),) = duckdb.sql(f"EXPLAIN ANALYZE FROM '{path}' {where}").fetchall()
+        assert f"Row Groups Scanned: {num_read} / 8" in plan
+        plan = str(context.sql(f"EXPLAIN ANALYZE SELECT * FROM t {where}").to_pylist())
+        assert f"row_groups_pruned_bloom_filter=8 total → {num_read} matched" in plan
+
+
+# As a double, it is 4085674.29999999981.
+@pytest.mark.interop
+@pytest.mark.parametrize(
+    ("literal", "settings", "num_read"),
+    [
+        ("4085674.30", {}, 8),
+        ("'4085674.30'", {}, 1),
+        ("CAST('4085674.30' AS DECIMAL(9,2))", {}, 1),
+        ("4085674.30", {"datafusion.sql_parser.parse_float_as_decimal": "true"}, 1),
+    ],
+)
+def test_a_decimal_for_datafusion(two_columns, literal, settings, num_read):
+    datafusion = pytest.importorskip("datafusion")
+    path, _ = two_columns
+    config = datafusion.SessionConfig()
+    for name, value in settings.items():
+        config = config.set(name, value)
+    context = datafusion.SessionContext(config)
+    context.register_parquet("t", str(path))
+    where = f"WHERE price = {literal}"
+    plan = str(context.sql(f"EXPLAIN ANALYZE SELECT * FROM t {where}").to_pylist())
+    assert f"row_groups_pruned_bloom_filter=8 total → {num_read} matched" in plan
+    found = context.sql(f"SELECT count(*) AS found FROM t {where}").to_pylist()
+    assert found == [{"found": num_read == 1}]

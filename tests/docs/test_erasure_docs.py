@@ -30,7 +30,13 @@ def rows(start: int) -> pa.Table:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     use_catalog(tmp_path, monkeypatch, "lab")
     pq.write_table(pa.table({"user_id": IDS}), tmp_path / "ids.parquet")
-    (tmp_path / "lake").mkdir()
+    for name in ("lake", "grown", "people"):
+        (tmp_path / name).mkdir()
+    pq.write_table(rows(10), tmp_path / "grown/new.parquet")
+    pq.write_table(pa.table({"name": ["a"]}), tmp_path / "grown/old.parquet")
+    (tmp_path / "emails.csv").write_text("email\na@b.org\n")
+    people = rows(10).append_column("email", pa.array([f"{n}@b.org" for n in range(25)]))
+    pq.write_table(people, tmp_path / "people/a.parquet")
     catalog = load_catalog("lab")
     catalog.create_namespace("lake")
     table = catalog.create_table("lake.events", rows(0).schema)
@@ -57,12 +63,17 @@ def states(path: Path) -> dict[str, str]:
     return dict(zip(table["value"].to_pylist(), table["state"].to_pylist(), strict=True))
 
 
-def test_its_commands_and_examples_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_commands_and_examples_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(folder)
     for kind, text in re.findall(r"^```(sh|python)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL):
         run(kind, text)
+        if "by-email" in text and kind == "python":
+            assert capsys.readouterr().out.endswith("\nTrue\n")
     assert states(folder / "before.parquet") == {"7": "found", "8": "found"}
-    for name in ("after", "proof", "delta", "iceberg"):
+    assert states(folder / "by-email.parquet") == {"a@b.org": "absent"}
+    for name in ("after", "proof", "delta", "iceberg", "grown", "by-id"):
         assert states(folder / f"{name}.parquet") == {"7": "absent", "8": "absent"}, name
     (proof, *_) = pq.read_table(folder / "proof.parquet").to_pylist()
     assert (proof["index"], proof["generation"]) == ("users.index", 1)

@@ -108,7 +108,10 @@ def test_reasons():
     bare = nested(BARE_VARIANT, "", "", "", path=("v", *OF_FIELD))
     assert reason(bare, "DuckDB").startswith("since 2.0, which takes the VARIANT for a struct")
     assert reason(bare, "Spark") == "not for fields of a VARIANT without its annotation"
-    assert reason(leaf("INT64"), "pyarrow") == "its readers ignore filters"
+    assert (
+        reason(leaf("INT64"), "pyarrow")
+        == "its readers ignore filters, but pb.dataset skips row groups by them"
+    )
     assert reason(leaf("INT64"), "Spark") == ""
     text = leaf("BYTE_ARRAY", LogicalType("STRING"))
     assert reason(text, "Spark") == "not for CHAR(n) and collated columns"

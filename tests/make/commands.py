@@ -153,7 +153,7 @@ def commands(path: Path, output: Path) -> list[tuple[object, ...]]:
         ("diff", path, path),
         ("advise", path),
         ("build", path, "--auto", "-o", output, "--overwrite"),
-        ("report", path, "-o", output, "--overwrite"),
+        ("report", path, "-o", output.with_suffix(".html"), "--overwrite"),
         ("inspect", path, "--histogram"),
     ]
 
@@ -205,7 +205,8 @@ def survives(path: Path, turn: int | None = None) -> None:
         assert result.code in (0, 1, 2), (arguments, result)
         if result.code == 2:
             assert result.complaint.startswith(f"{path}: "), (arguments, result)
-    output.unlink(missing_ok=True)
+    for written in (output, output.with_suffix(".html")):
+        written.unlink(missing_ok=True)
     assert os.listdir(path.parent) == [path.name]
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import parquet_bloom as pb
@@ -59,11 +60,55 @@ TYPES: dict[str, tuple[Values | None, ...]] = {
 }
 
 
-def write_file(path: Path, source: random.Random) -> None:
-    """A file of up to four row groups; some have none, some no rows in them."""
+def _with_null_groups(values: Values) -> Values:
+    """The same with nothing but null in every other row group."""
+
+    def with_nulls(source: random.Random, rows: int) -> pa.Array:
+        first = source.choice([0, 1])
+        are_null = pa.array([row // GROUP % 2 == first for row in range(rows)], pa.bool_())
+        drawn = values(source, rows)
+        return pc.if_else(are_null, pa.nulls(rows, drawn.type), drawn)
+
+    return with_nulls
+
+
+# What lakes have besides, in files of those who take less care.
+MORE_TYPES: dict[str, tuple[Values | None, ...]] = {
+    "n": (
+        *TYPES["n"],
+        *[_with_null_groups(_drawn(pa.int64(), _number))] * 2,
+        _with_null_groups(_drawn(pa.string(), _text)),
+        _drawn(pa.uint32(), lambda source: abs(_number(source))),
+        _drawn(pa.null(), lambda _: None),
+        _drawn(pa.bool_(), lambda source: source.random() < 0.5),
+    ),
+    "s": (
+        *TYPES["s"],
+        _with_null_groups(_drawn(pa.string(), _text)),
+        _drawn(pa.binary(), lambda source: f"user {source.randrange(300)}".encode()),
+        _drawn(pa.null(), lambda _: None),
+    ),
+    "x": (*TYPES["x"], _with_null_groups(_drawn(pa.float64(), _float))),
+}
+
+
+def spoil(path: Path, source: random.Random) -> None:
+    """A file that nobody can read any more, in place of this one."""
+    size = path.stat().st_size
+    left = path.read_bytes()[: source.choice([0, size // 2, size - 1])]
+    path.unlink()
+    path.write_bytes(left)
+
+
+def write_file(
+    path: Path,
+    source: random.Random,
+    kinds: Mapping[str, tuple[Values | None, ...]] = TYPES,
+) -> None:
+    """A file of up to four row groups; some have none, some no rows in them. `kinds`: of each column, one for a file."""
     rows = source.choice([0, 1, 25, 60, 95])
     columns = {"other": pa.array(range(rows), pa.int64())}
-    for name, types in TYPES.items():
+    for name, types in kinds.items():
         values = source.choice(types)
         if values is not None:
             columns[name] = values(source, rows)
@@ -96,9 +141,20 @@ def write_filtered(path: Path, source: random.Random, rows: int, share: float = 
     return path
 
 
+def is_held(value: Any, values: Collection[Any]) -> bool:
+    """Whether one of several values is this one, as Parquet has it: text is its bytes, and a BOOLEAN no number."""
+    return _as_stored(value) in map(_as_stored, values)
+
+
+def _as_stored(value: Any) -> Any:
+    if isinstance(value, str | bytes):
+        return value.encode() if isinstance(value, str) else value
+    return isinstance(value, bool), value
+
+
 def where(path: Path, column: str, value: Any) -> set[int]:
     """The row groups of a file in which a column has a value."""
-    return {at for at, values in enumerate(groups(path, column)) if value in values}
+    return {at for at, values in enumerate(groups(path, column)) if is_held(value, values)}
 
 
 def groups(path: Path, column: str) -> Iterator[set[Any]]:

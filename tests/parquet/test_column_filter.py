@@ -152,20 +152,12 @@ def test_arrays_of_every_layout(spelling: str, dtype: str, view: Callable[[Any],
 @pytest.mark.parametrize(
     ("spelling", "values", "message"),
     [
-        ("INT32", np.array([1, 2**31]), "2147483648: cannot be a value of INT32"),
-        ("INT32", np.array([-(2**31) - 1, 1]), "-2147483649: cannot be a value of INT32"),
-        ("INT64", np.array([2**63], "u8"), "9223372036854775808: cannot be a value of INT64"),
         (
             "INT32 INTEGER(8,true)",
             np.array([127, 128], "u1"),
             "128: cannot be a value of INT32 INT",
         ),
         ("INT32 INTEGER(8,false)", np.array([-1], "i1"), "-1: cannot be a value of INT32 INT"),
-        (
-            "INT32 INTEGER(32,false)",
-            np.array([2**32]),
-            "4294967296: cannot be a value of INT32 INT",
-        ),
         ("INT64 INTEGER(64,false)", np.array([5, -1]), "-1: cannot be a value of INT64 INT"),
         ("INT32 DATE", np.array([2**31]), "2147483648: cannot be a value of INT32 DATE"),
         ("INT64", np.array([1.5]), "1.5: cannot be a value of INT64: expected an integer"),
@@ -181,7 +173,6 @@ def test_arrays_of_every_layout(spelling: str, dtype: str, view: Callable[[Any],
         ("FIXED_LEN_BYTE_ARRAY(2) FLOAT16", np.array([7e4]), "70000.0: cannot be a value of FIXED"),
         ("BYTE_ARRAY", ["text", 5], "5: cannot be a value of BYTE_ARRAY: expected text or bytes"),
         ("FIXED_LEN_BYTE_ARRAY(2)", [b"ab", b"a"], "0x61: cannot be a value of FIXED_LEN_BYTE"),
-        ("INT32", pa.array([1, 2**31]), "2147483648: cannot be a value of INT32"),
         ("INT64", pa.array(["1"]), "'1': cannot be a value of INT64: expected an integer"),
         ("BYTE_ARRAY STRING", pa.array([1]), "1: cannot be a value of BYTE_ARRAY STRING"),
         ("INT32", [1, "2"], "'2': cannot be a value of INT32: expected an integer"),
@@ -194,6 +185,19 @@ def test_one_value_that_the_column_cannot_hold_is_an_error(
     with pytest.raises(ValueTypeError) as refused:
         filter.check_many(values)
     assert str(refused.value).startswith(message)
+
+
+@pytest.mark.parametrize("count", [1, 300])
+@pytest.mark.parametrize(
+    ("spelling", "beyond"),
+    [("INT32", 2**31), ("INT64", 2**63), ("INT32 INTEGER(32,false)", 2**32)],
+)
+def test_an_integer_of_more_bits_is_not_in_it(spelling: str, beyond: int, count: int) -> None:
+    filter, _ = filter_of(spelling, [struct.pack("<q", 7)[: 8 if "64" in spelling else 4]])
+    assert filter.check(beyond) is False
+    values = np.array([7, beyond] * count, "u8")
+    assert filter.check_many(values).tolist() == [True, False] * count
+    assert filter.check_many(pa.array(values)).tolist() == [True, False] * count
 
 
 def test_text_that_is_no_utf8_is_an_error() -> None:
@@ -509,7 +513,7 @@ def test_check_is_a_bool() -> None:
     assert filter.check(8) is False
 
 
-@pytest.mark.parametrize("value", [2**31, "7", 7.5, True, b"1234"])
+@pytest.mark.parametrize("value", ["7", 7.5, True, b"1234"])
 def test_check_refuses_what_the_column_cannot_hold(value: Any) -> None:
     filter, _ = filter_of("INT32", [])
     with pytest.raises(ValueTypeError, match=r"cannot be a value of INT32: expected"):

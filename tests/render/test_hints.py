@@ -36,6 +36,18 @@ from parquet_bloom.render.hints import for_many, in_options, next_line, with_hin
         ("a.parquet: no filter: BOOLEAN columns get none", ""),
         ("there is no filter", ""),
         (
+            "a.parquet: unknown: truncated or not a Parquet file: does not end with PAR1",
+            "; if it was one, its end is lost: take another copy",
+        ),
+        (
+            "a.orc: truncated or not an ORC file: 245 bytes before the last one, expected a postscript",
+            "; if it was one, its end is lost: take another copy",
+        ),
+        (
+            "a.parquet: truncated or not a Parquet file: does not end with PAR1, but as HTML does",
+            "",
+        ),
+        (
             "FPP 97.8 % at 4096 bytes, the most allowed: misses the target of 0.1 %",
             "; a higher --max-bytes or --fpp allows one, --force writes this one",
         ),

@@ -30,6 +30,7 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("probe", "expected --column COLUMN; see pbloom probe --help"),
         ("probe x id 42", "id: no such file; did you mean -c id?"),
         ("build x user.id", "user.id: no such file; did you mean -c user.id?"),
+        ("build x -c user_id name -o y", "name: no such file; did you mean -c name?"),
         ("strip x id --in-place", "id: no such file; did you mean -c id?"),
         ("strip x y.orc", f"{WHERE_TO_WRITE} or --in-place to change the files themselves"),
         ("inspect", "expected FILE; see pbloom inspect --help"),
@@ -40,6 +41,16 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("probe x -c", "-c: expected COLUMN after it"),
         ("probe x --table", "--table: expected auto, delta or iceberg after it"),
         ("inspect x --json=yes", "--json: expected no value"),
+        (
+            "build x -c id -o=y",
+            "-o=y: expected -o y; = is between a long option and its value only",
+        ),
+        (
+            "probe x -c=id -v 1",
+            "-c=id: expected -c id; = is between a long option and its value only",
+        ),
+        ("inspect x -c= ", "-c=: expected -c ''; = is between a long option and its value only"),
+        ("strip x -q=1", "-=: no such option; see pbloom strip --help"),
         ("inspect x --color blue", "--color: 'blue': expected auto, always or never"),
         ("build x --fpp 0.1%", "--fpp: '0.1%': expected a rate between 0 and 1, such as 0.001"),
         ("build x --fpp 100%", "--fpp: '100%': expected a rate between 0 and 1, such as 0.01"),
@@ -61,6 +72,10 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
             "build x -o y",
             "expected --column COLUMN, or --auto for the columns that `pbloom advise` recommends",
         ),
+        (
+            "report x -o page.pdf",
+            "--output: page.pdf: is written as HTML, expected page.html",
+        ),
         ("build x -c a -o .", "--output: '.' is a folder, expected a file"),
         (
             "build x -c a --in-place --output-dir y",
@@ -76,3 +91,31 @@ def test_it_is_one_line(arguments, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = outcome(*arguments.split())
     assert (result.code, result.stdout, result.complaint) == (2, "", said)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "first", "name"),
+    [
+        ("inspect my events.parquet", "my", "my events.parquet"),
+        ("find other.parquet my events.parquet -c id -v 1", "my", "my events.parquet"),
+        ("index build in a folder -c id --index x", "in", "in a folder"),
+        ("clean-temp in a folder", "in", "in a folder"),
+    ],
+)
+def test_a_name_with_spaces_needs_quotes(arguments, first, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my events.parquet").touch()
+    (tmp_path / "in a folder").mkdir()
+    result = outcome(*arguments.split())
+    assert (result.code, result.stdout) == (2, "")
+    assert result.complaint == f"{first}: no such file; did you mean '{name}'?"
+    # A file of the first word is meant itself.
+    (tmp_path / first).touch()
+    assert "did you mean" not in outcome(*arguments.split()).stderr
+
+
+def test_a_value_may_begin_with_an_equals_sign(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for value in ("-v =5", "-va=5", "--value==5"):
+        result = outcome(*f"probe x -c id {value}".split())
+        assert result.complaint == "x: No such file or directory"

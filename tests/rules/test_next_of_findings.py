@@ -27,8 +27,8 @@ HELPLESS = {
     "PB508", "PB601", "PB608", "PB611", "PB622", "PB651",
 }  # fmt: skip
 
-# These only say more: whether the filters are worth their bytes is not for a command to decide.
-ADVICE = {"PB306", "PB309"}
+# These only say more: whether the filters are worth their bytes, or small on purpose, is not for a command to decide.
+ADVICE = {"PB302", "PB306", "PB309"}
 
 
 def findings(defect, path, deep=True):
@@ -76,6 +76,28 @@ def test_the_command_helps(defect, tmp_path):
     if "misses the target" in ran.output or "advise" in arguments:
         return
     assert not findings(defect, path), commands
+
+
+def test_nobody_is_sent_to_undo_what_a_budget_chose(tmp_path, monkeypatch):
+    """A file does not say why its filters are small; who knows that they may be can say so."""
+    monkeypatch.chdir(tmp_path)
+    for name, step in (("a", 7919), ("b", 7907)):
+        values = [step * each % 1_000_003 for each in range(40_000)]
+        pq.write_table(pa.table({"id": values}), f"{name}.parquet", row_group_size=10_000)
+    (report,) = pb.advise(".", budget=40_000).reports
+    (column,) = report.budget.columns
+    assert column.fpp == 0.5
+    pb.build(".", in_place=True, advice=report)
+    assert next_of("PB302", "a.parquet") == {"pbloom advise a.parquet -c id"}
+    assert next_of("PB302", "a.parquet", require=["id"]) == {"pbloom advise a.parquet -c id"}
+    assert next_of("PB302", "a.parquet", max_fpp=0.02) == {
+        "pbloom build a.parquet -c id --existing replace --in-place"
+    }
+    assert validate("a.parquet", max_fpp=0.5).findings == ()
+    (found, *_) = (
+        each for each in validate("a.parquet", max_fpp=0.2).findings if each.rule == "PB302"
+    )
+    assert found.expected == "FPP of at most 20 %"
 
 
 def next_of(rule, path, **policy):

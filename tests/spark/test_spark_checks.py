@@ -302,9 +302,9 @@ def test_a_run_says_what_its_jobs_do(spark, tmp_path):
     before = descriptions(spark)
     lake.strip(spark, tmp_path, dry_run=True)
     assert descriptions(spark) - before <= {
-        "strip: list the files", "strip: 1 files, 0.0 GiB", "strip: sum up",
+        "strip: list the files", "strip: 1 file, 0.0 GiB", "strip: sum up",
     }  # fmt: skip
-    assert "strip: 1 files, 0.0 GiB" in descriptions(spark)
+    assert "strip: 1 file, 0.0 GiB" in descriptions(spark)
 
 
 @classic_only

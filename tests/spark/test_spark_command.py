@@ -75,6 +75,16 @@ def test_what_would_be_added_is_told_from_very_many_reasons():
     assert sum(each.files for each in others) == 2 * MOST_REASONS
 
 
+def test_trouble_is_told_apart_by_the_class_of_the_error():
+    totals = Totals()
+    for number, error_class in enumerate(["ColumnError", "FooterError", "ColumnError"]):
+        message = f"{number}.parquet: {number} bytes"
+        totals.add(Outcome(f"{number}.parquet", "error", message=message, error_class=error_class))
+    assert [(each.reason, each.files) for each in totals.all()] == [
+        ("ColumnError", 2), ("FooterError", 1),
+    ]  # fmt: skip
+
+
 def test_how_far_it_is(lake, monkeypatch):
     said = []
 
@@ -95,7 +105,7 @@ def test_trouble_is_named_and_the_rest_is_done(lake):
     assert lines(result)[0] == "build: 2 added, 2 error"
     assert result.stderr.splitlines() == [
         f"pbloom: {bad}: not a Parquet file: 4 bytes, expected 12 or more",
-        f"pbloom: {lake}/none: no Parquet or ORC files",
+        f"pbloom: {lake}/none: no such file or folder",
     ]
 
 

@@ -17,7 +17,7 @@ from oracle.parquet_java import QUICK
 
 from parquet_bloom import spark as lake
 from parquet_bloom.errors import SparkError
-from parquet_bloom.spark.failures import failing, said
+from parquet_bloom.spark.failures import failing, for_executors, said
 from parquet_bloom.spark.session import session
 
 
@@ -44,6 +44,35 @@ def test_one_line_of_what_spark_says(text, line):
     with pytest.raises(SparkError) as error, failing("the job"):
         raise RuntimeError(text)
     assert str(error.value) == f"the job: {line}"
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        (
+            "s3://b/k: refused: set AWS_PROFILE, or the storage option skip_signature=true for a public bucket",
+            (
+                "s3://b/k: refused: set AWS_PROFILE, or the executors' variable AWS_SKIP_SIGNATURE=true for a public"
+                " bucket"
+            ),
+        ),
+        (
+            "az://b/k: no answer; the storage option endpoint=URL names another host",
+            "az://b/k: no answer; the executors' variable AZURE_ENDPOINT=URL names another host",
+        ),
+        (
+            "s3://b/k: in another region: set AWS_REGION, or the storage option region=NAME",
+            "s3://b/k: in another region: set AWS_REGION",
+        ),
+        ("https://b/k: set the storage option a=b", "https://b/k: set the storage option a=b"),
+        ("/b/k: set the storage option a=b", "/b/k: set the storage option a=b"),
+    ],
+)
+def test_what_executors_take_in_the_place_of_storage_options(message, told):
+    assert for_executors(message) == told
+    assert said(RuntimeError(f"Traceback (most recent call last):\nOSError: {message}")) == (
+        f"OSError: {told}"
+    )
 
 
 def test_an_interrupt_behind_an_error_is_what_counts():

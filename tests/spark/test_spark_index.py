@@ -6,8 +6,11 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,11 +23,29 @@ from make.dying_tasks import dying
 from make.executors_here import IndexingHere
 from make.index_lakes import COLUMNS, write_file
 from pyarrow import orc
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    ByteType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+    VarcharType,
+)
 
 import parquet_bloom as pb
 from parquet_bloom import spark as lake
-from parquet_bloom.errors import ColumnError, EncryptionError, RewriteError
+from parquet_bloom.errors import ColumnError, EncryptionError, RewriteError, ValueTypeError
+from parquet_bloom.index.manifest import existing
 from parquet_bloom.spark import executors
+from parquet_bloom.spark.asked_types import check_type
 from parquet_bloom.spark.plan import Bounds
 from parquet_bloom.storage.folder import LocalFolder
 
@@ -160,6 +181,10 @@ def test_the_command_and_the_frame_of_values(spark, tmp_path, capfd):
                 expected.add((value, None, None, "absent"))
     assert rows == expected
     assert answer.where("verdict = 'maybe'").count() > 20
+    told = f'{index}: column n: values of type array<int>, expected string: values.select(values["a"].cast("string"))'
+    with pytest.raises(ValueTypeError) as refused:
+        lake.files_for(spark, index, "n", spark.range(1).selectExpr("array(1) a"))
+    assert str(refused.value) == told
 
 
 def test_what_is_refused(tmp_path):
@@ -185,6 +210,53 @@ def test_what_is_refused(tmp_path):
         lake.files_for(None, index, "id", frame)
     with pytest.raises(FileNotFoundError, match="no index"):
         lake.files_for(None, tmp_path / "none", "id", frame)
+
+
+# What Spark has in a column, by what is indexed: the types that are asked as they are, and what others are cast to.
+TYPES = {
+    "int": (pa.array([1]), {"tinyint", "bigint", "double", "decimal(10,2)"}, "bigint"),
+    "text": (pa.array(["a"]), {"string", "varchar(9)", "binary"}, "string"),
+    "four": (pa.array([b"abcd"], pa.binary(4)), {"string", "varchar(9)", "binary"}, "binary"),
+    "uuid": (pa.array([bytes(16)], pa.uuid()), {"string", "varchar(9)", "binary"}, "string"),
+    "date": (pa.array([date(2026, 1, 1)]), {"tinyint", "bigint", "date"}, "date"),
+    "utc": (
+        pa.array([1], pa.timestamp("us", "UTC")),
+        {"tinyint", "bigint", "date", "timestamp", "timestamp_ntz"},
+        "timestamp",
+    ),
+    "local": (
+        pa.array([1], pa.timestamp("us")),
+        {"tinyint", "bigint", "date", "timestamp_ntz"},
+        "timestamp_ntz",
+    ),
+    "double": (pa.array([0.5]), {"tinyint", "bigint", "double", "decimal(10,2)"}, "double"),
+    "price": (
+        pa.array([Decimal("1.25")]),
+        {"tinyint", "bigint", "decimal(10,2)", "binary"},
+        "decimal(38, 18)",
+    ),
+}
+ALL_TYPES = [
+    ByteType(), LongType(), DoubleType(), DecimalType(10, 2), BooleanType(), StringType(), VarcharType(9),
+    BinaryType(), DateType(), TimestampType(), TimestampNTZType(), ArrayType(LongType()), StructType(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("column", TYPES)
+def test_a_frame_of_values_of_another_type_is_refused_and_told_the_cast(tmp_path, column):
+    values, held, cast = TYPES[column]
+    pq.write_table(pa.table({column: values}), tmp_path / "a.parquet")
+    pb.Index.build(tmp_path / "index", tmp_path / "a.parquet", column).close()
+    manifest = existing(LocalFolder(str(tmp_path / "index")))
+    for each in ALL_TYPES:
+        name, way = each.simpleString(), f'values.select(values["v"].cast("{cast}"))'
+        told = f"index: column {column}: values of type {name}, expected {cast}: {way}"
+        with (
+            nullcontext()
+            if name in held
+            else pytest.raises(ValueTypeError, match=f"^{re.escape(told)}$")
+        ):
+            check_type("index", manifest, column, StructField("v", each))
 
 
 # ------------------------------------------------------------------------------------------------
@@ -299,9 +371,8 @@ def test_nothing_is_made_of_no_files(tmp_path, monkeypatch):
     IndexingHere(monkeypatch)
     terms = {"audit": str(tmp_path / "audit"), "run_id": "x"}
     (tmp_path / "lake").mkdir()
-    assert (
-        lake.index(None, tmp_path / "lake", index=tmp_path / "index", columns="n", **terms) is None
-    )
+    with pytest.raises(FileNotFoundError, match="no Parquet or ORC files"):
+        lake.index(None, tmp_path / "lake", index=tmp_path / "index", columns="n", **terms)
     assert not (tmp_path / "index").exists()
     make_lake(tmp_path / "lake" / "x", 1, files=3)
     (tmp_path / "lake" / "x" / "broken.parquet").unlink()

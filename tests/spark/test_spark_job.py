@@ -4,7 +4,9 @@ cannot be is said before anything starts. Runs on classic, and once more on Conn
 import os
 import re
 import shutil
+import tempfile
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -92,8 +94,8 @@ def test_a_file_that_is_named_need_not_be_called_so(spark, odd):
     path = str(odd / "sub" / "no suffix")
     assert listed(spark, path) == ([path], [])
     assert listed(spark, Path(path).as_uri()) == ([path], [])
-    assert listed(spark, odd / "sub") == ([], [str(odd / "sub")])
-    assert listed(spark, odd / "sub" / "*") == ([], [str(odd / "sub" / "*")])
+    assert listed(spark, path, odd / "sub") == ([path], [str(odd / "sub")])
+    assert listed(spark, path, odd / "sub" / "*") == ([path], [str(odd / "sub" / "*")])
     for name in (f"/{path}", os.path.relpath(path), f"{odd}/sub/no*", f"{odd}/sub/./no suffix"):
         assert listed(spark, name) == ([path], [])
 
@@ -111,17 +113,46 @@ def test_what_is_not_there_is_in_the_report(spark, odd, tmp_path):
     assert found == sorted(
         [(str(odd / NAMES[0]), "read", None)]
         + [
-            (str(name), "error", f"{name}: no Parquet or ORC files")
-            for name in (odd / "z", odd / "a", tmp_path / "empty.parquet", "")
+            (str(name), "error", f"{name}: {problem}")
+            for name, problem in [
+                (odd / "z", "no such file or folder"),
+                (tmp_path / "empty.parquet", "not a Parquet file: 0 bytes, expected 12 or more"),
+                (odd / "a", "no such file or folder"),
+                ("", "no Parquet or ORC files"),
+            ]
         ]
     )
     assert report.counts == {"read": 1, "error": 4}
     with pytest.raises(FileNotFoundError, match="paths: none, expected at least one"):
         lake.inspect(spark, [])
-    assert (
-        lake.inspect(spark, odd / "none").troubles[0].message
-        == f"{odd}/none: no Parquet or ORC files"
-    )
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("gone", "No such file or directory"),
+        ("gone/", "no such folder"),
+        ("gone*", "no Parquet or ORC files"),
+        ("empty", "no Parquet or ORC files"),
+    ],
+)
+def test_if_there_is_nothing_nothing_is_done(spark, odd, tmp_path, monkeypatch, name, problem):
+    """As parquet_bloom.build raises it; the same id may look again."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "empty").mkdir()
+    place = f"{tmp_path}/{name}"
+    told = re.escape(f"[Errno 2] {problem}: '{place}'")
+    for verb in (partial(lake.build, columns="id"), lake.validate):
+        with pytest.raises(FileNotFoundError, match=f"^{told}$"):
+            verb(spark, place)
+    assert not list(tmp_path.glob("pbloom-run-*"))
+    run = {"audit": str(tmp_path / "audit"), "run_id": "today"}
+    with pytest.raises(FileNotFoundError, match=f"^{told}$"):
+        lake.inspect(spark, place, **run)
+    there = Path(place.rstrip("/*"))
+    there.mkdir(exist_ok=True)
+    shutil.copy(odd / NAMES[0], there / "a.parquet")
+    assert lake.inspect(spark, place, **run).summary().startswith("inspect: 1 file in ")
 
 
 # ------------------------------------------------------------------------------------------------

@@ -106,9 +106,9 @@ def test_files_folders_and_nothing(lake):
     write(lake / "empty.parquet", b"")
     names = [lake / "d=2" / "a.parquet", lake / "d=1", lake / "empty.parquet", lake / "gone", ""]
     assert looked_up(*names) == (
-        [str(names[0])],
+        [str(names[0]), str(names[2])],
         [str(names[1])],
-        [str(names[2]), str(names[3]), ""],
+        [str(names[3]), ""],
     )
 
 
@@ -203,12 +203,12 @@ def test_files_next_to_each_other_come_together(lake):
     )
 
 
-def test_what_is_hidden_or_empty_is_left_out(lake):
+def test_what_is_hidden_is_left_out_and_what_is_empty_is_not(lake):
     for name in ("_delta_log/0.parquet", ".x/a.parquet", "d=1/_a.parquet", "d=1/.b.parquet"):
         write(lake / name)
     write(lake / "d=1" / "c.parquet", b"")
     (lake / "d=3.parquet").mkdir()
-    assert below(lake)[0] == ["d=1/a.parquet", "d=1/b.orc", "d=2/a.parquet"]
+    assert below(lake)[0] == ["d=1/a.parquet", "d=1/b.orc", "d=1/c.parquet", "d=2/a.parquet"]
 
 
 def test_links_lead_on_but_to_what_is_found_anyway(lake, tmp_path):
@@ -292,11 +292,18 @@ def bucket(server, monkeypatch):
     for name in ("d=1/a b.parquet", "d=1/_x.parquet", "d=2/h=1/b.orc", "_log/c.parquet", "x.txt"):
         server.put(f"bucket/lake/{name}", b"data")
     server.put("bucket/lake/d=2/empty.parquet", b"")
+    # Marks of folders.
+    for name in ("d=2", "d=2/", "d=3.parquet/", "d=4.parquet", "d=4.parquet/x.txt"):
+        server.put(f"bucket/lake/{name}", b"")
     yield server
     stores._opened.cache_clear()
 
 
-FOUND = ["s3://bucket/lake/d=1/a%20b.parquet", "s3://bucket/lake/d=2/h=1/b.orc"]
+FOUND = [
+    "s3://bucket/lake/d=1/a%20b.parquet",
+    "s3://bucket/lake/d=2/empty.parquet",
+    "s3://bucket/lake/d=2/h=1/b.orc",
+]
 
 
 @pytest.mark.parametrize("enough", [None, 100], ids=["all keys", "folder by folder"])
@@ -332,6 +339,7 @@ def test_folders_of_a_bucket_are_handed_back(bucket):
     left = listed_below([FolderToList("s3://bucket/lake", "lake")], lambda *_: True, 2)
     assert [(folder.path, folder.name) for folder in left] == [
         ("s3://bucket/lake/d=1", "lake"), ("s3://bucket/lake/d=2", "lake"),
+        ("s3://bucket/lake/d=3.parquet", "lake"), ("s3://bucket/lake/d=4.parquet", "lake"),
     ]  # fmt: skip
 
 
@@ -340,9 +348,11 @@ def test_names_in_a_bucket(bucket):
     assert looked_up("s3a://bucket/lake/d=1/a b.parquet") == (FOUND[:1], [], [])
     assert looked_up("s3://bucket/x.parquet/")[1] == ["s3://bucket/x.parquet"]
     assert looked_up("s3://bucket/lake/x.txt")[0] == ["s3://bucket/lake/x.txt"]
-    assert looked_up("s3://bucket/lake/d=*/*.parquet") == (FOUND[:1], [], [])
-    assert looked_up("s3://bucket/lake/{d=1,d=2,d=3}/*.parquet") == (FOUND[:1], [], [])
-    assert looked_up("s3://bucket/lake/d=2/empty.parquet")[0] == []
+    assert looked_up("s3://bucket/lake/d=*/*.parquet") == (FOUND[:2], [], [])
+    assert looked_up("s3://bucket/lake/{d=1,d=2,d=3}/*.parquet") == (FOUND[:2], [], [])
+    assert looked_up("s3://bucket/lake/d=2/empty.parquet")[0] == FOUND[1:2]
+    assert looked_up("s3://bucket/lake/d=2")[1] == ["s3://bucket/lake/d=2"]
+    assert looked_up("s3://bucket/lake/d=[34]*") == ([], [], ["s3://bucket/lake/d=[34]*"])
     assert looked_up("s3://bucket/none/*.parquet")[2] == ["s3://bucket/none/*.parquet"]
     assert looked_up("s3://bucket/lake/d=1", FOUND[0], "s3://bucket/lake") == (
         [], ["s3://bucket/lake"], [],
@@ -367,6 +377,7 @@ def test_other_file_systems_are_listed_folder_by_folder(store):
     )
     assert [file.path for file in found] == [
         f"{BUCKET}/lake/day=1/x.parquet", f"{BUCKET}/lake/day=2/a%20b.parquet",
+        f"{BUCKET}/lake/day=2/empty.parquet",
     ]  # fmt: skip
     assert (left, found[1].size) == ([], 4)
 
@@ -398,7 +409,7 @@ def test_the_plan_of_a_small_lake_is_made_at_once(begun, lake):
         str(lake / name) for name in ("no suffix", "d=1/a.parquet", "d=1/b.orc", "d=2/a.parquet")
     ]
     assert (said["is_settled"], said["left"]) == (True, [])
-    assert said["plan"]["missing"] == [[str(lake / "gone"), "no Parquet or ORC files"]]
+    assert said["plan"]["missing"] == [[str(lake / "gone"), "no such file or folder"]]
 
 
 def test_a_folder_without_files_is_missing(begun, lake):

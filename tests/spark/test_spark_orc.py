@@ -74,6 +74,11 @@ def test_each_file_has_one_outcome(built):
     cut, delta = (found.pop(name) for name in ("cut.orc", "delta/part-0.orc"))
     assert found == {
         "built.orc": ("unchanged", 0, "has a filter already"),
+        "nothing.orc": (
+            "error",
+            0,
+            f"{root}/lake/nothing.orc: not an ORC file: 0 bytes, expected more",
+        ),
         "nulls.orc": ("skipped", 0, "no non-null values"),
         "part=0/a.orc": ("added", INDEX_GROUPS, None),
         "part=1/b.orc": ("added", INDEX_GROUPS, None),

@@ -12,6 +12,7 @@ from make import lake_tables
 from make.lake_tables import COLUMNS
 from make.spark_session import scanned
 
+import parquet_bloom as pb
 from parquet_bloom import spark as lake
 from parquet_bloom.files import open_file
 
@@ -153,3 +154,20 @@ def test_columns_that_spark_cannot_write(spark, tmp_path):
         rows, counts[name] = scanned(spark.read.parquet(str(path)).where(where).select(name))
         assert len(rows) == 1
     assert counts == {"uint32": 400, "uint64": 400, "fixed": 400, "known": ROW_GROUP}
+
+
+@pytest.mark.parametrize(
+    ("where", "groups"),
+    [
+        ("a = 303.0", 1), ("a = '303'", 1), ("a = 303D", GROUPS), ("a = 303e0", GROUPS), ("a = 303 OR b = 101", 2),
+    ],
+)  # fmt: skip
+def test_literals_and_columns_of_a_predicate(spark, tmp_path, where, groups):
+    """As docs/why-not-skipped.md says."""
+    path = tmp_path / "a.parquet"
+    numbers = [7 * n % 401 for n in range(GROUPS * ROW_GROUP)]
+    table = pa.table({"a": numbers, "b": numbers})
+    pq.write_table(table, path, row_group_size=ROW_GROUP, use_dictionary=False)
+    pb.build(path, columns=["a", "b"], fpp=0.0001, in_place=True)
+    rows, count = scanned(spark.read.parquet(str(path)).where(where))
+    assert (len(rows), count) == (where.count("="), groups * ROW_GROUP)

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES
 from make.executors_here import IndexingHere
-from make.object_server import SECRET
+from make.object_server import SECRET, Fault
 from make.spark_requests import build_request, strip_request
 
 import parquet_bloom as pb
@@ -99,6 +99,18 @@ def test_a_file_that_was_left_alone_is_not_opened_again(there, tmp_path):
     outcome = work_on_file(build_request(["int64"]), listed(there))
     assert (outcome.status, outcome.message) == ("unchanged", "has a filter already")
     assert next_plan(tmp_path, listed(there), outcome) == (outcome.status, outcome.message)
+
+
+@pytest.mark.parametrize("there", ["s3"], indirect=True)
+def test_a_refusal_names_what_executors_take(s3, there):
+    s3.faults.append(Fault(403, times=9))
+    outcome = work_on_file(build_request(["int64"]), LakeFile(f"{there}/x.parquet"))
+    assert (outcome.status, outcome.error_class) == ("error", "PermissionError")
+    assert outcome.message == (
+        "s3://lake/day=1/x.parquet: reading was refused (403 Forbidden): set AWS_ACCESS_KEY_ID and"
+        " AWS_SECRET_ACCESS_KEY or AWS_PROFILE, or the executors' variable AWS_SKIP_SIGNATURE=true for a public"
+        " bucket"
+    )
 
 
 def test_an_index_of_a_lake_and_in_a_store(there, tmp_path, monkeypatch):

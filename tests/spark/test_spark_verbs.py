@@ -7,6 +7,7 @@ import re
 import shutil
 from datetime import UTC, datetime, timedelta
 from operator import itemgetter
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,6 +34,7 @@ from parquet_bloom import spark as lake
 from parquet_bloom.files import open_file
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.spark import advising, verbs
+from parquet_bloom.spark.outcome import TROUBLE
 from parquet_bloom.spark.plan import Bounds
 from parquet_bloom.storage.temporary_files import TEMPORARY_SUFFIX
 from parquet_bloom.verbs.advise import TableAdvisor
@@ -76,9 +78,9 @@ def write_lake(folder):
         start = file.chunk(2, "id").data_page_offset
     damaged[start : start + 8] = b"\xff" * 8
     (folder / "damaged.parquet").write_bytes(damaged)
+    (folder / "nothing.parquet").touch()
     # What is no Parquet file of the lake.
     (folder / "notes.txt").write_text("none")
-    (folder / "nothing.parquet").touch()
     for hidden in (
         ".hidden.parquet",
         "_hidden.parquet",
@@ -102,8 +104,9 @@ def test_each_file_has_one_outcome(built):
     }
     damaged = found.pop("damaged.parquet")
     cut = found.pop("cut.parquet")
+    nothing = found.pop("nothing.parquet")
     delta = found.pop(DELTA)
-    assert len(report.outcomes) == len(found) + 3
+    assert len(report.outcomes) == len(found) + 4
     assert found == {
         "boolean.parquet": ("skipped", 0, "BOOLEAN: two values need no filter"),
         "built.parquet": ("unchanged", 0, "has a filter already"),
@@ -118,6 +121,8 @@ def test_each_file_has_one_outcome(built):
     assert damaged[:2] == cut[:2] == ("error", 0)
     assert damaged[2].startswith(f"{root}/lake/damaged.parquet: row group 2, column id: ")
     assert cut[2].startswith(f"{root}/lake/cut.parquet: ")
+    told = f"{root}/lake/nothing.parquet: not a Parquet file: 0 bytes, expected 12 or more"
+    assert nothing == ("error", 0, told)
     assert delta[:2] == ("refused", 0)
     assert f"belongs to the Delta Lake table {root}/lake/delta" in delta[2]
 
@@ -151,12 +156,22 @@ def test_report(built):
     assert report.verb == "build"
     assert re.fullmatch("[0-9a-f]{32}", report.run_id)
     assert [each.path for each in report.outcomes] == sorted(each.path for each in report.outcomes)
-    assert report.counts == {"added": 3, "unchanged": 1, "skipped": 2, "refused": 2, "error": 2}
+    assert report.counts == {"added": 3, "unchanged": 1, "skipped": 2, "refused": 2, "error": 3}
     assert {each.status for each in report.troubles} == {"refused", "error"}
-    assert len(report.troubles) == 4
+    assert len(report.troubles) == 5
+    classes = {Path(each.path).name: each.error_class for each in report.troubles}
+    assert classes == {
+        "damaged.parquet": "PageError", "cut.parquet": "FooterError", "other.parquet": "ColumnError",
+        "part-0.parquet": "RewriteError", "nothing.parquet": "NotSupportedFileError",
+    }  # fmt: skip
+    assert [(each.status, each.reason, each.files) for each in report.totals if each.status in TROUBLE] == [
+        ("error", "FooterError", 1), ("error", "NotSupportedFileError", 1), ("error", "PageError", 1),
+        ("refused", "ColumnError", 1), ("refused", "RewriteError", 1),
+    ]  # fmt: skip
+    assert not any(each.error_class for each in report.each({"added", "unchanged", "skipped"}))
     assert report.filters == 3 * GROUPS
     assert re.fullmatch(
-        r"build: 10 files in \d+\.\d s: 3 added, 1 unchanged, 2 skipped, 2 refused, 2 error;"
+        r"build: 11 files in \d+\.\d s: 3 added, 1 unchanged, 2 skipped, 2 refused, 3 error;"
         rf" 12 filters, {report.bytes:,} bytes",
         report.summary(),
     )
@@ -278,7 +293,7 @@ def test_what_is_recommended_is_built(spark, table, local):
 def test_the_command_builds_what_is_recommended(spark, table, local):
     (table / "bad.parquet").unlink()
     (local / "bad.parquet").unlink()
-    for among in (("-c", "id"), ("--engine", "duckdb")):
+    for among in (("-c", "id"), ("--engine", "duckdb"), ("--budget", "9000"), ("--budget", "9%")):
         auto = ("--auto", *among, "--existing", "replace")
         assert outcome("spark", "build", table, *auto).code == 0
         assert outcome("build", local, *auto, "--in-place").code == 0
@@ -309,6 +324,11 @@ def test_what_fails_validation_is_in_the_report(spark, table):
     assert [each.ok for each in failed.outcomes] == [True, False]
     assert (failed.ok, failed.num_not_ok, failed.counts) == (False, 1, {"read": 2})
     assert [failed.to_dict()[name] for name in ("ok", "not_ok")] == [False, 1]
+    assert failed.troubles == ()
+    assert [each.path for each in failed.each(ok=False)] == [str(files[1])]
+    assert [each.path for each in failed.each(ok=True)] == [str(files[0])]
+    (document,) = failed.documents(ok=False)
+    assert (document["path"], document["ok"]) == (str(files[1]), False)
     assert failed.counts_in_words == "2 read, 1 not ok"
     assert ": 2 read, 1 not ok; " in failed.summary()
     fine = lake.validate(spark, files, require=["id"], fail_on="never", deep=False)

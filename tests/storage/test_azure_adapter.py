@@ -357,7 +357,7 @@ def test_a_lease_that_comes_in_the_midst(azure):
         build(azure)
     assert raised.value.strerror == (
         "writing was refused (412 LeaseIdMissing): it is leased; blocks were left, which"
-        " clean-temp --uploads discards; nothing was written"
+        " `pbloom clean-temp --uploads` discards; nothing was written"
     )
     assert azure.objects == {NAME: OLD}
 
@@ -365,7 +365,9 @@ def test_a_lease_that_comes_in_the_midst(azure):
 def test_where_conditions_are_ignored_nothing_is_put_back(unknown_store, azure):
     azure.is_lax = True
     azure.faults.append(Fault(403, in_xml("AuthorizationFailure"), kind="COMMIT"))
-    with pytest.raises(OSError, match="blocks were left, which clean-temp --uploads discards"):
+    with pytest.raises(
+        OSError, match="blocks were left, which `pbloom clean-temp --uploads` discards"
+    ):
         build(azure, unconditional=True)
     assert azure.kinds().count("COMMIT") == 1
 
@@ -377,7 +379,7 @@ def test_blocks_of_others_with_names_of_another_length(azure):
     assert raised.value.strerror == (
         "writing was refused (400 InvalidBlobOrBlock): blocks of another upload, in progress or"
         " left by a killed run, have names of another length: try again later, or discard those of"
-        " killed builds with clean-temp --uploads; nothing was written"
+        " killed builds with `pbloom clean-temp --uploads`; nothing was written"
     )
     # Theirs stay.
     assert list(azure.staged[NAME].values()) == [b"theirs"]

@@ -22,6 +22,7 @@ from obstore.exceptions import GenericError
 
 import parquet_bloom as pb
 from parquet_bloom import parallel
+from parquet_bloom.render.wording import size
 from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.left_out import LeftOut
@@ -187,8 +188,8 @@ NO_KEY = (
     " Encryption. The correct parameters must be provided to retrieve the object.</Message></Error>"
 )
 SSE_C = (
-    "is encrypted with a customer's key (SSE-C): to read it, set the storage options"
-    " server_side_encryption=sse-c and sse_customer_key_base64=KEY (400 InvalidRequest)"
+    "is encrypted with a customer's key (SSE-C): to read it, set the storage option"
+    " server_side_encryption=sse-c and the storage option sse_customer_key_base64=KEY (400 InvalidRequest)"
 )
 
 REFUSALS = [
@@ -212,7 +213,10 @@ REFUSALS = [
         403,
         WRONG_KEY,
         PermissionError,
-        f"reading was refused (403 SignatureDoesNotMatch): {KEYS}",
+        (
+            "reading was refused (403 SignatureDoesNotMatch): the secret is not that of the access key, or the"
+            " clock of this machine is wrong"
+        ),
         1,
     ),
     (401, "", PermissionError, f"reading was refused (401 Unauthorized): {KEYS}", 1),
@@ -418,6 +422,27 @@ def test_listings(tree, name, places, page):
 
 
 @pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        (
+            "deep/*.pq",
+            "; there is s3://bucket/lake/deep/er/f%252F%20g.pq: name the folder"
+            + " s3://bucket/lake/deep/ or 's3://bucket/lake/deep/**/*.pq'",
+        ),
+        ("deep/*.orc", ""),
+        ("none/*.pq", ""),
+    ],
+)
+def test_files_deeper_than_a_glob_are_named(tree, name, hint):
+    _, (error,) = expand([f"s3://bucket/lake/{name}"], tree.options)
+    assert error.strerror == f"no Parquet or ORC files{hint}"
+    assert len(tree.asked) == 2
+    _, (error,) = expand(["s3://bucket/none/?region=x"], tree.options)
+    assert error.strerror == "no Parquet or ORC files"
+    assert len(tree.asked) == 3
+
+
+@pytest.mark.parametrize(
     ("name", "expected"),
     [
         ("lake", [".hidden.parquet", "_tmp/d.parquet", "day=1/notes.txt"]),
@@ -562,6 +587,19 @@ def test_a_profile_of_aws(store, tmp_path, monkeypatch):
 
 # ------------------------------------------------------------------------------------------------
 # What nobody must see
+
+
+def test_what_is_read_is_not_what_is_received(store):
+    """Of all verbs alike, in text and in documents."""
+    probed = pb.probe(URL, "int64", [99], storage_options=store.options)
+    assert 0 < probed.bytes_read < probed.requests.bytes_down
+    run = outcome("probe", URL, "-c", "int64", "-v", "99", "--stats", *words(store))
+    assert run.stdout.splitlines()[0] == f"{URL}: int64, {probed.bytes_read:,} bytes read"
+    assert f", {size(probed.requests.bytes_down)} received" in run.stderr
+    run = outcome("probe", URL, "-c", "int64", "-v", "99", "--by-value", *words(store))
+    assert f"; {size(probed.bytes_read)} read to find out" in run.stdout
+    found = pb.find(URL, "int64", 99, storage_options=store.options)
+    assert 0 < found.bytes_read < probed.requests.bytes_down
 
 
 def shown_by(store) -> Iterator[str]:

@@ -434,7 +434,11 @@ def test_the_object_is_the_old_one_or_the_new_one_and_the_message_says_which(the
 
 def test_the_messages(there):
     kind, last = there.kind, {"kind": there.way.last, "skip": there.way.nth}
-    left = "blocks were left, which clean-temp --uploads discards; " if there.leaves_blocks else ""
+    left = (
+        "blocks were left, which `pbloom clean-temp --uploads` discards; "
+        if there.leaves_blocks
+        else ""
+    )
     faults = ("denied", "409", "503", "none done")
     said = {}
     for name in faults:
@@ -443,8 +447,9 @@ def test_the_messages(there):
     denied, codes = kind.denied, kind.codes
     words = {"COMPLETE": " to CompleteMultipartUpload", "PUT": " to PutObject"}
     asked = words[there.way.last] if kind is S3 else ""
+    allow = ": the permission s3:PutObject is needed" if kind is S3 else ""
     assert said == {
-        "denied": f"writing was refused ({denied} {codes[denied]}); {left}{NOTHING}",
+        "denied": f"writing was refused ({denied} {codes[denied]}){allow}; {left}{NOTHING}",
         "409": f"the store answered 409 {codes[409]}{asked}; {left}{NOTHING}",
         "503": f"the store answered 503 {codes[503]}{asked}; {left}{NOTHING}",
         "none done": f"no answer: {kind.broken}; {left}{NOTHING}",

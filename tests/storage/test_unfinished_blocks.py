@@ -60,7 +60,9 @@ def test_what_a_killed_build_leaves_is_found(azure, monkeypatch, has_blocks, pat
     if has_blocks:
         put_blocks(azure)
     azure.faults.append(Lost(kind="COMMIT", times=99, before=True))
-    with pytest.raises(OSError, match="blocks were left, which clean-temp --uploads discards"):
+    with pytest.raises(
+        OSError, match="blocks were left, which `pbloom clean-temp --uploads` discards"
+    ):
         pb.build(URL, columns=["int64"], in_place=True, storage_options=azure.options)
     azure.faults.clear()
     assert found(clean(azure, path)) == []

@@ -331,8 +331,8 @@ def test_command(table):
         (
             (NAME, "--table", "auto", "--catalog", "other"),
             (
-                "catalog other: PyIceberg: URI missing, please provide using --uri, the config or"
-                " environment variable PYICEBERG_CATALOG__OTHER__URI"
+                "catalog other: PyIceberg: no URI: expected in .pyiceberg.yaml, or in the environment as"
+                " PYICEBERG_CATALOG__OTHER__URI"
             ),
         ),
         (

@@ -3,8 +3,9 @@
 import json
 from importlib import metadata
 
+import pyarrow.parquet as pq
 import pytest
-from make.commands import files_in
+from make.commands import files_in, outcome
 from make.delta_tables import rows_of
 from make.iceberg_tables import (
     CATALOG,
@@ -229,4 +230,52 @@ def test_no_table(tmp_path):
         pb.build_table(tmp_path, columns="id", kind="iceberg")
     assert str(raised.value) == (
         f"{tmp_path}: no metadata/*.metadata.json in it, expected the folder of an Iceberg table"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "way"),
+    [
+        ("iceberg", "; for a table of a catalog, give catalog=NAME"),
+        ("auto", "; for a table of a catalog, give catalog=NAME"),
+        ("delta", ""),
+    ],
+)
+def test_no_folder(kind, way, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(pb.RewriteError) as raised:
+        pb.build_table("lake.events", columns="id", kind=kind)
+    assert str(raised.value) == f"lake.events: no such folder{way}"
+    result = outcome("inspect", "lake.events", "--table", kind)
+    assert result.complaint == f"{raised.value}".replace("catalog=NAME", "--catalog NAME")
+
+
+def test_a_file_of_a_table_names_the_way_to_change_it(tmp_path):
+    (tmp_path / "metadata").mkdir()
+    (tmp_path / "metadata" / "v1.metadata.json").touch()
+    pq.write_table(rows_of(0, 3), tmp_path / "a.parquet")
+    result = outcome("build", tmp_path / "a.parquet", "-c", "id", "--in-place")
+    assert result.complaint == (
+        f"{tmp_path}/a.parquet: belongs to the Iceberg table {tmp_path}, which records the size of its files:"
+        " not changed in place; change the table with --table, which also commits the new sizes, to its"
+        " catalog with --catalog NAME, or write copies with -o"
+    )
+
+
+@pytest.mark.parametrize(
+    ("mark", "table", "kind"),
+    [
+        ("metadata/v1.metadata.json", "an Iceberg table", "iceberg"),
+        ("_delta_log/0.json", "a Delta table", "delta"),
+    ],
+)
+def test_whoever_asks_the_folder_of_a_table_is_told(mark, table, kind, tmp_path):
+    (tmp_path / mark).parent.mkdir()
+    (tmp_path / mark).touch()
+    pq.write_table(rows_of(0, 3), tmp_path / "a.parquet")
+    result = outcome("inspect", tmp_path)
+    assert result.code == 0
+    assert result.stderr.startswith(
+        f"pbloom: {tmp_path}: {table}, of which --table {kind} takes the live files; this is about all files in"
+        " its folder\n"
     )

@@ -66,7 +66,9 @@ def test_older_files_have_null_there(delta, column):
     assert sorted(said(pb.open_table(delta), column)) == [NULL, NULL, ("unknown", "no filter")]
     report = pb.find(delta, column, ["x", "nobody"], table="auto")
     assert (report.unknown, [*report.absent], report.num_files) == ((), ["nobody"], 3)
-    assert (report.files_by_filters, report.files_read) == (2, 1)
+    assert (report.files_without_column, report.files_by_filters, report.files_read) == (2, 0, 1)
+    told = "; 2 files without the column: the table reads null there>"
+    assert repr(report).endswith(told)
     assert {file.path for file in report.asked if file.answered_by == "schema"} == older(delta)
     assert [row.row for row in report.rows] == [0]
     left = pb.row_groups(delta, [(column, "==", "x")], table="auto")

@@ -128,10 +128,12 @@ def test_an_index_of_a_table_knows_wider_types(delta, tmp_path, column, value, o
         assert len(found.rows) == len(pb.find(delta, column, value, table="delta").rows)
 
 
-def test_an_index_of_loose_files_does_not(delta, tmp_path):
-    with pb.Index.build(tmp_path / "index", [*delta.glob("*.parquet")], "n") as index:
-        (result,) = index.probe("n", LATER).results
+def test_an_index_of_loose_files_knows_only_what_integers_take_more_bits(delta, tmp_path):
+    with pb.Index.build(tmp_path / "index", [*delta.glob("*.parquet")], ["n", "t"]) as index:
+        (result,) = index.probe("t", MOMENT).results
         assert sorted(file.verdict for file in result.files) == ["maybe", "unknown"]
+        (result,) = index.probe("n", LATER).results
+        assert [file.verdict for file in result.files] == ["maybe"]
 
 
 def test_iceberg(tmp_path, monkeypatch):

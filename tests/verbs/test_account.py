@@ -74,6 +74,7 @@ def test_found_and_absent(lake: Path) -> None:
             "row_groups_by_filters": 3,
             "row_groups_read": 4,
             "files_left_out": 1,
+            "files_without_column": 0,
         },
     ]
 
@@ -148,6 +149,7 @@ def test_what_is_true_of_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         "time": "2026-11-27T08:00:00Z",
         "column": "id",
         "values": 2,
+        "union_by_name": False,
         "made": None,
         "inputs": ["events"],
         "tables": [{"name": "events", "kind": "delta", "catalog": None, "version": 1}],
@@ -162,6 +164,7 @@ def test_what_is_true_of_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         "row_groups_by_filters": 0,
         "row_groups_read": 0,
         "files_left_out": 0,
+        "files_without_column": 0,
         "left_out": [],
     }
 

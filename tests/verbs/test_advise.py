@@ -1,6 +1,7 @@
 """Advice as an expert would give it, and numbers that agree with a measurement."""
 
 import datetime
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -8,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES
+from make.browser import Document
 from make.commands import outcome
 from make.pages import data_page, data_page_v2
 from make.parquet_files import forged
@@ -164,13 +166,35 @@ def test_the_verdict_counts_filters_that_are_there(built, advice):
     again = advise(built, columns=["random"]).columns[0]
     assert (again.already, again.verdict) == (ROW_GROUPS, "build")
     assert again.reason.startswith(
-        "every row group already has a filter, whose FPP plays no part here (inspect shows it):"
-        " the figures are of new ones"
+        "every row group already has a filter, and a look-up reads about 1.02 of 20 row groups with what is there;"
+        " a look-up reads 1.02 of 20 row groups with a new filter (--existing replace), 20 with min/max alone"
     )
     heading, _, row = outcome("advise", built, "-c", "random").stdout.splitlines()
     assert heading.endswith("; keep the filters of random")
     assert row.split("\t")[2] == "keep"
     assert advice["random"].already == 0
+
+
+def test_the_figures_of_filters_to_keep_are_those_that_are_there(table, source, tmp_path):
+    """Their sizes are in the footer, and so, nearly, is what a look-up reads with them."""
+    out = tmp_path / "out.parquet"
+    pb.build(source, out, columns=["random"], fpp=0.08)
+    (found,) = advise(out, columns=["random"]).columns
+    values = values_of(table, "random")[::29].to_pylist()
+    left = remaining_by_statistics(out, "random", values)
+    left &= remaining_by_filters(out, "random", values)
+    assert found.groups_filter_there == pytest.approx(left.sum() / len(values), rel=0.1)
+    assert found.groups_filter < found.groups_filter_there
+    there = sum(
+        part.columns[0].filter.num_bytes for part in pb.inspect(out, columns=["random"]).parts
+    )
+    assert found.filter_bytes_there == there < found.filter_bytes
+    row = outcome("advise", out, "-c", "random").stdout.splitlines()[2].split("\t")
+    assert row[2] == "keep"
+    assert row[4] == f"{there / 1024:.1f} KiB"
+    assert row[6] == f"19.99 → {found.groups_filter_there:.2f}"
+    (without,) = advise(source, columns=["random"]).columns
+    assert (without.filter_bytes_there, without.groups_filter_there) == (0, None)
 
 
 @pytest.mark.parametrize(("max_bytes", "verdict"), [(2048, "rebuild"), (4096, "keep")])
@@ -190,6 +214,64 @@ def test_filters_that_are_there_and_too_small_are_to_be_built_again(
     assert row.split("\t")[2] == verdict
     asked_for = advise(out, columns=["random"], fpp=0.4).columns[0]
     assert asked_for.too_small == 0
+
+
+def test_a_filter_of_a_row_group_without_values_stands_for_no_other(tmp_path):
+    """Where only nulls have one that others lack, there is one to build; the page about the file says the same."""
+    path, page = tmp_path / "a.parquet", tmp_path / "a.html"
+    values = [*range(0, 14_000, 7), *[None] * 1000]
+    values[:2000] = values[:2000:2] + values[1:2000:2]
+    table = pa.table({"id": pa.array(values, pa.int64())})
+    wanted = {"id": {"ndv": 1000, "fpp": 0.01}}
+    pq.write_table(table, path, row_group_size=1000, bloom_filter_options=wanted)
+    pb.strip(path, in_place=True, row_groups=[0])
+    (found,) = advise(path).columns
+    assert (found.already, found.missing, found.groups, found.verdict) == (2, 1, 2, "build")
+    assert (
+        "; 1 of the row groups already has a filter, and a look-up reads about 1.5" in found.reason
+    )
+    assert outcome("report", path, "-o", page, "--no-config").code == 0
+    (done,) = re.findall(
+        r"id INT64 \d of 3 .*? (build|keep|rebuild) ", Document(page.read_text()).text
+    )
+    assert done == "build"
+
+
+def test_an_engine_that_does_not_use_filters_of_a_column_says_of_what(tmp_path):
+    """And that others may use those that are there; nobody is sent to remove them."""
+    path = tmp_path / "a.parquet"
+    values = np.random.default_rng(5).integers(0, 60_000, 6000)
+    small = pa.array(values, pa.uint16())
+    pq.write_table(pa.table({"n": small}), path, row_group_size=1000, use_dictionary=False)
+    pb.build(path, columns=["n"], in_place=True)
+    there = "6 row groups have filters, which other readers may use"
+    (found,) = advise(path, engines=["spark", "polars"]).columns
+    assert found.reason == (
+        "Spark and Polars do not use filters on such a column: not for 16-bit unsigned integers; "
+        + there
+    )
+    (found,) = advise(path, engines="Polars").columns
+    assert found.reason == (
+        "Polars (no support for filters yet, but pb.polars_source skips row groups by them) uses no filters in such"
+        f" files; {there}"
+    )
+
+
+def test_engines_that_search_dictionaries_are_not_said_to_use_the_filters(tmp_path):
+    path = tmp_path / "a.parquet"
+    values = np.random.default_rng(5).integers(0, 1 << 40, 6000)
+    pq.write_table(pa.table({"n": values}), path, row_group_size=1000)
+    lines = outcome("advise", path, "--details").stdout.splitlines()
+    assert [line.strip() for line in lines if "used by " in line][:2] == [
+        "used by DuckDB, DataFusion, ClickHouse",
+        "not used by Spark, Trino, Iceberg, Impala: all values are in dictionaries, which are searched instead",
+    ]
+    page = tmp_path / "a.html"
+    outcome("report", path, "-o", page, "--no-config")
+    assert (
+        "Used by DuckDB, DataFusion, ClickHouse. Spark, Trino, Iceberg, Impala: search the dictionaries, which have all"
+        " values; pyarrow: its readers ignore filters, but"
+    ) in Document(page.read_text()).text
 
 
 def test_one_row_group_is_optional(table, tmp_path):
@@ -217,7 +299,7 @@ def test_int96_has_no_reader(tmp_path):
     pq.write_table(times, path, row_group_size=100, use_deprecated_int96_timestamps=True)
     (when,) = advise(path).columns
     assert (when.physical_type, when.verdict, when.ndv) == ("INT96", "skip", 500)
-    assert when.reason == "no engine uses filters on such a column"
+    assert when.reason == "no engine uses filters on such a column: not for INT96"
     assert when.groups_statistics == 5
 
 

@@ -1,5 +1,6 @@
 """The rows that hold values: all of them, and no others, with filters, with an index, and without either."""
 
+import json
 import random
 import re
 import shutil
@@ -28,6 +29,7 @@ from parquet_bloom.errors import ColumnError, UnsupportedError, ValueTypeError
 from parquet_bloom.parquet.pages import runs
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.verbs.find import are_held
+from parquet_bloom.vocabulary import BEYOND_BITS
 
 TYPES = {
     "int": (pa.int64(), lambda n: n),
@@ -561,7 +563,10 @@ def test_files_that_an_index_does_not_know_as_they_are_answer_for_themselves(tmp
         pb.find(lake, "id", 1, index=index)
     # Of its own files, the index has said something.
     report = pb.find(None, "id", 1, index=index)
-    assert [file.reason for file in report.unknown] == ["no column id; the file has no"] * 2
+    told = "no column id; the file has no; null there with union_by_name=True"
+    assert [file.reason for file in report.unknown] == [told] * 2
+    by_name = pb.find(None, "id", 1, index=index, union_by_name=True)
+    assert ([*by_name.absent], by_name.files_without_column, by_name.unknown) == ([1], 2, ())
 
 
 def test_the_rows_of_a_file_that_is_unknown_for_another_value_are_counted(tmp_path):
@@ -735,3 +740,123 @@ def test_columns_in_the_names_of_folders(tmp_path):
     found = pb.find(tmp_path, "id", [9], columns=names).values
     assert found.equals(pb.rows(tmp_path, {"id": 9}, names).replace_schema_metadata())
     assert found["land"].to_pylist() == ["DE", "a b", None]
+
+
+def by_name_in(folder: Path, **columns: list[object]) -> None:
+    folder.mkdir()
+    pq.write_table(pa.table({"id": [5, 7]}), folder / "a.parquet")
+    for name, values in columns.items():
+        pq.write_table(pa.table({name: values}), folder / f"{name.strip('_')}.parquet")
+
+
+def test_a_file_without_the_column_has_null_there_by_name(tmp_path):
+    lake = tmp_path / "lake"
+    by_name_in(lake, other=[1, 2])
+    told = "no column id; the file has other; null there with union_by_name=True"
+    assert [file.reason for file in pb.find(lake, "id", [7, 9]).unknown] == [told]
+    found = outcome("find", lake, "-c", "id", "-v", "9")
+    told = told.replace("union_by_name=True", "--union-by-name")
+    assert (found.code, found.stderr) == (2, f"pbloom: {lake}/other.parquet: unknown: {told}\n")
+
+    report = pb.find(lake, "id", [7, 9], union_by_name=True)
+    assert ([row.value for row in report.rows], [*report.absent]) == ([7], [9])
+    assert (report.num_files, report.files_read, report.files_without_column) == (2, 1, 1)
+    assert (report.files_by_filters, report.files_by_statistics, report.unknown) == (0, 0, ())
+    assert repr(report).endswith("; 1 file without the column: null there by union-by-name>")
+    document = report.to_dict()
+    assert (document["files_without_column"], document["union_by_name"]) == (1, True)
+    account = report.account([7, 9])
+    rows = {row["value"] or Path(row["path"]).name: row for row in account.to_pylist()}
+    assert (rows["9"]["state"], rows["9"]["files_without_column"]) == ("absent", 1)
+    assert rows["other.parquet"]["answered_by"] == "schema"
+    assert json.loads(account.schema.metadata[b"parquet_bloom"])["union_by_name"] is True
+    found = outcome("find", lake, "-c", "id", "-v", "9", "--union-by-name")
+    assert (found.code, found.stderr) == (1, "")
+    assert found.stdout.endswith("B; 1 file without the column: null there by union-by-name\n")
+
+
+@pytest.mark.parametrize("cache", [None, pb.Cache()])
+def test_by_name_a_column_that_no_file_is_known_to_have_is_an_error(tmp_path, cache):
+    lake = tmp_path / "lake"
+    by_name_in(lake)
+    told = f"{lake}/a.parquet: no column idx; did you mean id?"
+    with pytest.raises(ColumnError) as caught:
+        pb.find(lake, "idx", 7, union_by_name=True, cache=cache)
+    assert str(caught.value) == told
+    # What cannot be read may have it, or not.
+    (lake / "b.parquet").write_bytes(b"no file")
+    report = pb.find(lake, "idx", 7, union_by_name=True, cache=cache)
+    assert [Path(file.path).name for file in report.unknown] == ["b.parquet", "a.parquet"]
+    assert (report.files_without_column, [*report.asked], [*report.absent]) == (0, [], [])
+
+
+def test_by_name_what_cannot_be_the_value_of_the_only_file_is_an_error(tmp_path):
+    lake = tmp_path / "lake"
+    by_name_in(lake, other=[1])
+    with pytest.raises(ValueTypeError, match=r"^column id: 'x': cannot be a value of INT64"):
+        pb.find(lake, "id", "x", union_by_name=True)
+
+
+@pytest.mark.parametrize("name", ["ID", "_col0"])
+def test_by_name_what_may_be_the_column_under_another_name_stays_unknown(tmp_path, name):
+    by_name_in(tmp_path / "lake", **{name: [7]})
+    report = pb.find(tmp_path / "lake", "id", 7, union_by_name=True)
+    assert [Path(file.path).name for file in report.unknown] == [f"{name.strip('_')}.parquet"]
+    assert report.files_without_column == 0
+
+
+def test_by_name_a_folder_may_be_the_column(tmp_path, monkeypatch):
+    by_name_in(tmp_path / "Id=7", other=[7])
+    monkeypatch.chdir(tmp_path / "Id=7")
+    report = pb.find(["a.parquet", "other.parquet"], "id", 7, union_by_name=True)
+    assert [file.path for file in report.unknown] == ["other.parquet"]
+
+
+def test_by_name_with_an_index(tmp_path):
+    lake, index = tmp_path / "lake", tmp_path / "index"
+    by_name_in(lake, other=[1])
+    pb.Index.build(index, lake, "id").close()
+    for files in (None, lake):
+        assert len(pb.find(files, "id", 9, index=index).unknown) == 1
+        report = pb.find(files, "id", 9, index=index, union_by_name=True)
+        assert (report.unknown, [*report.absent]) == ((), [9])
+        assert (report.files_by_index, report.files_without_column) == (1, 1)
+
+
+def test_by_name_is_not_for_tables(tmp_path):
+    with pytest.raises(TypeError, match=r"^union_by_name: not with table, which says what is null"):
+        pb.find(tmp_path, "id", 7, table="auto", union_by_name=True)
+    found = outcome("find", "--table", "auto", tmp_path, "-c", "id", "-v", "7", "--union-by-name")
+    told = (
+        "--union-by-name: not with --table, which says what is null where its files lack a column"
+    )
+    assert (found.code, found.complaint) == (2, told)
+
+
+def test_integers_beyond_32_bits_are_not_in_columns_of_so_many(tmp_path):
+    """Of a lake whose ids have outgrown them."""
+    beyond = 3_000_000_000
+    pq.write_table(pa.table({"id": pa.array([1, 2], pa.int32())}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"id": [1, beyond]}), tmp_path / "b.parquet")
+    report = pb.find(tmp_path, "id", [beyond, 1 << 40])
+    assert ([Path(row.path).name for row in report.rows], report.unknown) == (["b.parquet"], ())
+    assert [*report.absent] == [1 << 40]
+    for index in (None, tmp_path / "index"):
+        if index is not None:
+            pb.Index.build(index, tmp_path, "id").close()
+        found = outcome("find", tmp_path / "a.parquet", "-c", "id", "-v", beyond, *(
+            ("--index", index) if index else ()
+        ))  # fmt: skip
+        assert (found.code, found.stderr) == (1, "")
+    found = outcome("probe", tmp_path / "a.parquet", "-c", "id", "-v", beyond)
+    assert (found.code, found.stderr) == (1, "")
+    assert f"{beyond}\tabsent\t\t0\t{BEYOND_BITS}" in found.stdout.splitlines()
+    text = outcome("find", tmp_path / "a.parquet", "-c", "id", "-v", "3e9")
+    assert (text.code, text.complaint.endswith(": expected an integer")) == (2, True)
+
+
+def test_all_missing_files_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for count, told in ((1, "0"), (2, "0, 1"), (7, "0, 1, 2, 3, 4, …")):
+        found = outcome("find", *map(str, range(count)), "-c", "id", "-v", "7")
+        assert (found.code, found.complaint) == (2, f"{told}: No such file or directory")

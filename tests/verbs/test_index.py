@@ -624,7 +624,8 @@ def test_many_values_are_told_on_a_screen(tmp_path):
     pb.Index.build(index, lake, "n").close()
     values = [f"--value={value}" for value in range(100, 160)]
     lines = outcome("index", "probe", "--index", index, "-c", "n", *values).stdout.splitlines()
-    assert lines[1] == "60 values: 40 in no file, 20 maybe in some or unknown"
+    assert lines[0].split(",")[1].startswith(" as indexed 20")
+    assert lines[1] == "60 values: 40 in no file, 20 maybe in some"
     assert lines[2] == f"in no file: {', '.join(map(str, range(120, 130)))}, … (40 in all)"
     assert lines[3:5] == ["value\tverdict\tfiles\tin", f"100\tmaybe\t1\t{lake}/4.parquet"]
     assert lines[14:] == ["and 10 more: --json and --output show all"]
@@ -641,6 +642,138 @@ def test_many_values_are_told_on_a_screen(tmp_path):
     assert len(json.loads(result.stdout)["results"]) == 60
 
 
+@pytest.fixture
+def patchy(tmp_path, monkeypatch):
+    """An index over files with and without the column, and one that cannot be read."""
+    monkeypatch.chdir(tmp_path)
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    for number in range(2):
+        ids = range(100 * number, 100 * number + 20)
+        pq.write_table(pa.table({"id": ids}), lake / f"{number}.parquet")
+    pq.write_table(pa.table({"other": [1]}), lake / "lacks.parquet")
+    (lake / "bad.parquet").write_bytes(b"no Parquet")
+    assert outcome("index", "build", "--index", "ix", "-c", "id", "lake").code == 2
+    return lake
+
+
+def test_candidates_are_told_from_files_that_may_hold_any_value(patchy):
+    lacks = f"{patchy}/lacks.parquet: may hold any value: no column id; the file has other"
+    asked = ["index", "probe", "--index", "ix", "-c", "id"]
+    few = outcome(*asked, "-v", "7", "-v", "50")
+    assert few.code == 2
+    header, *lines = few.stdout.splitlines()
+    assert header.startswith("id in 4 files, as indexed 20")
+    assert lines == [
+        "7: maybe in 1 file, unknown in 2",
+        "file\twhere",
+        f"{patchy}/0.parquet\tmaybe, row group 0",
+        "50: unknown in 2 files",
+        f"{patchy}/bad.parquet: may hold any value: not a Parquet file: 10 bytes, expected 12 or more",
+        lacks,
+    ]
+    many = outcome(*asked, *(f"--value={value}" for value in range(10, 110)))
+    assert many.code == 2
+    lines = many.stdout.splitlines()
+    assert lines[1] == "100 values: 0 in no file, 20 maybe in some, 80 unknown"
+    assert lines[2].startswith("in no other file: 20, 21, 22, ")
+    assert lines[2].endswith(", … (80 in all)")
+    assert lines[4] == f"10\tmaybe\t1\t{patchy}/0.parquet"
+    assert lines[14] == "and 10 more: --json and --output show all"
+    assert lines[16:] == [lacks]
+    now = outcome(*asked, "-v", "7", patchy / "0.parquet")
+    assert now.stdout.startswith("id in 1 file, as they are now: ")
+    assert now.code == 0
+    assert outcome(*asked, "-v", "50", patchy / "0.parquet").code == 1
+
+
+def test_a_document_says_how_many_values_have_which_verdict(patchy):
+    asked = ["index", "probe", "--index", "ix", "-c", "id", "--json", "-v", "7", "-v", "50"]
+    document = json.loads(outcome(*asked).stdout)
+    counts = ("absent", "maybe", "unknown", "as_indexed")
+    assert [document[key] for key in counts] == [0, 1, 1, True]
+    paths = [f"{patchy}/{name}.parquet" for name in ("0", "bad", "lacks")]
+    assert [file["path"] for file in document["results"][0]["files"]] == paths
+    assert [file["path"] for file in document["files_unknown"]] == paths[1:]
+    document = json.loads(outcome(*asked, patchy / "0.parquet").stdout)
+    assert [document[key] for key in counts] == [1, 1, 0, False]
+    with pb.Index("ix") as index:
+        assert repr(index.probe("id", [7, 50])) == (
+            "<IndexReport ix: id in 4 files: 0 absent, 1 maybe, 1 unknown>"
+        )
+
+
+def test_of_a_file_that_has_changed_only_its_own_values_are_unknown(lake, tmp_path):
+    """As they were in it: what is in it now, the index does not know."""
+    index = tmp_path / "index"
+    pb.Index.build(index, lake, "id").close()
+    value = pq.read_table(lake / "04.parquet")["id"][0].as_py()
+    shutil.copy(lake / "02.parquet", lake / "04.parquet")
+    asked = outcome("index", "probe", "--index", index, "-c", "id", "-v", value, "-v", 1 << 41)
+    assert asked.code == 2
+    assert asked.stdout.splitlines()[1:] == [
+        f"{value}: unknown in 1 file",
+        "file\twhere\treason",
+        f"{lake}/04.parquet\tunknown\tnot in the index as it is now",
+        f"{1 << 41}: absent",
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 100], ids=["few", "many"])
+def test_a_value_that_a_type_cannot_hold_leaves_the_others_to_be_asked(tmp_path, count):
+    """Few values are asked one by one, many as arrays."""
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    columns = {"text": ["a", "b"], "numbers": [1, 2]}
+    for name, values in columns.items():
+        pq.write_table(pa.table({"id": values}), lake / f"{name}.parquet")
+    with pb.Index.build(tmp_path / "index", lake, "id") as index:
+
+        def said(value):
+            assert value.files
+            return {Path(file.path).stem: file.verdict for file in value.files}
+
+        results = index.probe("id", ["a", 2, "nobody", 7] * count).results
+        assert [*map(said, results)] == [
+            {"text": "maybe", "numbers": "unknown"},
+            {"numbers": "maybe", "text": "unknown"},
+            {"numbers": "unknown"},
+            {"text": "unknown"},
+        ] * count
+        reason = (
+            "'nobody': cannot be a value of INT64: expected an integer, or pb.literal(…) to read"
+        )
+        assert results[2].files[0].reason.startswith(reason)
+        with pytest.raises(ValueTypeError, match=r"^0\.5: cannot be a value of "):
+            index.probe("id", ["a", 2, 0.5] * count)
+
+
+def test_a_file_that_may_hold_any_value_stands_for_none_of_them(tmp_path):
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    for name, values in {"text": ["a"], "numbers": [1, 2]}.items():
+        pq.write_table(pa.table({"id": values}), lake / f"{name}.parquet")
+    with pb.Index.build(tmp_path / "index", lake, "id") as index:
+        os.utime(lake / "text.parquet", ns=(1, 1))
+        report = index.probe("id", [7, 2], files=lake)
+        assert [file.path for file in report.files_unknown] == [f"{lake}/text.parquet"]
+        assert report.results.by_themselves == [1]
+
+
+def test_nulls_of_no_type_hide_no_other_file(tmp_path):
+    """As pandas writes a column in which nothing is known yet."""
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    pq.write_table(pa.table({"id": ["a", "b"]}), lake / "text.parquet")
+    pq.write_table(pa.table({"id": [None, None]}), lake / "nulls.parquet")
+    with pb.Index.build(tmp_path / "index", lake, "id") as index:
+        verdicts = [each.verdict for each in index.probe("id", ["a", "nobody"]).results]
+        assert verdicts == ["maybe", "absent"]
+    assert [row.path for row in pb.find(None, "id", "a", index=tmp_path / "index").rows] == [
+        f"{lake}/text.parquet"
+    ]
+
+
 def test_a_file_that_cannot_be_read_is_trouble_once(tmp_path):
     lake, index = tmp_path / "lake", tmp_path / "index"
     lake.mkdir()
@@ -649,19 +782,35 @@ def test_a_file_that_cannot_be_read_is_trouble_once(tmp_path):
     (lake / "b.parquet").touch()
     pq.write_table(pa.table({"other": [1]}), lake / "c.parquet")
     added = outcome("index", "add", "--index", index)
-    unreadable = "1 of these cannot be read in full; of 2 files a column is unknown"
-    said = f"{index}: 3 files: 2 added, 0 changed, 0 removed; {unreadable}\n"
+    unreadable = "1 of these cannot be read in full"
+    files = f"{index}: 3 files, 2 of them not fully indexed"
+    said = f"{files}: 2 added, 0 changed, 0 removed; {unreadable}\n"
     assert (added.code, added.stdout) == (2, said)
     assert f"{lake}/b.parquet: id: not indexed: " in added.stderr
     again = outcome("index", "add", "--index", index)
-    nothing_new = (
-        f"{index}: 3 files: 0 added, 0 changed, 0 removed; of 2 files a column is unknown\n"
-    )
+    nothing_new = f"{files}: 0 added, 0 changed, 0 removed\n"
     assert (again.code, again.stdout) == (0, nothing_new)
     (lake / "b.parquet").write_bytes(b"no Parquet")
     changed = outcome("index", "add", "--index", index, "--json")
     document = json.loads(changed.stdout)
     assert (changed.code, document["changed"], document["failed"]) == (2, 1, 1)
+
+
+def test_no_line_for_each_file_that_is_not_indexed(lake, tmp_path):
+    index = tmp_path / "index"
+    assert outcome("index", "build", "--index", index, "-c", "id", lake, "-q").stderr == ""
+    for number in range(90, 99):
+        pq.write_table(pa.table({"other": [1]}), lake / f"{number}.parquet")
+    lacks = "id: not indexed: no column id; the file has other"
+    added = outcome("index", "add", "--index", index, "--quiet")
+    assert added.code == 0
+    assert added.complaint == f"9 of {FILES + 9} files, such as {lake}/90.parquet: {lacks}"
+    total = (
+        f"{index}: {FILES + 9} files, 9 of them not fully indexed: 9 added, 0 changed, 0 removed\n"
+    )
+    assert added.stdout == total
+    both = outcome("index", "add", "--index", index, "--quiet", "--json")
+    assert both.complaint == "--quiet: expected without --json"
 
 
 def test_a_damaged_page_ends_the_command_with_2(tmp_path, monkeypatch):
@@ -673,10 +822,10 @@ def test_a_damaged_page_ends_the_command_with_2(tmp_path, monkeypatch):
     built = outcome("index", "build", "--index", "ix", "-c", "id", "a.parquet")
     assert built.code == 2
     assert built.stdout.startswith(
-        "ix: 1 file: 1 added, 0 changed, 0 removed; 1 of these cannot be read in full; "
+        "ix: 1 file, 1 of them not fully indexed: 1 added, 0 changed, 0 removed; 1 of these cannot be read in full"
     )
     asked = outcome("index", "probe", "--index", "ix", "-c", "id", "-v", "5000")
-    assert (asked.code, "unknown" in asked.stdout) == (0, True)
+    assert (asked.code, "unknown" in asked.stdout) == (2, True)
 
 
 def test_an_answer_without_files_says_that_nobody_has_looked(lake, tmp_path):

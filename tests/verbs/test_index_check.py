@@ -81,7 +81,7 @@ def test_what_is_unknown_in_every_answer_is_named(lake, tmp_path):
     assert found == [("0.parquet", "even"), ("0.parquet", "id"), ("9.parquet", "even")]
     told = outcome("index", "check", "--index", tmp_path / "index")
     assert told.code == 0
-    assert "; of 2 files a column is unknown" in told.stdout
+    assert ": 0 findings: 5 files, 2 of them not fully indexed, " in told.stdout
     assert f"{lake}/9.parquet: even: not indexed: no column even" in told.stderr
 
 

@@ -1,15 +1,15 @@
-"""What an answer says of a file does not depend on which other files are asked: of one that has changed since it was
-indexed, too, whatever became of it.
+"""What an answer says of a file does not depend on which other files are asked, nor what it says of a value on which
+other values are: of a file that has changed since it was indexed, too, whatever became of it.
 
-Without files, only those that may hold a value are looked at: of each of these, the answer is that about the files
-that were named.
+Without files, only those that may hold a value are looked at, and of each of these, the answer about this value is that
+about the files that were named.
 """
 
 from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -25,7 +25,7 @@ from parquet_bloom.vocabulary import words
 
 NUM_FILES, LAKES = 4, 8
 KINDS = ["number", "number", "text", "small number", "boolean", "no column"]
-VALUES: list[list[Any]] = [[7], [3, 8, 99_999], ["user 7"]]
+VALUES: list[list[Any]] = [[7], [3, 8, 99_999], ["user 7"], [3, "user 7", "nobody", 8]]
 
 # By file: what is said of it.
 Said: TypeAlias = dict[str, Any]
@@ -71,26 +71,26 @@ def probed(index: Path, values: Sequence[Any], files: Sequence[str] | None) -> S
 
 def found(index: Path, values: Sequence[Any], files: Sequence[str] | None) -> Said:
     report = pb.find(files, "id", values, index=index)
-    said: Said = {file.path: file for file in report.unknown}
-    for row in report.rows:
-        said.setdefault(row.path, []).append(row)
+    said: Said = {}
+    for each in (*report.unknown, *report.rows):
+        said.setdefault(each.path, []).append(each)
     return said
 
 
-@pytest.mark.parametrize("ask", [probed, found])
-@pytest.mark.parametrize(
-    ("form", "places"),
-    [
-        (form, places)
-        for form in words(IndexForm)
-        for places in words(Places)
-        if form == "map" or places != "page"
-    ],
-)
-def test_an_answer_about_a_file_does_not_depend_on_others(tmp_path, form, places, ask):
-    num_changed = 0
+FORMS = [
+    (form, places)
+    for form in words(IndexForm)
+    for places in words(Places)
+    if form == "map" or places != "page"
+]
+
+
+def changed_lakes(
+    folder: Path, form: IndexForm, places: Places
+) -> Iterator[tuple[Path, Sequence[str]]]:
+    """Indexes, and the files that are there after some of theirs have changed."""
     for seed in range(LAKES):
-        source, lake, index = random.Random(seed), tmp_path / f"{seed}", tmp_path / f"index {seed}"
+        source, lake, index = random.Random(seed), folder / f"{seed}", folder / f"index {seed}"
         lake.mkdir()
         paths = [lake / f"{number}.parquet" for number in range(NUM_FILES)]
         for path in paths:
@@ -102,11 +102,18 @@ def test_an_answer_about_a_file_does_not_depend_on_others(tmp_path, form, places
             continue
         for path in source.sample(paths, 2):
             change(path, source)
-            num_changed += 1
-        there = [str(path) for path in paths if path.exists()]
+        yield index, [str(path) for path in paths if path.exists()]
+
+
+@pytest.mark.parametrize("ask", [probed, found])
+@pytest.mark.parametrize(("form", "places"), FORMS)
+def test_an_answer_about_a_file_does_not_depend_on_others(tmp_path, form, places, ask):
+    num_lakes = 0
+    for index, there in changed_lakes(tmp_path, form, places):
+        num_lakes += 1
         for values in VALUES:
             check(index, values, there, ask)
-    assert num_changed > LAKES
+    assert num_lakes > LAKES / 2
 
 
 def check(
@@ -127,15 +134,41 @@ def check(
                 check_one(path, said, alone[path])
     said = said_or_mistaken(index, values, None, ask) or {}
     for path in said.keys() & alone.keys():
-        check_one(path, said, alone[path])
+        if ask is found or alone[path] is None:
+            check_one(path, said, alone[path])
+        else:
+            # Of a file that was not asked about a value, nobody knows what has become.
+            assert {*said[path]} <= {*alone[path][path]}
 
 
 def check_one(path: str, said: Said, alone: Said | None) -> None:
     if alone is None:
         # A mistake by itself: beside one that can hold it, this one cannot say.
-        assert said[path].reason
+        assert all(each.reason for each in said[path])
     else:
         assert said.get(path) == alone.get(path)
+
+
+@pytest.mark.parametrize(("form", "places"), FORMS)
+def test_an_answer_about_a_value_does_not_depend_on_others(tmp_path, form, places):
+    num_asked = 0
+    for index, there in changed_lakes(tmp_path, form, places):
+        for files in (None, there):
+            for values in VALUES:
+                alone = [said_or_mistaken(index, [value], files, probed) for value in values]
+                said = said_or_mistaken(index, values, files, probed)
+                if None in alone:
+                    assert said is None
+                    continue
+                together: list[Any] = [
+                    each for of_file in (said or {}).values() for each in of_file
+                ]
+                expected = [
+                    each for one in alone for of_file in (one or {}).values() for each in of_file
+                ]
+                assert sorted(together, key=repr) == sorted(expected, key=repr)
+                num_asked += len(values)
+    assert num_asked > LAKES
 
 
 def said_or_mistaken(

@@ -1,5 +1,6 @@
 """`pbloom report` of many files: what the page adds up, what it keeps, and what it never leaves out in silence."""
 
+import os
 import re
 import shlex
 from dataclasses import replace
@@ -225,10 +226,12 @@ def test_what_cannot_be_read_at_all_leaves_no_page(run):
     assert run("lake/day=3")[1] is None
 
 
-def test_an_output_that_must_not_be_written_is_not_worth_the_wait(folder, monkeypatch):
+def test_an_output_that_must_not_be_written_is_not_worth_the_wait(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(folder)
-    result = outcome("report", "lake", "-o", "lake/day=1/a.parquet", "--overwrite")
-    assert result.complaint.startswith("lake/day=1/a.parquet: is the input itself")
+    page = tmp_path / "a.html"
+    page.write_bytes((folder / "lake" / "day=1" / "a.parquet").read_bytes())
+    result = outcome("report", "lake", page, "-o", page, "--overwrite")
+    assert result.complaint.startswith(f"{page}: is the input itself")
 
 
 def test_what_is_kept_does_not_grow_with_the_number_of_files(folder):
@@ -290,6 +293,28 @@ def test_folders_that_are_no_partitions_are_named_without_what_is_common():
     for path in ("/data/lake/x/1.parquet", "/data/lake/y/2.parquet", "/data/lake/3.parquet"):
         reporter.add(path, found)
     assert [each.name for each in reporter.report().partitions] == [".", "x", "y"]
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        ["year=9/day=2", "year=10/day=1", "year=10/day=10"],
+        ["day=__HIVE_DEFAULT_PARTITION__", "day=-1", "day=2", "day=010", "day=10"],
+        ["day=2026-11-02", "day=2026-11-10"],
+        # A column of text may have numbers.
+        ["size=10", "size=2", "size=XL"],
+        ["2025/10", "2026/2", "2026/10"],
+        [".", "x", "y"],
+    ],
+    ids=",".join,
+)
+def test_partitions_are_in_the_order_of_their_numbers(expected):
+    reporter = LakeReporter(("lake",), ValidateOptions(), AdviseOptions())
+    path = FIXTURES / "pyarrow_types.parquet"
+    found = FileLookedAt(validate(path, deep=False), inspect(path), None)
+    for name in sorted(expected):
+        reporter.add(os.path.normpath(f"/lake/{name}/1.parquet"), found)
+    assert [each.name for each in reporter.report().partitions] == expected
 
 
 def test_columns_with_filters_in_some_files_alone(run):

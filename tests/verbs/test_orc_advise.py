@@ -140,8 +140,9 @@ def test_values_drawn_from_many_stripes_are_the_same():
     held = np.mean([sum(value in group for group in groups) for value in set(values.tolist())])
     assert found.groups_filter == pytest.approx(held + 0.01 * (40 - held), rel=0.03)
     assert found.already == 40
+    assert found.groups_filter_there == pytest.approx(held + 0.05 * (40 - held), rel=0.1)
     assert found.reason.startswith(
-        "every index group already has a filter, whose FPP plays no part here"
+        "every index group already has a filter, and a look-up reads about "
     )
 
 
@@ -199,7 +200,7 @@ def test_what_no_reader_asks():
     ):  # fmt: skip
         found = column(report, name)
         assert (found.verdict, found.reason) == (
-            "skip", "no engine uses filters on such a column"
+            "skip", f"no engine uses filters on such a column: {reason}"
         )  # fmt: skip
         assert [(use.engine, use.uses, use.reason) for use in found.engines] == [
             ("ORC Java", False, reason),

@@ -29,6 +29,7 @@ from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.keys import AskedValues
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, ROW_INDEX
 from parquet_bloom.verbs.probe import probe
+from parquet_bloom.vocabulary import BEYOND_BITS
 
 KINDS = {"LONG": "intStatistics", "BYTE": "intStatistics", "STRING": "stringStatistics",
          "TIMESTAMP": "timestampStatistics"}  # fmt: skip
@@ -209,11 +210,26 @@ def test_nobody_believes_that_all_are_null_because_the_row_index_says_so(tmp_pat
     assert len(pb.find(path, "a", 5).rows) == (10 if data else 0)
 
 
-@pytest.mark.parametrize("value", ["x", 1.5, 2**63])
+@pytest.mark.parametrize("value", ["x", 1.5])
 def test_what_is_no_value_of_the_column_is_an_error_even_without_filters(tmp_path, value):
     path = forged(tmp_path, "LONG", [Stream(ROW_INDEX, 1, row_index({}))])
     with pytest.raises(pb.ValueTypeError), pb.open(path) as file:
         file.probe("a", value)
+
+
+@pytest.mark.parametrize("has_filters", [False, True])
+def test_an_integer_of_more_bits_is_absent_whatever_else_is_asked(tmp_path, has_filters):
+    path = tmp_path / "a.orc"
+    orc.write_table(pa.table({"a": [1, 2]}), path)
+    if has_filters:
+        pb.build(path, in_place=True, columns="a")
+    values = pb.probe(path, "a", [2**63, 1, -(2**63) - 1]).results
+    assert [each.verdict for each in values] == [
+        "absent", "maybe" if has_filters else "unknown", "absent"
+    ]  # fmt: skip
+    assert values[0].groups[0].reason == BEYOND_BITS
+    assert pb.probe(path, "a", 2**63).is_absent
+    assert [row.value for row in pb.find(path, "a", [2**63, 1]).rows] == [1]
 
 
 # ------------------------------------------------------------------------------------------------

@@ -245,18 +245,13 @@ def test_values_are_pythons_in_reports_and_text_in_documents(kind):
         (b"42", pb.ValueTypeError, "b'42': cannot be .*expected an integer"),
         ([[42]], pb.ValueTypeError, "[42]: cannot be .*expected an integer"),
         (4.5, pb.ValueTypeError, "4.5: cannot be .*expected an integer"),
-        (
-            2**63,
-            pb.ValueTypeError,
-            "9223372036854775808: cannot be .*expected -9223372036854775808",
-        ),
         (pb.literal("x"), pb.ValueTypeError, "x: cannot be .*expected an integer"),
         ({"long": 42}, TypeError, "values: a dict, expected one value, or a list or an array"),
         (pa.table({"long": [42]}), TypeError, "values: a Table, expected one column of it"),
         (pd.DataFrame({"long": [42]}), TypeError, "values: a DataFrame, expected one column of it"),
         (pl.DataFrame({"long": [42]}), TypeError, "values: a DataFrame, expected one column of it"),
     ],
-    ids=range(11),
+    ids=range(10),
 )
 def test_what_is_no_value_is_an_error_that_says_what_is(path, values, error, message):
     column = "int64" if path is parquet_file else "long"
@@ -471,5 +466,5 @@ def test_integers_of_128_bits_of_polars(count):
     series = pl.Series([stored, 3] * count, dtype=pl.Int128)
     verdicts = [each.verdict for each in pb.probe(parquet_file(), "int64", series).results]
     assert verdicts == ["maybe", "absent"] * count
-    with pytest.raises(pb.ValueTypeError, match="expected"):
-        pb.probe(parquet_file(), "int64", pl.Series([1 << 100] * count, dtype=pl.Int128))
+    beyond = pl.Series([1 << 100] * count, dtype=pl.Int128)
+    assert pb.probe(parquet_file(), "int64", beyond).is_absent

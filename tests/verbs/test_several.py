@@ -1,5 +1,6 @@
 """Verbs over several files, from Python."""
 
+import html
 import json
 from collections.abc import Callable
 from math import nan
@@ -407,7 +408,8 @@ def test_a_column_without_a_type_holds_no_value(tmp_path):
     reason = "the column's type in the file has nothing but null"
     assert told(path, "zz") == ("absent", reason)
     # Which it could be, and no statistics say that it has only nulls.
-    assert told(path, 5) == ("unknown", "no filter")
+    assert told(path, 5) == ("absent", "only nulls, by its type and its pages")
+    assert pb.find(path, "id", 5).is_absent
 
 
 def test_a_column_without_a_type_is_searched_for_what_it_can_store(tmp_path):
@@ -416,8 +418,23 @@ def test_a_column_without_a_type_is_searched_for_what_it_can_store(tmp_path):
     page = data_page((5).to_bytes(4, "little"), 1)
     column = Column([page], 1, type=ttypes.Type.INT32, element=element)
     path.write_bytes(forge(column))
+    assert told(path, 5) == ("unknown", "no filter")
     assert [row.row for row in pb.find(path, "a", 5).rows] == [0]
     assert pb.find(path, "a", "5").is_absent
+
+
+def test_flags_of_nulls_keep_no_lake_from_being_absent(tmp_path):
+    """They have no filter either way."""
+    path = tmp_path / "null.parquet"
+    pq.write_table(pa.table({"flag": pa.nulls(100, pa.bool_())}), path)
+    assert told(path, True) == ARE_NULLS
+    assert pb.probe(path, "flag", None).results[0].verdict == "unknown"
+    report = pb.find(path, "flag", [True, False])
+    assert (report.unknown, len(report.absent)) == ((), 2)
+    pq.write_table(pa.table({"flag": [None, True]}), path)
+    assert told(path, False) == ("unknown", "BOOLEAN has no Bloom filter")
+    pq.write_table(pa.table({"flag": pa.nulls(9, pa.bool_())}), path, write_statistics=False)
+    assert told(path, False) == ("unknown", "BOOLEAN has no Bloom filter")
 
 
 def test_to_strip_a_filter_of_nulls_changes_no_verdict(tmp_path):
@@ -490,3 +507,22 @@ def test_a_row_group_that_has_lost_its_rows_may_hold_any_value(tmp_path):
         "unknown",
         "footer: the row groups hold 0 rows, the file 2",
     )
+
+
+def test_the_answers_of_probe_are_added_up(tmp_path):
+    names = ["a.parquet", "b.parquet"]
+    for start, name in enumerate(names):
+        table = pa.table({"id": [2 * n + start for n in range(9)]})
+        pq.write_table(table, tmp_path / name, row_group_size=3)
+        pb.build(tmp_path / name, in_place=True, columns="id", fpp=1e-9)
+    report = pb.probe(tmp_path, "id", [0, 16])
+    total = "1 absent; 2 of 6 row groups to read, 4 excluded; "
+    bytes_read = sum(each.bytes_read for each in report)
+    told = f"<ProbeReports of 2 files: {total}{bytes_read:,} bytes read>"
+    assert repr(report) == told
+    assert report._repr_html_().startswith(f"<p>{html.escape(told)}</p><table>")
+    po.write_table(pa.table({"id": [1]}), tmp_path / "c.orc")
+    assert ": 1 absent; 3 of 7 groups to read, 4 excluded; " in repr(
+        pb.probe(tmp_path, "id", [0, 16])
+    )
+    assert repr(pb.inspect(tmp_path)).endswith("s of 3 files>")

@@ -43,7 +43,7 @@ def test_whoever_calls_is_warned_once(table: Path, verb: str) -> None:
         ASKING[verb](table)
     (warning,) = told
     assert str(warning.message) == (
-        f'{table}: a Delta Lake table, of which table="delta" takes the live files; this is about all'
+        f'{table}: a Delta table, of which table="delta" takes the live files; this is about all'
         " files in its folder"
     )
     assert warning.filename == __file__
@@ -72,7 +72,7 @@ def test_commands_say_it_themselves(table: Path, command: str) -> None:
             warnings.simplefilter("always")
             stderr = outcome(verb, name, *options).stderr
         assert stderr == (
-            f"pbloom: {name}: a Delta Lake table, of which --table delta takes the live files; this is"
+            f"pbloom: {name}: a Delta table, of which --table delta takes the live files; this is"
             " about all files in its folder\n"
         )
         assert told == []

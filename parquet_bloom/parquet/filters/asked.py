@@ -27,6 +27,7 @@ from parquet_bloom.values.encode import NAN, Encodings, integer_range
 from parquet_bloom.values.given import python_values
 from parquet_bloom.values.literals import encode_given
 from parquet_bloom.values.types import LeafType, zeros
+from parquet_bloom.vocabulary import NOT_HELD
 
 # From here on, it pays to import numpy and to read filters whole.
 MANY: Final = 256
@@ -112,12 +113,12 @@ class Stored:
 
     def found(self, hits: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Whether anything that may be stored for a value was hit: shape (num_values,), of hits in
-        the run. Those that are unknown count as found."""
+        the run. Those that are unknown count as found, unless the column does not hold them."""
         if self.owners is None:
             return hits
         found = np.zeros(self.num_values, np.bool_)
         found[self.owners[hits]] = True
-        found[list(self.unknown)] = True
+        found[[at for at, why in self.unknown.items() if why not in NOT_HELD]] = True
         return found
 
 

@@ -32,6 +32,7 @@ from parquet_bloom.values.encode import Encodings
 from parquet_bloom.values.given import plain_value, show_values
 from parquet_bloom.values.literals import encode_given, look_of
 from parquet_bloom.values.types import LeafType, literal
+from parquet_bloom.vocabulary import BEYOND_BITS
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.filters.probe import ChunkProber
@@ -196,9 +197,13 @@ def _encoded(leaf: LeafType, value: object) -> Encodings:
             f"{text}: a cast of {leaf} may make other values equal to it: expected {_expected(leaf)}",
         )
     try:
-        return encode_given(leaf, value)
+        found = encode_given(leaf, value)
     except ValueTypeError as error:
         return Encodings((), str(error))
+    if found.unknown == BEYOND_BITS:
+        # Its typed leaf does not, but a residual may.
+        return Encodings((), f"{show_values([value])[0]}: {BEYOND_BITS}")
+    return found
 
 
 def _as_it_looks(value: object) -> object:

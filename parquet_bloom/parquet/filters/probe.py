@@ -33,8 +33,15 @@ from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.clear import FIRST_BYTES, NO_BIT_SET, are_clear, is_clear_from
 from parquet_bloom.parquet.filters.legacy_kind import NOT_OF_DIALECT, private_or_reason
-from parquet_bloom.values.encode import NAN
-from parquet_bloom.vocabulary import NOT_HELD, NULLS_NOT_SHOWN, NULLS_SHOWN, ONLY_NULLS
+from parquet_bloom.values.encode import NAN, OF_BOOLEAN
+from parquet_bloom.vocabulary import (
+    NOT_HELD,
+    NULLS_NOT_SHOWN,
+    NULLS_OF_TYPE,
+    NULLS_SHOWN,
+    ONLY_NULLS,
+    is_no_filter,
+)
 
 if TYPE_CHECKING:
     from parquet_bloom.container.column_filter import ColumnFilter
@@ -177,8 +184,9 @@ class ChunkProber:
             return "absent", None
         if why in NOT_HELD:
             return "absent", why
-        if why in (ONLY_NULLS, NAN) and self._has_only_nulls:
-            return "absent", NULLS_SHOWN
+        is_missing = why in (NAN, OF_BOOLEAN) or (why is not None and is_no_filter(why))
+        if is_missing and self._has_only_nulls:
+            return "absent", NULLS_OF_TYPE if self._chunk.may_have_values else NULLS_SHOWN
         if why == ONLY_NULLS:
             return "unknown", NULLS_NOT_SHOWN
         if why == NAN:

@@ -83,8 +83,10 @@ class ColumnChunk:
 
     @property
     def seems_null(self) -> bool:
-        """Whether all is null by what the footer says, and the pages that show whether it is are few bytes."""
-        return not self.may_have_values and self.stored_bytes <= _MOST_OF_NULLS
+        """Whether all is null by what the footer says, be it only the type, and the pages that show whether it is are few
+        bytes."""
+        is_of_nulls = self.leaf.type.logical_name == "UNKNOWN"
+        return (is_of_nulls or not self.may_have_values) and self.stored_bytes <= _MOST_OF_NULLS
 
     @property
     def pages_start(self) -> int | None:

@@ -57,7 +57,7 @@ _KINDS: Final = {"AppendBlob": "an append blob", "PageBlob": "a page blob"}
 # By which a store may say that it does not copy from itself.
 _NO_COPIES: Final = {400, 401, 403, 404, 405, 409, 501}
 _NO_SOURCE: Final = "CannotVerifyCopySource"
-_LEFT: Final = "blocks were left, which clean-temp --uploads discards; "
+_LEFT: Final = "blocks were left, which `pbloom clean-temp --uploads` discards; "
 
 
 class AzureAdapter(Adapter):

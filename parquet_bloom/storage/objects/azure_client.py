@@ -53,7 +53,7 @@ _REFUSALS: Final = {
     "AuthenticationFailed": "the key, SAS or token is wrong, or has expired",
     "AuthorizationPermissionMismatch": "allow blobs/read and blobs/write, or make a SAS with rw",
     "InvalidBlobOrBlock": "blocks of another upload, in progress or left by a killed run, have names of"
-    " another length: try again later, or discard those of killed builds with clean-temp --uploads",
+    " another length: try again later, or discard those of killed builds with `pbloom clean-temp --uploads`",
     "InvalidAuthenticationInfo": "the token is wrong, or has expired",
     "LeaseIdMissing": "it is leased",
 }

@@ -27,8 +27,23 @@ _REPLACED: Final = {
     "InvalidToken",
 }
 
+# Who asks is known, and may not, in the words of S3.
+_DENIED: Final = "AccessDenied"
+# Who asks is not known, in the words of S3, and what may be wrong.
+_MISTAKEN: Final = {
+    "InvalidAccessKeyId": "the store knows no such access key",
+    "RequestTimeTooSkewed": "the clock of this machine is wrong",
+    "SignatureDoesNotMatch": "the secret is not that of the access key, or the clock of this machine is wrong",
+}
+
 # No such object, in the words of S3, Azure and Google.
 _GONE: Final = {"404", "BlobNotFound", "NoSuchKey", "notFound"}
+
+
+def why_refused(code: str, permissions: str) -> str:
+    """What helps against a refusal with this code of the store: `permissions`, if it knows who asks; empty if it says
+    neither."""
+    return permissions if code == _DENIED else _MISTAKEN.get(code, "")
 
 
 class Failures(ABC):
@@ -119,7 +134,9 @@ class ChangeFailures(Failures):
                 errno.EACCES, f"the credentials have expired ({said}): renew them; {what}", path
             )
         if status in (401, 403):
-            return PermissionError(errno.EACCES, f"writing was refused ({said}); {what}", path)
+            why = why_refused(code, address.store.to_write)
+            refused = f"writing was refused ({said})" + (f": {why}" if why else "")
+            return PermissionError(errno.EACCES, f"{refused}; {what}", path)
         if status == 404 and code in _GONE:
             return FileNotFoundError(errno.ENOENT, f"is no longer there; {what}", path)
         if status:

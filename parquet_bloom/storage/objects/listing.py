@@ -57,6 +57,22 @@ def objects_matching(
     return _without_marks(pattern, list(_matching(pattern, left_out)))
 
 
+def one_deeper(pattern: Address) -> Address | None:
+    """A Parquet or ORC file that a glob would match if its folders were as deep, among the first objects that the store
+    lists. Raises OSError."""
+    segments, fixed = _split(pattern)
+    prefix = "/".join(_literal(each) for each in segments[:fixed])
+
+    def first_page(store: ObjectStore) -> Sequence[ObjectMeta]:
+        return next(iter(obstore.list(store, prefix or None, chunk_size=_PAGE)), ())
+
+    for meta in submit(lambda: ask(pattern, LIST, first_page, Traffic())).result():
+        names = meta["path"].split("/")[fixed:]
+        if meta["size"] and _is_wanted(names) and fnmatchcase(names[-1], segments[-1]):
+            return pattern.found(meta["path"])
+    return None
+
+
 def _without_marks(
     beside: Address, found: Sequence[tuple[ObjectMeta, str]]
 ) -> list[tuple[Address, str]]:
@@ -79,6 +95,18 @@ def _without_marks(
     return [(_address(beside, meta), place) for meta, place in found if meta["path"] not in marks]
 
 
+def _is_mark(beside: Address, meta: ObjectMeta) -> bool:
+    """The same of one object, of whose neighbours nothing is known: whoever is empty is asked for, and what is below. Raises
+    OSError."""
+    if meta["size"]:
+        return False
+    if not is_data_file(meta["path"].rpartition("/")[2]):
+        return True
+    below = _listed_beside(beside, f"{meta['path']}/", Traffic())
+    has_any = bool(below["objects"] or below["common_prefixes"])
+    return has_any or found_at(beside.found(meta["path"])) is None
+
+
 def _folders_above(key: str) -> Iterator[str]:
     return (key[:at] for at, character in enumerate(key) if character == "/")
 
@@ -87,11 +115,7 @@ def _matching(
     pattern: Address, left_out: LeftOut | None = None
 ) -> Iterator[tuple[ObjectMeta, str]]:
     """The same, each with what the listing says. What `left_out` takes is in a folder that the glob matches."""
-    # A glob is not percent-encoded throughout: `[` and `*` are its own.
-    raw = pattern.partition("://")[2].partition("/")[2]
-    segments = _ENCODED.sub(lambda each: escape(unquote(each[0])), raw).strip("/").split("/")
-    wild = (number for number, each in enumerate(segments) if has_wildcard(_literal(each, "")))
-    fixed = next(wild, len(segments) - 1)
+    segments, fixed = _split(pattern)
     is_of_folder = _matches([], segments[fixed:])
     for meta in _listed(pattern, "/".join(_literal(each) for each in segments[:fixed])):
         names = meta["path"].split("/")
@@ -108,6 +132,15 @@ def _matching(
         else:
             if skipped and left_out is not None and meta["size"]:
                 left_out.add(str(pattern.found(meta["path"])), skipped)
+
+
+def _split(pattern: Address) -> tuple[list[str], int]:
+    """The segments of a glob, and how many come before those with wildcards."""
+    # A glob is not percent-encoded throughout: `[` and `*` are its own.
+    raw = pattern.partition("://")[2].partition("/")[2]
+    segments = _ENCODED.sub(lambda each: escape(unquote(each[0])), raw).strip("/").split("/")
+    wild = (number for number, each in enumerate(segments) if has_wildcard(_literal(each, "")))
+    return segments, next(wild, len(segments) - 1)
 
 
 def _literal(segment: str, wildcard: str = r"\1") -> str:
@@ -156,9 +189,10 @@ def found_at(address: Address) -> Found | None:
 
 
 def found_matching(pattern: Address) -> Iterator[Found]:
-    """As objects_matching, without hidden and empty ones."""
+    """As objects_matching, without hidden ones."""
     for meta, _ in _matching(pattern):
-        if meta["size"] and not is_hidden(meta["path"].rpartition("/")[2]):
+        name = meta["path"].rpartition("/")[2]
+        if not (is_hidden(name) or _is_mark(pattern, meta)):
             yield _as_found(pattern, meta)
 
 
@@ -198,7 +232,7 @@ def _found(folder: Address, prefix: str, metas: Iterable[ObjectMeta]) -> list[Fo
     return [
         _as_found(folder, meta)
         for meta in sorted(metas, key=lambda meta: meta["path"])
-        if meta["size"] and _is_wanted(meta["path"].removeprefix(prefix).split("/"))
+        if _is_wanted(meta["path"].removeprefix(prefix).split("/")) and not _is_mark(folder, meta)
     ]
 
 

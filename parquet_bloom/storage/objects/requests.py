@@ -27,7 +27,7 @@ from obstore.exceptions import (
 )
 
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.objects.failures import EXPIRED, Failures
+from parquet_bloom.storage.objects.failures import EXPIRED, Failures, why_refused
 from parquet_bloom.storage.objects.sending import Returned, Sender, prefix_of
 from parquet_bloom.storage.objects.stores import find_endpoint, opened_store
 from parquet_bloom.storage.traffic import Requests, Traffic
@@ -50,8 +50,8 @@ _NOBODY = ("dns error", "ConnectionRefused", "InvalidCertificate")
 _ARCHIVED: Final = "is archived, and cannot be read until it is restored"
 _UNREADABLE: Final = {"InvalidObjectState": _ARCHIVED, "BlobArchived": _ARCHIVED}
 _NO_KEY: Final = (
-    "is encrypted with a customer's key (SSE-C): to read it, set the storage options"
-    " server_side_encryption=sse-c and sse_customer_key_base64=KEY"
+    "is encrypted with a customer's key (SSE-C): to read it, set the storage option"
+    " server_side_encryption=sse-c and the storage option sse_customer_key_base64=KEY"
 )
 
 
@@ -186,8 +186,7 @@ def _failure(address: Address, error: BaseException) -> OSError:
     if status == 400 and "Server Side Encryption" in line:
         return PermissionError(errno.EACCES, f"{_NO_KEY} ({shown})", path)
     if status in (401, 403):
-        is_known = code == "AccessDenied" and address.store.to_read
-        what = address.store.to_read if is_known else address.store.credentials
+        what = why_refused(code, address.store.to_read) or address.store.credentials
         return PermissionError(errno.EACCES, f"reading was refused ({shown}): {what}", path)
     if "without LOCATION" in line or status in (301, 307):
         return OSError(

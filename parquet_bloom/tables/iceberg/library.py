@@ -24,6 +24,11 @@ _FORMAT: Final = re.compile(
     r"tag '([^']*)' found using '?format_version'?.* does not match any of the expected tags: ([\d, ]+\d)"
 )
 
+# Of a catalog that is nowhere configured; `--uri` is an option of its own command.
+_NO_URI: Final = re.compile(
+    r"URI missing, please provide using --uri, the config or environment variable (\S+)"
+)
+
 _INSTALL: Final = install("iceberg")
 
 
@@ -63,4 +68,6 @@ def said(error: Exception) -> str:
     # How PyIceberg says it is the business of whoever wrote its classes.
     if found := _FORMAT.search(str(error)):
         return f"format version {found[1]}, which it does not read: expected one of {found[2]}"
+    if missing := _NO_URI.search(str(error)):
+        return f"no URI: expected in .pyiceberg.yaml, or in the environment as {missing[1]}"
     return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,122 @@
+"""Columns that go by their names: which a file certainly has not got, and what verbs make of it in both formats."""
+
+import shutil
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from make.commands import outcome
+from pyarrow import orc
+
+import parquet_bloom as pb
+from parquet_bloom.container.by_name import is_without
+from parquet_bloom.vocabulary import NULL_BY_NAME
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "path", "is_so"),
+    [
+        ("id", ["other"], "a", True),
+        ("id", [], "a", True),
+        ("id", ["ID"], "a", False),
+        ("id", ["id.x"], "a", False),
+        ("user.id", ["other", "user.name"], "a", False),
+        ("User.id", ["other", "user.name"], "a", False),
+        ("user.id", ["users.id"], "a", True),
+        ("v:a", ["v.metadata", "v.value"], "a", False),
+        ("v:a", ["w"], "a", True),
+        ("#3", ["x"], "a", False),
+        ("id", ["_col0", "_col1"], "a", False),
+        ("id", ["_col0", "x"], "a", True),
+        ("id", ["x"], "/id=7/b", False),
+        ("id", ["x"], "s3://b/ID%3D7/b", False),
+        ("id", ["x"], "s3://b/day=7/id=b", True),
+        ("id", ["x"], "file:/lake/id=7/b", False),
+    ],
+)
+def test_which_columns_a_file_certainly_has_not_got(name, columns, path, is_so):
+    assert is_without(name, columns, path) == is_so
+
+
+@pytest.fixture(params=["parquet", "orc"])
+def names(request, tmp_path, monkeypatch):
+    """A file with both columns, and one with the other alone."""
+    monkeypatch.chdir(tmp_path)
+    write = (pq if request.param == "parquet" else orc).write_table
+    found = [f"{name}.{request.param}" for name in "ab"]
+    write(pa.table({"id": [5, 7], "other": [1, 2]}), found[0])
+    write(pa.table({"other": [1, 2]}), found[1])
+    pb.build(found[0], in_place=True, columns="id")
+    return found
+
+
+def test_probe_takes_it_as_null(names):
+    report = pb.probe(names, "id", 9, union_by_name=True)
+    assert (report.is_absent, len(report)) == (True, 2)
+    (result,) = report.reports[1].results
+    assert {group.reason for group in result.groups} == {NULL_BY_NAME}
+    assert report.reports[1].caveat == NULL_BY_NAME
+    found = outcome("probe", *names, "-c", "id", "-v", "9", "--union-by-name")
+    assert (found.code, found.stderr) == (1, "")
+    assert f"{names[1]}: note: {NULL_BY_NAME}" in found.stdout.splitlines()
+    values = pb.probe_values(names, "id", [9, 7], union_by_name=True)
+    assert (values.absent, values.maybe, values.files_without_column) == (1, 1, 1)
+    found = outcome("probe", *names, "-c", "id", "-v", "9", "--union-by-name", "--by-value")
+    assert found.code == 1
+    assert (
+        "0 maybe in some, 1 file without the column: null there by union-by-name;" in found.stdout
+    )
+
+
+@pytest.mark.parametrize("arguments", [("id", "b"), ("nix", "a"), ("nix", "ab")])
+def test_a_column_that_none_of_the_files_has_is_an_error(names, arguments, tmp_path):
+    column, which = arguments
+    files = [name for name in names if name[0] in which]
+    one = files[0] if len(files) == 1 else files
+    told = f"{files[0]}: no column {column}; the file has "
+    for verb in (pb.probe, pb.probe_values):
+        with pytest.raises(pb.ColumnError, match=told):
+            verb(one, column, 9, union_by_name=True)
+    with pytest.raises(pb.ColumnError, match=told):
+        pb.build(one, tmp_path / "out", columns=column, union_by_name=True)
+    for command in (("probe", "-v", "9"), ("build", "--output-dir", "out")):
+        found = outcome(*command, *files, "-c", column, "--union-by-name")
+        assert (found.code, found.complaint.startswith(told)) == (2, True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_build_takes_the_columns_that_each_file_has(names, tmp_path):
+    report = pb.build(
+        names, tmp_path / "out", columns=["id", "other"], existing="replace", union_by_name=True
+    )
+    assert [[each.column for each in one.filters] for one in report] == [["id", "other"], ["other"]]
+    assert report.reports[1].notes == (f"column id: {NULL_BY_NAME}",)
+    found = outcome("build", *names, "-c", "id", "--in-place", "--union-by-name")
+    assert (found.code, found.stderr) == (0, "")
+    assert f"{names[1]}: note: column id: {NULL_BY_NAME}" in found.stdout.splitlines()
+
+
+def test_the_option_is_named_where_it_would_help(names):
+    hint = "where a file has no such column and others have, --union-by-name takes it as null there"
+    for command in (("probe", "-v", "9"), ("build", "--dry-run")):
+        found = outcome(*command, *names, "-c", "id")
+        assert (found.code, found.stderr.splitlines()) == (
+            2, [f"pbloom: {names[1]}: no column id; the file has other", f"pbloom: {hint}"]
+        )  # fmt: skip
+        assert hint not in outcome(*command, *names, "-c", "nix").stderr
+        assert hint not in outcome(*command, names[1], "-c", "id").stderr
+
+
+def test_a_damaged_file_is_nothing_to_go_by(names):
+    shutil.copy(names[1], "c")
+    with open(names[0], "wb") as file:
+        file.write(b"no file")
+    with pytest.raises(pb.ColumnError, match=f"{names[1]}: no column id; the file has other"):
+        pb.probe([*names, "c"], "id", 9, union_by_name=True)
+
+
+def test_it_is_not_for_tables_and_not_with_auto(names):
+    with pytest.raises(TypeError, match=r"^union_by_name: not with table, which says what is null"):
+        pb.probe(names, "id", 9, union_by_name=True, table="auto")
+    found = outcome("build", *names, "--auto", "--in-place", "--union-by-name")
+    assert (found.code, found.complaint) == (2, "--union-by-name: expected --column, not --auto")
