@@ -49,11 +49,22 @@ def session(
     with failing("no Spark session"):
         for name, value in _settings(builder, master, remote, configuration).items():
             builder = builder.config(name, value)
-        spark = builder.getOrCreate()
+        spark = _started(builder, remote)
     try:
         yield spark
     finally:
         spark.stop()
+
+
+def _started(builder: SparkSession.Builder, remote: str | None) -> SparkSession:
+    """A session, for which PySpark starts Java unless there is a server already."""
+    if remote is not None and remote.startswith("sc:"):
+        return builder.getOrCreate()
+    # Not in a PySpark that is a client of servers alone.
+    from parquet_bloom.spark.java import ended_if_interrupted
+
+    with ended_if_interrupted():
+        return builder.getOrCreate()
 
 
 def _master_given(master: str | None, configuration: Mapping[str, str]) -> str | None:
