@@ -332,7 +332,13 @@ class ValidateOptions(ReadOptions):
     diagnose: bool = False
     pages: bool = False
     policy: Any = None
+    union_by_name: bool = False
     threads: int | None = None
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The columns that the policy wants filters for."""
+        return () if self.policy is None else self.policy.required_columns()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

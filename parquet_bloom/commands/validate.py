@@ -18,6 +18,7 @@ from parquet_bloom.errors import did_you_mean, quoted_name
 from parquet_bloom.options import ValidateOptions
 from parquet_bloom.program import FINE, NO
 from parquet_bloom.render.findings import ValidationView
+from parquet_bloom.render.hints import BY_NAME
 from parquet_bloom.render.reports import ReportView
 from parquet_bloom.render.terminal import complain, progress, write_bytes, write_json
 from parquet_bloom.render.wording import shortened
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 @file_options.files
 @option.columns()
 @option.row_groups
+@file_options.union_by_name
 @checks
 @checks_option(
     "--pages",
@@ -82,13 +84,18 @@ def validate(
     inputs = answers.inputs
     inputs.check_columns(columns or ())
     options = ValidateOptions(columns=columns, policy=policy, **given)
+    if options.union_by_name:
+        inputs.check_some_have((*(columns or ()), *options.required), keys)
     reports: list[ValidationReport] = []
     failures: list[Failure] = []
     there: set[str] = set()
+    lacking: set[str] = set()
 
     def work(path: str) -> ValidationReport:
         with progress(path) as show, inputs.open(path, keys) as file:
             there.update(file.columns, filter(file.lacks, policy.columns))
+            if not options.union_by_name:
+                lacking.update(filter(file.is_without, options.required))
             reports.append(validate_file(file, options, show))
         return reports[-1]
 
@@ -105,6 +112,10 @@ def validate(
     code = answers.each(work, view, lambda *failed: failures.append(Failure(*failed)))
     _write_all(findings_format, reports, failures, policy)
     _tell_unheeded(policy, there)
+    if not lacking.isdisjoint(there):
+        complain(BY_NAME)
+    else:
+        inputs.tell_lacking()
     sys.exit(code or (FINE if all(report.ok for report in reports) else NO))
 
 

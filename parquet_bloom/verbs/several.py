@@ -254,7 +254,9 @@ def _files_to_read(
 
 def _united_of(options: Any) -> tuple[str, ...]:
     """The columns that need not be in each file."""
-    return _columns_of(options) if getattr(options, "union_by_name", False) else ()
+    if not getattr(options, "union_by_name", False):
+        return ()
+    return (*_columns_of(options), *getattr(options, "required", ()))
 
 
 def check_some_have(

@@ -74,6 +74,7 @@ def validate(
     fail_on: FailOn | None = None,
     ignore: SomeNames = (),
     no_values: bool = False,
+    union_by_name: bool = False,
     ignore_checksums: bool = False,
     threads: int | None = None,
     table: TableChoice | TableView | None = None,
@@ -92,7 +93,8 @@ def validate(
     statistics, sizes and places with what footer and page index say. progress: called with (filters done, filters in
     all); in ORC files, a column in a stripe counts as one, and so do small filters whose values are not
     looked up; or, of several files, with (files done, files in all). ignore_checksums as for build, all
-    others as for inspect.
+    others as for inspect. union_by_name: several files are those of one schema, and one that has no such column, in upper or
+    lower case, needs no filter for it, if any of them has it.
 
     policy: what is required, ignored and fatal (see read_policy); by default, errors are fatal. It is
     extended by `require`, columns that need a filter in every row group or stripe; `max_fpp`;
@@ -126,6 +128,8 @@ def validate_file(
 ) -> ValidationReport:
     """The same for an open file."""
     policy: Policy = options.policy or Policy()
+    if options.union_by_name:
+        file.unite_by_name((*(options.columns or ()), *options.required))
     if options.ignore_checksums:
         file.ignore_checksums()
     examined = examine(FORMATS[file.format].examination(file, options), progress)

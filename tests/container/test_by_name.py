@@ -38,6 +38,9 @@ def test_which_columns_a_file_certainly_has_not_got(name, columns, path, is_so):
     assert is_without(name, columns, path) == is_so
 
 
+HINT = "where a file has no such column and others have, --union-by-name takes it as null there"
+
+
 @pytest.fixture(params=["parquet", "orc"])
 def names(request, tmp_path, monkeypatch):
     """A file with both columns, and one with the other alone."""
@@ -96,15 +99,30 @@ def test_build_takes_the_columns_that_each_file_has(names, tmp_path):
     assert f"{names[1]}: note: column id: {NULL_BY_NAME}" in found.stdout.splitlines()
 
 
+def test_validate_requires_no_filter_for_a_column_that_others_have(names):
+    for ok in (False, True):
+        report = pb.validate(names, require="id", union_by_name=ok)
+        assert [each.ok for each in report] == [True, ok]
+    found = outcome("validate", *names, "--require", "id", "--union-by-name", "-c", "id")
+    assert (found.code, found.stderr) == (0, "")
+    found = outcome("validate", *names, "--require", "id")
+    assert (found.code, found.complaint) == (1, HINT)
+    told = f"{names[0]}: no column nix; the file has id, other"
+    with pytest.raises(pb.ColumnError, match=told):
+        pb.validate(names, require="nix", union_by_name=True)
+    found = outcome("validate", *names, "--require", "nix", "--union-by-name")
+    assert (found.code, found.complaint) == (2, told)
+    assert outcome("validate", *names, "--require", "nix").stderr == ""
+
+
 def test_the_option_is_named_where_it_would_help(names):
-    hint = "where a file has no such column and others have, --union-by-name takes it as null there"
     for command in (("probe", "-v", "9"), ("build", "--dry-run")):
         found = outcome(*command, *names, "-c", "id")
         assert (found.code, found.stderr.splitlines()) == (
-            2, [f"pbloom: {names[1]}: no column id; the file has other", f"pbloom: {hint}"]
+            2, [f"pbloom: {names[1]}: no column id; the file has other", f"pbloom: {HINT}"]
         )  # fmt: skip
-        assert hint not in outcome(*command, *names, "-c", "nix").stderr
-        assert hint not in outcome(*command, names[1], "-c", "id").stderr
+        assert HINT not in outcome(*command, *names, "-c", "nix").stderr
+        assert HINT not in outcome(*command, names[1], "-c", "id").stderr
 
 
 def test_a_damaged_file_is_nothing_to_go_by(names):
