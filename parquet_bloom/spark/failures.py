@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from parquet_bloom.errors import ParquetBloomError, SparkError
 from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME
@@ -20,6 +22,8 @@ _JVM = "\nJVM stacktrace:\n"
 _CALLING = "An error occurred while calling"
 _CAUSE = "Caused by: "
 
+# To which Py4J logs: the root, too.
+_LOGGERS: Final = ("", "py4j.clientserver", "py4j.java_gateway")
 
 # The scheme of the URL that a message about a store begins with, and an option of it, perhaps as another way.
 _SCHEME = re.compile(r"\b(\w+)://")
@@ -59,6 +63,26 @@ def failing(what: str, *known: type[Exception]) -> Iterator[None]:
             # PySpark cancels the job, and raises the error that this leads to.
             raise behind from None
         raise SparkError(f"{what}: {said(error)}") from error
+
+
+@contextmanager
+def untold_interrupts() -> Iterator[None]:
+    """Let Py4J log no traceback of what ends the program, whose user knows."""
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    for logger in loggers:
+        logger.addFilter(_is_told)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(_is_told)
+
+
+def _is_told(record: logging.LogRecord) -> bool:
+    error = record.exc_info[1] if record.exc_info else None
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is None
 
 
 def said(error: Exception) -> str:

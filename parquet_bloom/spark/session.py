@@ -11,7 +11,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from parquet_bloom.spark.checks import check_java, check_master, check_server
-from parquet_bloom.spark.failures import failing
+from parquet_bloom.spark.failures import failing, untold_interrupts
 
 # Logs only errors: the answers of a command are on the same terminal.
 LOGGING = Path(__file__).with_name("log4j2.properties")
@@ -46,14 +46,15 @@ def session(
         yield existing
         return
     builder = SparkSession.builder.appName("pbloom")
-    with failing("no Spark session"):
-        for name, value in _settings(builder, master, remote, configuration).items():
-            builder = builder.config(name, value)
-        spark = _started(builder, remote)
-    try:
-        yield spark
-    finally:
-        spark.stop()
+    with untold_interrupts():
+        with failing("no Spark session"):
+            for name, value in _settings(builder, master, remote, configuration).items():
+                builder = builder.config(name, value)
+            spark = _started(builder, remote)
+        try:
+            yield spark
+        finally:
+            spark.stop()
 
 
 def _started(builder: SparkSession.Builder, remote: str | None) -> SparkSession:

@@ -1,5 +1,6 @@
 """What goes wrong around a job, on one line; and who interrupts it is heard."""
 
+import logging
 import os
 import re
 import signal
@@ -17,7 +18,8 @@ from oracle.parquet_java import QUICK
 
 from parquet_bloom import spark as lake
 from parquet_bloom.errors import SparkError
-from parquet_bloom.spark.failures import failing, for_executors, said
+from parquet_bloom.program import EndedError
+from parquet_bloom.spark.failures import failing, for_executors, said, untold_interrupts
 from parquet_bloom.spark.session import session
 
 
@@ -85,6 +87,27 @@ def test_an_interrupt_behind_an_error_is_what_counts():
     with pytest.raises(KeyboardInterrupt) as raised, failing("the job"):
         cancelled()
     assert type(raised.value) is KeyboardInterrupt
+
+
+@pytest.mark.parametrize("name", ["", "py4j.clientserver", "py4j.java_gateway"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, EndedError(15), OSError])
+def test_py4j_logs_no_traceback_of_an_interrupt(caplog, name, error):
+    logger = logging.getLogger(name)
+    with untold_interrupts():
+        try:
+            raise error
+        except (KeyboardInterrupt, OSError):
+            logger.exception("While sending.")
+        try:
+            try:
+                raise error
+            finally:
+                raise BrokenPipeError
+        except OSError:
+            logger.exception("While sending once more.")
+    assert len(caplog.records) == (2 if error is OSError else 0)
+    logger.error("As before.")
+    assert caplog.messages[-1] == "As before."
 
 
 def test_a_connect_server_that_nobody_runs():
