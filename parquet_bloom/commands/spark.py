@@ -184,6 +184,7 @@ def _verb(*options: Decorator) -> Decorator:
             _check_pyspark()
             from parquet_bloom.spark import cleaning, description, lake_index, verbs
             from parquet_bloom.spark.checks import check_executors
+            from parquet_bloom.spark.failures import naming_variables
             from parquet_bloom.spark.session import session, will_be_here
             from parquet_bloom.spark.shipping import ship as ship_package
 
@@ -206,7 +207,7 @@ def _verb(*options: Decorator) -> Decorator:
                 ).run
             else:
                 verb = cleaning.clean_temp if name == "clean_temp" else getattr(verbs, name)
-            with session(master, remote, conf) as connected:
+            with naming_variables(), session(master, remote, conf) as connected:
                 if ship:
                     ship_package(connected)
                 check_executors(connected)
@@ -331,6 +332,7 @@ def _build_in_tables(
     """The exit code. `given`: how filters are built, and files changed."""
     from parquet_bloom.commands.table_inputs import exit_code, tables
     from parquet_bloom.encryption.keys_file import KeyReferences
+    from parquet_bloom.spark.failures import naming_variables
     from parquet_bloom.spark.tables import build_on_spark
 
     references = KeyReferences.of(keys, keys_file)
@@ -340,9 +342,10 @@ def _build_in_tables(
     reports: list[TableBuildReport] = []
 
     def work(path: str) -> TableBuildReport:
-        report = build_on_spark(
-            connected, path, options, of_table, keys=references, progress=progress
-        )
+        with naming_variables():
+            report = build_on_spark(
+                connected, path, options, of_table, keys=references, progress=progress
+            )
         reports.append(report)
         return report
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from parquet_bloom.errors import ParquetBloomError, SparkError
+from parquet_bloom.errors import ParquetBloomError, SparkError, complaint
 from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME
 
 # The first line of a traceback, and its last; what Java adds is indented or not a single word.
@@ -33,6 +33,24 @@ _OPTION = re.compile(r"(, or )?the storage option (\w+)(=\w+)")
 def for_executors(message: str) -> str:
     """A message about an object store with variables in the place of storage options, which executors are not sent: others
     would see them in the job."""
+    return _with_variables(message, "the executors' variable")
+
+
+@contextmanager
+def naming_variables() -> Iterator[None]:
+    """Let errors of this process about an object store name variables in the place of storage options, which no command
+    of Spark takes."""
+    try:
+        yield
+    except (ParquetBloomError, OSError) as error:
+        message = complaint(error)
+        told = _with_variables(message, "the variable")
+        if told == message:
+            raise
+        raise SparkError(told) from error
+
+
+def _with_variables(message: str, title: str) -> str:
     scheme = _SCHEME.search(message)
     store = STORE_BY_SCHEME.get(scheme[1].lower()) if scheme else None
     if store is None or not store.prefix:
@@ -42,7 +60,7 @@ def for_executors(message: str) -> str:
         other_way, name, value = option.groups(default="")
         variable = f"{store.prefix}{name}".upper()
         is_named = other_way and f"set {variable}" in message
-        return "" if is_named else f"{other_way}the executors' variable {variable}{value}"
+        return "" if is_named else f"{other_way}{title} {variable}{value}"
 
     return _OPTION.sub(as_variable, message)
 

@@ -1,5 +1,6 @@
 """What goes wrong around a job, on one line; and who interrupts it is heard."""
 
+import errno
 import logging
 import os
 import re
@@ -19,7 +20,14 @@ from oracle.parquet_java import QUICK
 from parquet_bloom import spark as lake
 from parquet_bloom.errors import SparkError
 from parquet_bloom.program import EndedError
-from parquet_bloom.spark.failures import failing, for_executors, said, untold_interrupts
+from parquet_bloom.spark.failures import (
+    failing,
+    for_executors,
+    naming_variables,
+    said,
+    untold_interrupts,
+)
+from parquet_bloom.spark.lake_index import IndexJob
 from parquet_bloom.spark.session import session
 
 
@@ -75,6 +83,22 @@ def test_what_executors_take_in_the_place_of_storage_options(message, told):
     assert said(RuntimeError(f"Traceback (most recent call last):\nOSError: {message}")) == (
         f"OSError: {told}"
     )
+
+
+def test_the_command_names_variables_in_the_place_of_options(spark, tmp_path, monkeypatch):
+    def refused(*_, **__):
+        reason = "reading was refused: set AWS_PROFILE, or the storage option region=NAME; the storage option a=b"
+        raise PermissionError(errno.EACCES, reason, "s3://b/i")
+
+    monkeypatch.setattr(IndexJob, "run", refused)
+    pq.write_table(pa.table({"id": range(9)}), tmp_path / "a.parquet")
+    result = outcome("spark", "index", tmp_path, "-c", "id", "--index", tmp_path / "i")
+    assert (result.code, result.complaint) == (
+        2,
+        "s3://b/i: reading was refused: set AWS_PROFILE, or the variable AWS_REGION=NAME; the variable AWS_A=b",
+    )
+    with pytest.raises(OSError, match="nobody"), naming_variables():
+        raise OSError(errno.EIO, "nobody", "s3://b/i")
 
 
 def test_an_interrupt_behind_an_error_is_what_counts():

@@ -191,19 +191,19 @@ def test_options_of_other_stores():
             "s3://lake/a",
             {"s3.role-arn": "arn", "s3.profile-name": "me"},
             "s3.role-arn and s3.profile-name",
-            "access_key_id, secret_access_key and session_token",
+            "AWS_ACCESS_KEY_ID or AWS_PROFILE",
         ),
         (
             "gs://lake/a",
             {"gcs.oauth2.token": "secret"},
             "gcs.oauth2.token",
-            "service_account, a file of credentials",
+            "GOOGLE_APPLICATION_CREDENTIALS",
         ),
         (
             "abfss://lake@a/a",
             {"adls.connection-string": "secret"},
             "adls.connection-string",
-            "account_name and account_key, or sas_key",
+            "AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_KEY or AZURE_STORAGE_TOKEN",
         ),
     ],
 )
@@ -213,8 +213,7 @@ def test_properties_that_are_not_followed(url, properties, named, expected, monk
     with pytest.raises(pb.UnsupportedError) as raised:
         options_for(NAME, url, properties, {})
     assert str(raised.value) == (
-        f"{NAME}: its catalog has {named}, which pbloom does not follow: expected {expected} as storage"
-        " options (--storage-option NAME=VALUE)"
+        f"{NAME}: its catalog has {named}, which pbloom does not follow: set {expected} in the environment"
     )
     monkeypatch.setenv("AWS_PROFILE", "me")
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", "file")

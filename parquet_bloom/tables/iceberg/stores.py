@@ -19,14 +19,13 @@ class _StoreProperties(NamedTuple):
     same, of which the first that is there counts; `aliases`: other names of our options; `credentials`:
     the options that say who asks, of which those of two sources must not be mixed, and `variables` of the
     environment that say it to whoever has no options; `unknown`: properties that lead to credentials, or
-    to a store, in a way that there is no option for, and the options that are `expected` then."""
+    to a store, in a way that there is no option for."""
 
     names: Mapping[str, tuple[str, ...]] = {}
     aliases: Mapping[str, str] = {}
     credentials: frozenset[str] = frozenset()
     variables: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
-    expected: str = ""
 
 
 # By the name of a kind of store. Source of the aliases: object_store, AmazonS3ConfigKey and AzureConfigKey.
@@ -55,7 +54,6 @@ _PROPERTIES: Final[Mapping[str, _StoreProperties]] = {
             *("s3.role-arn", "client.role-arn", "s3.profile-name", "client.profile-name"),
             *("s3.signer", "s3.signer.uri"),
         ),
-        expected="access_key_id, secret_access_key and session_token",
     ),
     "az": _StoreProperties(
         names={
@@ -79,12 +77,10 @@ _PROPERTIES: Final[Mapping[str, _StoreProperties]] = {
         ),
         variables=(*("AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_KEY", "AZURE_STORAGE_TOKEN"),),
         unknown=("adls.connection-string", "adls.credential", "adls.account-host"),
-        expected="account_name and account_key, or sas_key",
     ),
     "gs": _StoreProperties(
         variables=("GOOGLE_APPLICATION_CREDENTIALS",),
         unknown=("gcs.oauth2.token", "gcs.service.host"),
-        expected="service_account, a file of credentials",
     ),
 }
 
@@ -108,9 +104,10 @@ def options_for(
     elif not given and not any(map(os.environ.get, kind.variables)):
         unknown = [each for each in kind.unknown if properties.get(each)]
         if unknown:
+            # Not options, which there are not everywhere.
             raise UnsupportedError(
                 f"{where}: its catalog has {' and '.join(unknown)}, which pbloom does not follow:"
-                f" expected {kind.expected} as storage options (--storage-option NAME=VALUE)"
+                f" set {' or '.join(kind.variables)} in the environment"
             )
     return {key: value for key, value in found.items() if key not in plain} | dict(given)
 
