@@ -186,9 +186,9 @@ def _write(report: FindReport, asked: Sequence[object], of_column: str) -> None:
     if not report.rows and len(report.unknown) == report.num_files:
         return
     read = f"{parts_in(report.row_groups_read, report.formats)} of {number_of(report.files_read, 'file')} read"
-    where = some_of(len(report.found_in), report.num_files, "file")
+    where = some_of(len(report.found_in), report.files_asked, "file")
     write_text(
-        f"{of_column}{number_of(len(report.rows), 'row')} in {where}{_since(report)}: {read}{_excluded(report)}, {size(report.bytes_read)}{_not_found(report, asked)}{_without(report)}"
+        f"{of_column}{number_of(len(report.rows), 'row')} in {where}{_since(report)}: {read}{_excluded(report)}, {size(report.bytes_read)}{_not_found(report, asked)}{_unknown(report)}{_without(report)}"
     )
 
 
@@ -198,10 +198,13 @@ def _without(report: FindReport) -> str:
 
 
 def _excluded(report: FindReport) -> str:
-    """How many row groups were not read, and because of what, where a file was asked itself."""
+    """How many row groups were not read, and because of what, where a file was asked itself; and how many files an
+    index ruled out."""
     counts = {"min/max": report.row_groups_by_statistics, "filters": report.row_groups_by_filters}
-    told = ", ".join(f"{count:,} by {what}" for what, count in counts.items() if count)
-    return told and f", excluded: {told}"
+    told = [f"{count:,} by {what}" for what, count in counts.items() if count]
+    if report.files_by_index:
+        told.append(f"{number_of(report.files_by_index, 'file')} by the index")
+    return f", excluded: {', '.join(told)}" if told else ""
 
 
 def _since(report: FindReport) -> str:
@@ -233,8 +236,13 @@ def _not_found(report: FindReport, asked: Sequence[object]) -> str:
     left = len(values - {show_value(row.value) for row in report.rows})
     if not report.unknown:
         return f"; {left:,} of {len(values):,} values in no file"
-    unknown = number_of(len({file.path for file in report.unknown}), "file")
-    return f"; {len(values) - left:,} of {len(values):,} values found; {unknown} unknown"
+    return f"; {len(values) - left:,} of {len(values):,} values found"
+
+
+def _unknown(report: FindReport) -> str:
+    """How many files may hold any of the values, which stderr says one by one."""
+    paths = {file.path for file in report.unknown}
+    return f"; {number_of(len(paths), 'file')} unknown" if paths else ""
 
 
 def _shown_values(report: FindReport) -> tuple[Sequence[str], Iterable[Sequence[str]]]:

@@ -264,13 +264,14 @@ def _numbers(report: ValidationReport) -> Counter[str]:
     numbers = Counter(item.severity for item in report.findings)
     values = report.checked.values
     numbers.update(filters=report.checked.filters, values=values or 0, deep=values is not None)
-    numbers["pages"] += report.checked.pages or 0
+    pages = report.checked.pages
+    numbers.update(pages=pages or 0, without_pages=pages == 0)
     return numbers
 
 
 def findings_in(numbers: Mapping[str, int]) -> str:
     """`3 errors, 1 note in 8 filters and 1,000,000 values`; `no findings in 8 filters, whose values
-    were not looked up`"""
+    were not looked up`; `no findings in 8 filters and 1,000 values, 20 pages decoded, 1 file without pages`"""
     severities = map(str, sorted(Severity, reverse=True))
     found = [number_of(numbers[each], each) for each in severities if numbers.get(each)]
     values = f" and {number_of(numbers['values'], 'value')}"
@@ -278,7 +279,9 @@ def findings_in(numbers: Mapping[str, int]) -> str:
         values = ", whose values were not looked up" if numbers["filters"] else ""
     filters = number_of(numbers["filters"], "filter")
     pages = f", {number_of(numbers['pages'], 'page')} decoded" if numbers["pages"] else ""
-    return f"{', '.join(found) or 'no findings'} in {filters}{values}{pages}"
+    without = numbers.get("without_pages", 0)
+    none = f", {number_of(without, 'file')} without pages" if without else ""
+    return f"{', '.join(found) or 'no findings'} in {filters}{values}{pages}{none}"
 
 
 def next_commands(findings: Iterable[Finding]) -> list[str]:

@@ -85,7 +85,7 @@ class IndexFilters:
 
 @dataclass
 class OrcExamination(Examination[ChunkStream, OrcColumn]):
-    """An item is a ChunkStream."""
+    """An item is a ChunkStream. There are no pages, and so none to decode."""
 
     file: OrcContainer
 
@@ -97,11 +97,6 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
         return [self.file.stripe(index) for index in self.parts]
 
     def opening(self) -> Examined:
-        if self.options.pages:
-            raise UnsupportedError(
-                f"{self.file.path}: --pages: ORC files have no pages, expected Parquet; leave it out, and every"
-                " stored value is looked up in its filter"
-            )
         opening = Examined()
         self.file.will_read_filters(self.parts, self.columns)
         if doubt := self.file.tail.row_count_doubt:

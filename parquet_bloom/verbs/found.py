@@ -133,16 +133,27 @@ class FindReport(VerbReport):
     def __repr__(self) -> str:
         found = number_of(len(self.rows), "row")
         doubt = f"; {len(self.unknown):,} unknown: {self.unknown[0].reason}" if self.unknown else ""
-        where = some_of(len(self.found_in), self.num_files, "file")
+        where = some_of(len(self.found_in), self.files_asked, "file")
         return f"<FindReport {self.column}: {found} in {where}; {self._looked_into}{doubt}>"
 
     @property
     def _looked_into(self) -> str:
-        """`2 row groups read, 998 excluded`"""
+        """`2 row groups read, 998 excluded, 40 files excluded by the index`"""
         units = UNITS[self.formats[0]] if len(self.formats) == 1 else UNITS["parquet"]
         excluded = self.row_groups_by_statistics + self.row_groups_by_filters
         without = f"; {self.without_column}" if self.files_without_column else ""
-        return f"{number_of(self.row_groups_read, units.part)} read, {excluded:,} excluded{without}"
+        told = [f"{number_of(self.row_groups_read, units.part)} read"]
+        if excluded or not self.files_by_index:
+            told.append(f"{excluded:,} excluded")
+        if self.files_by_index:
+            told.append(f"{number_of(self.files_by_index, 'file')} excluded by the index")
+        return ", ".join(told) + without
+
+    @property
+    def files_asked(self) -> int:
+        """How many files answered, be it for some of the values alone: all but those of which nothing is known."""
+        excluded = self.files_by_index + self.files_by_statistics + self.files_by_filters
+        return excluded + self.files_without_column + self.files_read
 
     @property
     def without_column(self) -> str:

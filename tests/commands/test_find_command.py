@@ -175,7 +175,8 @@ def test_a_name_that_means_nothing_is_unknown_beside_others(path, name, reason, 
     assert (found.code, found.complaint) == (2, f"{place}{shown}: unknown: {reason}")
     row, total = found.stdout.splitlines()[1:]
     assert row == f"8\t{place}a.parquet\t0\t1"
-    assert total.startswith("1 row in 1 of 2 files: ")
+    assert total.startswith("1 row in 1 file: ")
+    assert total.endswith(" B; 1 file unknown")
     document = json.loads(outcome("find", path, given, *asked[:2], "-v", "9", "--json").stdout)
     assert (document["num_files"], document["absent"]) == (2, [])
     alone = outcome("find", given, *asked)

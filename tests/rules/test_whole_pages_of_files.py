@@ -119,10 +119,21 @@ def test_what_cannot_be_decoded(tmp_path: Path) -> None:
 
 
 def test_orc_files_have_no_pages(tmp_path: Path) -> None:
+    """Their values are looked up all the same, alone and among others."""
     path = tmp_path / "a.orc"
-    orc.write_table(pa.table({"a": [1]}), path)
-    with pytest.raises(
-        pb.UnsupportedError,
-        match=r"ORC files have no pages, expected Parquet; leave it out, and every stored value is looked up in its filter$",
-    ):
-        pb.validate(path, pages=True)
+    orc.write_table(pa.table({"a": [1, 2]}), path)
+    pb.build(path, in_place=True, columns="a")
+    report = pb.validate(path, pages=True)
+    assert (report.ok, report.checked.values, report.checked.pages) == (True, 2, 0)
+    ran = outcome("validate", str(path), "--pages", "--no-config")
+    assert ran.stdout.startswith(
+        f"{path}: no findings in 1 filter and 2 values, 1 file without pages: ok\n"
+    )
+    (tmp_path / "a.parquet").write_bytes(paged())
+    pages = pb.validate(tmp_path / "a.parquet", pages=True).checked.pages
+    ran = outcome("validate", str(tmp_path), "--pages", "--no-config")
+    assert ran.stdout.endswith(
+        "2 files: 2 ok; no findings in 1 filter and 2 values,"
+        f" {pages} pages decoded, 1 file without pages\n"
+    )
+    assert ran.code == 0

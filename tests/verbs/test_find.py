@@ -730,6 +730,30 @@ def test_those_of_all_files_that_have_the_rows_are_counted(tmp_path):
     )
 
 
+def test_files_that_an_index_or_nobody_could_ask_are_counted(tmp_path):
+    for number in range(3):
+        pq.write_table(pa.table({"id": [number, 9]}), tmp_path / f"{number}.parquet")
+    asked = (tmp_path, "-c", "id", "-v")
+    pb.Index.build(tmp_path / "ids", tmp_path, "id").close()
+    index = ("--index", tmp_path / "ids")
+    report = pb.find(tmp_path, "id", 5, index=tmp_path / "ids")
+    told = "0 row groups read, 3 files excluded by the index"
+    assert repr(report) == f"<FindReport id: 0 rows in 3 files; {told}>"
+    said = outcome("find", *asked, "5", *index).stdout.splitlines()[-1]
+    told = "0 row groups of 0 files read, excluded: 3 files by the index, 0 B"
+    assert said == f"0 rows in 3 files: {told}"
+    (tmp_path / "1.parquet").write_bytes(b"nothing")
+    report = pb.find(tmp_path, "id", -5)
+    assert (report.num_files, report.files_asked) == (3, 2)
+    assert repr(report).startswith("<FindReport id: 0 rows in 2 files; 0 row groups read, 2 exclu")
+    for values, end in (("-5",), ""), (("-5", "-v", "11"), "; 0 of 2 values found"):
+        said = outcome("find", *asked, *values).stdout.splitlines()[-1]
+        assert said.startswith(
+            "0 rows in 2 files: 0 row groups of 0 files read, excluded: 2 by min/max"
+        )
+        assert said.endswith(f" B{end}; 1 file unknown")
+
+
 def test_columns_in_the_names_of_folders(tmp_path):
     """As pb.rows has them."""
     for number, land in enumerate(("DE", "a%20b", "__HIVE_DEFAULT_PARTITION__")):

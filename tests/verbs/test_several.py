@@ -177,7 +177,7 @@ def test_advice_on_several_is_about_tables(lake):
 def test_find_shows_what_is_unknown(lake):
     (lake / "b" / "b.parquet").write_bytes(b"nothing")
     assert repr(pb.find("lake", "id", 10**9)) == (
-        "<FindReport id: 0 rows in 2 files; 0 row groups read, 1 excluded; 1 unknown: not a Parquet file: 7 bytes, expected 12 or more>"
+        "<FindReport id: 0 rows in 1 file; 0 row groups read, 1 excluded; 1 unknown: not a Parquet file: 7 bytes, expected 12 or more>"
     )
 
 
