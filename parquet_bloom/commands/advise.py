@@ -16,7 +16,7 @@ from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.parameters import FILE
 from parquet_bloom.commands.sections import Command, output_option, values_option
-from parquet_bloom.container import UNITS, Units, number_of
+from parquet_bloom.container import UNITS, Units, number_of, without_numbers
 from parquet_bloom.container.in_commands import command_for
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.settings import as_option
@@ -41,7 +41,6 @@ from parquet_bloom.render.wording import (
     listed,
     shortened,
     size,
-    without_numbers,
 )
 from parquet_bloom.values.types import literal
 from parquet_bloom.verbs.advise import (

@@ -15,14 +15,14 @@ from parquet_bloom.commands import options as option
 from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.sections import Command, output_option
 from parquet_bloom.commands.store_options import storage_options
-from parquet_bloom.container import UNITS, FilterDescription, Units, number_of
+from parquet_bloom.container import UNITS, FilterDescription, Units, number_of, without_numbers
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.program import FINE, NO
 from parquet_bloom.render.findings import grouped, grouped_for_terminal
 from parquet_bloom.render.hints import next_line
 from parquet_bloom.render.terminal import Cells, is_cut, write_json, write_table, write_text
-from parquet_bloom.render.wording import shortened, shows_parts, size, where, without_numbers
+from parquet_bloom.render.wording import shortened, shows_parts, size, where
 from parquet_bloom.verbs.diff import FileDiff, FilterDiff
 from parquet_bloom.verbs.diff import diff as diff_files
 

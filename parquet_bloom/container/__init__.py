@@ -14,8 +14,10 @@ Verbs, renderers, commands and Spark know nothing else of a format.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, dataclass_transform
 
@@ -77,6 +79,16 @@ UNITS: Final[Mapping[Format, Units]] = {"parquet": ROW_GROUPS, "orc": STRIPES}
 def number_of(count: int, noun: str) -> str:
     """`1 row group`, `1,024 row groups`"""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+# In texts.
+NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+@lru_cache(maxsize=4096)
+def without_numbers(text: str) -> str:
+    """The same for texts that differ only in numbers."""
+    return NUMBER.sub("#", text)
 
 
 def some_of(count: int, every: int, noun: str) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from parquet_bloom.container import without_numbers
 from parquet_bloom.filters.rates import exact_percent
-from parquet_bloom.render.wording import in_one, shortened, size, without_numbers
+from parquet_bloom.render.wording import in_one, shortened, size
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.advise import BudgetedColumn, BudgetPlan, KeptFilters

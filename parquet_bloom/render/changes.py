@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from parquet_bloom.container import BuiltFilters, LeftChunk, number_of
+from parquet_bloom.container import BuiltFilters, LeftChunk, number_of, without_numbers
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.hints import command, with_hint
 from parquet_bloom.render.palette import painted
@@ -20,7 +20,6 @@ from parquet_bloom.render.wording import (
     in_the_first,
     size,
     where,
-    without_numbers,
 )
 from parquet_bloom.vocabulary import APPENDED_BEFORE
 

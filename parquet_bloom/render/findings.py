@@ -21,7 +21,7 @@ from parquet_bloom.render.hints import OF_FILES, NextLines, for_any
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import is_cut, write_line, write_text
-from parquet_bloom.render.wording import shortened, where, without_numbers
+from parquet_bloom.render.wording import shortened, where
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import Severity
 from parquet_bloom.verbs.validate import ValidationReport
@@ -92,7 +92,7 @@ class FindingGroup:
 
 def grouped(findings: Iterable[Finding]) -> list[FindingGroup]:
     """The most severe first, otherwise in the order of their first findings."""
-    return _groups_of(findings, lambda each: (each.column, *_likeness(each)))
+    return _groups_of(findings, lambda each: (each.column, *each.likeness))
 
 
 def grouped_for_terminal(findings: Sequence[Finding]) -> list[FindingGroup]:
@@ -100,7 +100,7 @@ def grouped_for_terminal(findings: Sequence[Finding]) -> list[FindingGroup]:
     found = grouped(findings)
     if not is_cut(len(found)):
         return found
-    return _groups_of(findings, lambda each: (each.column is None, *_likeness(each)))
+    return _groups_of(findings, lambda each: (each.column is None, *each.likeness))
 
 
 def _groups_of(
@@ -112,15 +112,6 @@ def _groups_of(
     return sorted(
         (FindingGroup(tuple(members)) for members in groups.values()),
         key=lambda group: -group.first.rank,
-    )
-
-
-def _likeness(finding: Finding) -> tuple[str | None, ...]:
-    return (
-        finding.severity,
-        finding.rule,
-        without_numbers(finding.message),
-        None if finding.diagnosis is None else finding.diagnosis.hypothesis,
     )
 
 

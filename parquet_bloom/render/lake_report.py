@@ -141,8 +141,9 @@ def _columns(
 
 
 def _commands(rule: BrokenRule, names: Sequence[str]) -> list[str]:
-    """What helps about all of its files; if no command does, about the first, as the others need the same."""
-    path, first = rule.examples[0]
-    if first.next is None or rule.files == 1:
-        return next_commands([first])
-    return [f"next: {for_many(first.next, path, names)}"]
+    """What helps about all of its columns and files; if no command does, about the first file, as the others need the
+    same."""
+    if rule.files == 1:
+        return next_commands(each for _, each in rule.examples)
+    helps = (for_many(each.next, path, names) for path, each in rule.examples if each.next)
+    return [f"next: {each}" for each in united(helps)]

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
 
-from parquet_bloom.container import number_of
+from parquet_bloom.container import number_of, without_numbers
 from parquet_bloom.render.hints import for_many
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.terminal import complain, write_text
@@ -24,7 +24,6 @@ from parquet_bloom.render.wording import (
     files_of,
     in_one,
     in_the_first,
-    without_numbers,
 )
 
 # Up to so many files have a line each.

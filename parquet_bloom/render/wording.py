@@ -6,10 +6,9 @@ import os
 import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from parquet_bloom.container import UNITS, number_of
+from parquet_bloom.container import NUMBER, UNITS, number_of
 from parquet_bloom.errors import quoted_name
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 # So many files are named one by one.
 MOST_PATHS = 3
 
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 # A number that counts or measures, and what stands around it: no part of a date, a version or a value.
 _AMOUNT = re.compile(r"(\d+|\d{1,3}(,\d{3})+)(\.\d+)?")
 _BEFORE_AMOUNT = re.compile(r"(^|[ (])(?<! to )$")
@@ -132,20 +130,14 @@ def left_out(paths: Sequence[str]) -> str:
     return f"{count} left out because of {names}{such_as}; what is named itself is not{removed}"
 
 
-@lru_cache(maxsize=4096)
-def without_numbers(text: str) -> str:
-    """The same for texts that differ only in numbers."""
-    return _NUMBER.sub("#", text)
-
-
 def in_one(texts: Iterable[str]) -> str:
     """What texts say that differ only in numbers: `(expected 528 to 1,040, found 0)`, with the least and
     the largest; the first text, if what differs is no amount, as in dates."""
     first, *others = dict.fromkeys(texts)
     if not others:
         return first
-    between = _NUMBER.split(first)
-    numbers = zip(*map(_NUMBER.findall, (first, *others)), strict=True)
+    between = NUMBER.split(first)
+    numbers = zip(*map(NUMBER.findall, (first, *others)), strict=True)
     merged = between[0]
     for before, each, behind in zip(between, numbers, between[1:], strict=False):
         number = each[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Final, TypedDict, Unpack
 
-from parquet_bloom.container import WHERE_KNOWN, Located, Place, record
+from parquet_bloom.container import WHERE_KNOWN, Located, Place, record, without_numbers
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
@@ -53,6 +53,16 @@ class Finding(Located):
             if value is not None
         ]
         return f"{self.message} ({', '.join(sides)})" if sides else self.message
+
+    @property
+    def likeness(self) -> tuple[str | None, ...]:
+        """The same for findings, of whichever columns, whose messages differ only in numbers."""
+        return (
+            self.severity,
+            self.rule,
+            without_numbers(self.message),
+            None if self.diagnosis is None else self.diagnosis.hypothesis,
+        )
 
     def hide_values(self) -> None:
         """Put the hash of each example in its place, by which those who have the values find them."""

@@ -38,11 +38,13 @@ if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
 
-# What is kept of files, of those that failed, of partitions, and of places that break one rule.
+# What is kept of files, of those that failed, of partitions, of places that break one rule, and of the different ways
+# to break it, each with a place.
 MAX_FILES: Final = 25
 MAX_FAILURES: Final = 50
 MAX_PARTITIONS: Final = 1000
 MAX_EXAMPLES: Final = 5
+MAX_WAYS: Final = 50
 
 # A value of a partition that is a number; of more digits, it is rather a key.
 _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
@@ -92,18 +94,38 @@ class PartitionOverview:
 
 @dataclass(slots=True)
 class BrokenRule:
-    """The findings of one rule and severity: how many, in how many files, and the first in some of them, with
-    the path."""
+    """The findings of one rule and severity: how many, in how many files and which columns; and with the path, the
+    first of each column that says something else, and others of the first files."""
 
     findings: int = 0
     files: int = 0
+    columns: set[str] = field(default_factory=set)
     examples: list[tuple[str, Finding]] = field(default_factory=list)
+    _ways: set[tuple[str | None, ...]] = field(default_factory=set)
 
     def add(self, path: str, findings: Sequence[Finding]) -> None:
         self.findings += len(findings)
         self.files += 1
-        if len(self.examples) < MAX_EXAMPLES:
+        self.columns.update(each.column for each in findings if each.column is not None)
+        firsts: dict[tuple[str | None, ...], Finding] = {}
+        for each in findings:
+            firsts.setdefault((each.column, *each.likeness), each)
+        new = [way for way in firsts if way not in self._ways][: MAX_WAYS - len(self._ways)]
+        self._ways.update(new)
+        if new:
+            self.examples += [(path, firsts[way]) for way in new]
+        elif len(self.examples) < MAX_EXAMPLES:
             self.examples.append((path, findings[0]))
+
+    @property
+    def num_files_unnamed(self) -> int:
+        """How many files there are of which no place is among the examples."""
+        return self.files - len({path for path, _ in self.examples})
+
+    @property
+    def num_columns_unnamed(self) -> int:
+        """The same of columns."""
+        return len(self.columns) - len({each.column for _, each in self.examples} - {None})
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -18,12 +19,15 @@ from pyarrow import orc
 import parquet_bloom as pb
 from parquet_bloom.options import AdviseOptions, ValidateOptions
 from parquet_bloom.render.lake_report import render_lake_report
+from parquet_bloom.rules.finding import finding
 from parquet_bloom.verbs.inspect import inspect
 from parquet_bloom.verbs.lake_report import (
     MAX_EXAMPLES,
     MAX_FAILURES,
     MAX_FILES,
     MAX_PARTITIONS,
+    MAX_WAYS,
+    BrokenRule,
     FileLookedAt,
     LakeReporter,
 )
@@ -254,6 +258,35 @@ def test_what_is_kept_does_not_grow_with_the_number_of_files(folder):
     html = render_lake_report(report)
     assert "and 1,000 more files, not shown here" in html
     assert len(html) < 300_000
+
+
+def test_every_column_that_breaks_a_rule_has_a_place(run, tmp_path):
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    for number in range(MAX_EXAMPLES + 3):
+        sessions = [bytes([number, row]) for row in range(200)]
+        table = pa.table({"session": pa.array(sessions, pa.binary(2)), "n": range(200)})
+        prices = pa.array([Decimal(row) / 100 for row in range(200)], pa.decimal128(9, 2))
+        # A column of the last file alone.
+        last = number == MAX_EXAMPLES + 2
+        path = lake / f"{number}.parquet"
+        pq.write_table(table.append_column("price", prices) if last else table, path)
+        pb.build(path, columns=["session", "price"] if last else "session", in_place=True)
+    text = Document(run(lake)[1]).text
+    for place in (
+        *(f"{number}.parquet: column session, row group 0: DuckDB 1.5" for number in range(4)),
+        f"{MAX_EXAMPLES + 2}.parquet: column price, row group 0: DataFusion before 55",
+    ):
+        assert place in text
+    assert "9 times in 8 files" in text
+    assert "and 2 more files, not shown here" in text
+
+
+def test_columns_that_break_a_rule_may_be_too_many_to_show():
+    rule = BrokenRule()
+    for number in range(MAX_WAYS + 3):
+        rule.add("a", [finding("PB212", "lost", column=f"c{number}")] * 2)
+    assert (rule.findings, len(rule.examples), rule.num_columns_unnamed) == (106, MAX_WAYS, 3)
 
 
 def test_of_files_without_filters_three_are_named_and_the_others_counted(folder):
