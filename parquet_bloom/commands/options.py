@@ -571,6 +571,7 @@ def destinations(command: Callback) -> Callback:
         _check_no_column(files.names, given)
         left_out = LeftOut()
         inputs = Inputs(files.found(left_out))
+        inputs.names = files.whole_names
         inputs.left_out = _without_temporary(left_out.paths)
         ways = {
             "--output": output is not None,
