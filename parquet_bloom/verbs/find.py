@@ -46,7 +46,7 @@ from parquet_bloom.verbs.found import (
 )
 from parquet_bloom.verbs.index_probe import check_column, check_has_files
 from parquet_bloom.verbs.listed_files import ListedFiles, files_found, list_files, names_in_index
-from parquet_bloom.verbs.several import message_of
+from parquet_bloom.verbs.several import Lacking, message_of
 from parquet_bloom.vocabulary import NULL_BY_NAME
 
 if TYPE_CHECKING:
@@ -262,6 +262,7 @@ class _RowSearch:
         # Files that lack the column, as their table has null there; those that go by its name, while no other has it.
         self._files_without = 0
         self._without: dict[str, ColumnError] = {}
+        self._lacking = Lacking()
         self._is_column = False
         # Folders of which nobody knows the files.
         self._not_listed: list[UnknownFile] = []
@@ -366,6 +367,8 @@ class _RowSearch:
         if self._not_askable and len(self._not_askable) == self._num_files:
             # A table knows more about its columns than each of its files.
             files.check_columns([self.column])
+            if self._lacking.num_files == self._num_files and not self._lacking.are_alike:
+                raise self._lacking.error(self.column)
             raise self._not_askable[0]
 
     def _take_back_nulls(self) -> None:
@@ -512,6 +515,7 @@ class _RowSearch:
         try:
             column = file.column(self.column)
         except ColumnError as error:
+            self._lacking.add(file)
             if file.is_without(self.column):
                 self._without[file.path] = error
             raise
