@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from parquet_bloom.arguments import columns_given, files_given, flag_given, name_given
+from parquet_bloom.container import number_of
 from parquet_bloom.container.asked_once import those_held
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
@@ -369,7 +370,14 @@ class _RowSearch:
             files.check_columns([self.column])
             if self._lacking.num_files == self._num_files and not self._lacking.are_alike:
                 raise self._lacking.error(self.column)
-            raise self._not_askable[0]
+            raise self._first_of_all()
+
+    def _first_of_all(self) -> ColumnError | MissingKeyError:
+        """What is wrong with the first file, and, if that is a key, with how many more."""
+        first, *others = self._not_askable
+        if others and all(isinstance(each, MissingKeyError) for each in self._not_askable):
+            return MissingKeyError(f"{first}, nor for {number_of(len(others), 'other file')}")
+        return first
 
     def _take_back_nulls(self) -> None:
         """Without a file that has the column, nobody knows that it is one: it may be misspelt."""
