@@ -180,10 +180,11 @@ def no_column(name: str, names: Sequence[str], what: str = "file", path: str = "
     if matching := _matching(name, names):
         return f"{called}: a pattern, expected names such as {_listed(matching)}"
     hint = did_you_mean(name, names, path)
+    has = "have" if what.endswith("s") else "has"
     return (
         f"{called}{hint}"
         if hint
-        else f"{called}; the {what} has {_listed(names[:5])}{', …' * (len(names) > 5)}"
+        else f"{called}; the {what} {has} {_listed(names[:5])}{', …' * (len(names) > 5)}"
     )
 
 

@@ -27,7 +27,7 @@ from parquet_bloom.container import UNITS
 from parquet_bloom.options import AdviseOptions, BuildOptions, TableOptions
 from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.changes import BUILD, TABLE_BUILD
-from parquet_bloom.render.hints import command
+from parquet_bloom.render.hints import command, for_all
 from parquet_bloom.render.terminal import MOST_ROWS, complain, no_progress, progress
 
 if TYPE_CHECKING:
@@ -171,7 +171,8 @@ def _recommended(
 
     answers.inputs.each(work, complaints=answers.inputs.complaints(answers.at_once))
     tables = list(advisor.tables())
-    why = command("advise", *(("--engine", ",".join(wanted.engines)) if wanted.engines else ()))
+    engines = ("--engine", ",".join(wanted.engines)) if wanted.engines else ()
+    why = for_all(command("advise", "FILE", *engines), "FILE", answers.inputs.read_names)
     for table in tables:
         if not table.recommended:
             complain(f"{table.path}: no column that advise would build; `{why}` says why")

@@ -393,6 +393,12 @@ def literals(command: Callback) -> Callback:
     ) -> object:  # fmt: skip
         if values_column is not None and values_from is None:
             raise click.UsageError("--values-column: expected with --values-from or --ids only")
+        names = click.get_current_context().params.get("files") or ()
+        if texts and len(names) > 1:
+            from parquet_bloom.render.usage import value_meant
+
+            if meant := value_meant(names):
+                raise click.UsageError(meant)
         from parquet_bloom.values.literals import check_literal
         from parquet_bloom.values.types import literal
 
@@ -571,6 +577,7 @@ def destinations(command: Callback) -> Callback:
         _check_no_column(files.names, given)
         left_out = LeftOut()
         inputs = Inputs(files.found(left_out))
+        inputs.names = files.whole_names
         inputs.left_out = _without_temporary(left_out.paths)
         ways = {
             "--output": output is not None,

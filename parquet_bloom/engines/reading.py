@@ -23,6 +23,9 @@ from parquet_bloom.vocabulary import Format, LostKind, check_word, words
 if TYPE_CHECKING:
     from parquet_bloom.engines.engine import Engine, EngineNote, LostRows, ParquetUse, Situation
 
+# How alike the name of an engine must be to be meant: at less, Polars for Postgres.
+_NEAR: Final = 0.65
+
 # Where a leaf is, if it is no column of its own.
 MEMBERS: Final = "members of structs"
 ELEMENTS: Final = "elements of lists and maps"
@@ -163,7 +166,7 @@ def engines_named(names: Sequence[str]) -> tuple[str, ...]:
     known = {each.name.lower(): each.name for each in engines() if each.parquet or each.orc}
     for name in names:
         if name.lower() not in known:
-            close = similar(name, known.values())
+            close = similar(name, known.values(), _NEAR)
             hint = f"did you mean {', '.join(close)}?" if close else ""
             raise ValueError(
                 f"no engine {name!r}; {hint or 'expected ' + ', '.join(known.values())}"

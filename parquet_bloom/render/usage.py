@@ -64,6 +64,18 @@ def column_meant(files: Sequence[str]) -> str | None:
     return None
 
 
+def value_meant(files: Sequence[str]) -> str | None:
+    """What to say of FILE... where values are given: after one that is there, what is no file and no place for files may
+    be one."""
+    if not os.path.lexists(files[0]):
+        return None
+    for name in files[1:]:
+        is_plain = not (is_url(name) or has_data_suffix(name) or set(name) & set("/\\*?["))
+        if is_plain and not os.path.lexists(name):
+            return f"{name}: no such file; did you mean -v {shlex.quote(name)}?"
+    return None
+
+
 def name_meant(files: Sequence[str]) -> str | None:
     """What to say of FILE... where the shell has made several words of a name with spaces."""
     for start, name in enumerate(files[:-1]):

@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from parquet_bloom.arguments import columns_given, files_given, flag_given, name_given
+from parquet_bloom.container import number_of
 from parquet_bloom.container.asked_once import those_held
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
@@ -46,7 +47,7 @@ from parquet_bloom.verbs.found import (
 )
 from parquet_bloom.verbs.index_probe import check_column, check_has_files
 from parquet_bloom.verbs.listed_files import ListedFiles, files_found, list_files, names_in_index
-from parquet_bloom.verbs.several import message_of
+from parquet_bloom.verbs.several import Lacking, message_of
 from parquet_bloom.vocabulary import NULL_BY_NAME
 
 if TYPE_CHECKING:
@@ -262,6 +263,7 @@ class _RowSearch:
         # Files that lack the column, as their table has null there; those that go by its name, while no other has it.
         self._files_without = 0
         self._without: dict[str, ColumnError] = {}
+        self._lacking = Lacking()
         self._is_column = False
         # Folders of which nobody knows the files.
         self._not_listed: list[UnknownFile] = []
@@ -366,7 +368,16 @@ class _RowSearch:
         if self._not_askable and len(self._not_askable) == self._num_files:
             # A table knows more about its columns than each of its files.
             files.check_columns([self.column])
-            raise self._not_askable[0]
+            if self._lacking.num_files == self._num_files and not self._lacking.are_alike:
+                raise self._lacking.error(self.column)
+            raise self._first_of_all()
+
+    def _first_of_all(self) -> ColumnError | MissingKeyError:
+        """What is wrong with the first file, and, if that is a key, with how many more."""
+        first, *others = self._not_askable
+        if others and all(isinstance(each, MissingKeyError) for each in self._not_askable):
+            return MissingKeyError(f"{first}, nor for {number_of(len(others), 'other file')}")
+        return first
 
     def _take_back_nulls(self) -> None:
         """Without a file that has the column, nobody knows that it is one: it may be misspelt."""
@@ -512,6 +523,7 @@ class _RowSearch:
         try:
             column = file.column(self.column)
         except ColumnError as error:
+            self._lacking.add(file)
             if file.is_without(self.column):
                 self._without[file.path] = error
             raise

@@ -26,7 +26,7 @@ from typing import (
 from parquet_bloom.arguments import files_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ColumnError, ParquetBloomError, complaint_about
+from parquet_bloom.errors import ColumnError, ParquetBloomError, complaint_about, no_column
 from parquet_bloom.files import Opener, open_file
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import work_in_order
@@ -46,7 +46,7 @@ from parquet_bloom.verbs.table_folders import warn_of_tables
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from parquet_bloom.container.protocols import Container
+    from parquet_bloom.container.protocols import Askable, Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import Destination
     from parquet_bloom.parallel import Progress
@@ -266,24 +266,50 @@ def check_some_have(
 ) -> None:
     """Raise ColumnError for one of these columns that no file has which can be opened."""
     missing = [*columns]
-    first: ColumnError | None = None
+    errors: dict[str, ColumnError] = {}
+    lacking = Lacking()
     for path in paths:
         if not missing:
             return
         # Whoever works on it says what is wrong with it.
         with suppress(ParquetBloomError, OSError), opened(path) as file:
+            lacking.add(file)
             for name in [*missing]:
                 try:
                     file.select([name])
                 except ColumnError as error:
-                    first = first or error
+                    errors.setdefault(name, error)
                     continue
                 except ParquetBloomError:
                     # It is there, and cannot be read.
                     pass
                 missing.remove(name)
-    if missing and first is not None:
-        raise first
+    for name in missing:
+        if name in errors:
+            raise errors[name] if lacking.are_alike else lacking.error(name)
+
+
+class Lacking:
+    """Files without a column, and which columns they have instead. `are_alike`: as the first, which speaks for all."""
+
+    def __init__(self) -> None:
+        self.num_files = 0
+        self.are_alike = True
+        self._path = ""
+        self._columns: dict[str, None] = {}
+
+    def add(self, file: Askable) -> None:
+        before = len(self._columns)
+        self._columns.update(dict.fromkeys(file.columns))
+        if self.num_files and not before == len(self._columns) == len(file.columns):
+            self.are_alike = False
+        self._path = self._path or file.path
+        self.num_files += 1
+
+    def error(self, name: str) -> ColumnError:
+        """That none of them has it."""
+        what = no_column(name, [*self._columns], "files", path=self._path)
+        return ColumnError(f"{number_of(self.num_files, 'file')}: {what}")
 
 
 def _opener_through(cache: Cache | None) -> Opener:

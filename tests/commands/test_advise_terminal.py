@@ -218,10 +218,12 @@ def test_the_verdict_for_an_engine(tmp_path):
     assert ": 10 filters, " in outcome(*auto, "spark,duckdb").stdout
     none = outcome(*auto, "Spark")
     assert ": no filter built, " in none.stdout
-    assert "`pbloom advise --engine Spark` says why" in none.stderr
+    assert f"`pbloom advise {tmp_path / 'a.parquet'} --engine Spark` says why" in none.stderr
     for command in (("advise", tmp_path / "a.parquet", "--engine"), auto):
         wrong = outcome(*command, "sprak")
         assert (wrong.code, wrong.complaint) == (2, "no engine 'sprak'; did you mean Spark?")
+        wrong = outcome(*command, "postgres")
+        assert (wrong.code, wrong.complaint[:38]) == (2, "no engine 'postgres'; expected ORC Jav")
     with pytest.raises(ValueError, match="no engine 'Excel'; expected ORC Java, Spark, "):
         pb.advise(tmp_path / "a.parquet", engines="Excel")
 

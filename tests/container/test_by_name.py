@@ -1,5 +1,6 @@
 """Columns that go by their names: which a file certainly has not got, and what verbs make of it in both formats."""
 
+import re
 import shutil
 
 import pyarrow as pa
@@ -77,6 +78,8 @@ def test_a_column_that_none_of_the_files_has_is_an_error(names, arguments, tmp_p
     files = [name for name in names if name[0] in which]
     one = files[0] if len(files) == 1 else files
     told = f"{files[0]}: no column {column}; the file has "
+    if len(files) > 1:
+        told = f"2 files: no column {column}; the files have id, other"
     for verb in (pb.probe, pb.probe_values):
         with pytest.raises(pb.ColumnError, match=told):
             verb(one, column, 9, union_by_name=True)
@@ -107,7 +110,7 @@ def test_validate_requires_no_filter_for_a_column_that_others_have(names):
     assert (found.code, found.stderr) == (0, "")
     found = outcome("validate", *names, "--require", "id")
     assert (found.code, found.complaint) == (1, HINT)
-    told = f"{names[0]}: no column nix; the file has id, other"
+    told = "2 files: no column nix; the files have id, other"
     with pytest.raises(pb.ColumnError, match=told):
         pb.validate(names, require="nix", union_by_name=True)
     found = outcome("validate", *names, "--require", "nix", "--union-by-name")
@@ -138,3 +141,13 @@ def test_it_is_not_for_tables_and_not_with_auto(names):
         pb.probe(names, "id", 9, union_by_name=True, table="auto")
     found = outcome("build", *names, "--auto", "--in-place", "--union-by-name")
     assert (found.code, found.complaint) == (2, "--union-by-name: expected --column, not --auto")
+
+
+def test_what_near_column_any_of_the_files_has_is_named(names):
+    told = "2 files: no column idd; did you mean id?"
+    for options in ({}, {"union_by_name": True}):
+        with pytest.raises(pb.ColumnError, match=re.escape(told)):
+            pb.find(names[::-1], "idd", 9, **options)
+    for command in ("find", "probe"):
+        found = outcome(command, *names[::-1], "-c", "idd", "-v", "9", "--union-by-name")
+        assert (found.code, found.complaint) == (2, told)

@@ -29,6 +29,14 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("build x --FPP 1", "--FPP: no such option; did you mean --fpp?"),
         ("probe", "expected --column COLUMN; see pbloom probe --help"),
         ("probe x id 42", "id: no such file; did you mean -c id?"),
+        (
+            "find / -c id -v 1 2 3",
+            "2: no such file; did you mean -v 2?",
+        ),
+        (
+            "probe / -c id -v 1 -v 2 x-y",
+            "x-y: no such file; did you mean -v x-y?",
+        ),
         ("build x user.id", "user.id: no such file; did you mean -c user.id?"),
         ("build x -c user_id name -o y", "name: no such file; did you mean -c name?"),
         ("strip x id --in-place", "id: no such file; did you mean -c id?"),

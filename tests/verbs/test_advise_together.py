@@ -343,6 +343,6 @@ def test_auto_says_that_there_is_nothing_to_build(lake, tmp_path):
     result = outcome("build", path, "--auto", "-o", tmp_path / "out.parquet")
     assert result.code == 0
     assert result.stderr == (
-        f"pbloom: {path}: no column that advise would build; `pbloom advise` says why\n"
+        f"pbloom: {path}: no column that advise would build; `pbloom advise {path}` says why\n"
     )
     assert pb.inspect(tmp_path / "out.parquet").filter_bytes == 0
