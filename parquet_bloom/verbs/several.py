@@ -7,6 +7,7 @@ a list names is always reported as several, even if it is one file.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import replace
@@ -136,13 +137,20 @@ class FilesReport(VerbReport, Generic[Report_co]):
         return len(self.reports)
 
     def __repr__(self) -> str:
-        if len(self.reports) == 1 and not self.failures and not self.done_before:
+        total = self._total()
+        if len(self.reports) == 1 and not total:
             return f"<FilesReport of {self.reports[0]!r}>"
         kind = type(self.reports[0]).__name__ if self.reports else "FilesReport"
-        total = self.reports[0]._in_total(self.reports) if self.reports else ""
-        failed = f", {len(self.failures):,} failed" if self.failures else ""
-        before = f", {len(self.done_before):,} done before" if self.done_before else ""
-        return f"<{kind}s of {number_of(len(self.reports), 'file')}{failed}{before}{total and f': {total}'}>"
+        files = len(self.reports) + len(self.failures) + len(self.done_before)
+        return f"<{kind}s of {number_of(files, 'file')}{total and f': {total}'}>"
+
+    def _total(self) -> str:
+        """`7 ok, 1 not ok, 1 failed`, and what the reports say together; empty if there is nothing to add up."""
+        states = Counter(report.state for report in self.reports if report.state).most_common()
+        states += [("failed", len(self.failures)), ("done before", len(self.done_before))]
+        told = ", ".join(f"{count:,} {state}" for state, count in states if count)
+        of_all = self.reports[0]._in_total(self.reports) if self.reports else ""
+        return "; ".join(filter(None, (told, of_all)))
 
 
 if TYPE_CHECKING:

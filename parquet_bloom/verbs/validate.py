@@ -57,6 +57,18 @@ class ValidationReport(VerbReport):
     checked: Checked
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was checked, and nothing found: who expects filters must not read `ok`."""
+        return not self.findings and not self.checked.filters and not self.checked.pages
+
+    @property
+    def state(self) -> str:
+        """`ok`, `not ok` or `without filters`."""
+        if self.is_empty:
+            return "without filters"
+        return "ok" if self.ok else "not ok"
+
 
 @for_several
 def validate(
