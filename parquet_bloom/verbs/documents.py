@@ -123,11 +123,6 @@ class VerbReport:
                 row[name] = value
         return row
 
-    @property
-    def state(self) -> str:
-        """What the verb makes of the file, in a word or two, by which files are counted; empty if nothing."""
-        return ""
-
     @staticmethod
     def _in_total(reports: Sequence[Any]) -> str:
         """What these say together, beside how many they are; empty if nothing."""

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -146,7 +146,8 @@ class FilesReport(VerbReport, Generic[Report_co]):
 
     def _total(self) -> str:
         """`7 ok, 1 not ok, 1 failed`, and what the reports say together; empty if there is nothing to add up."""
-        states = Counter(report.state for report in self.reports if report.state).most_common()
+        words = (getattr(report, "state", None) for report in self.reports)
+        states = Counter(filter(None, words)).most_common()
         states += [("failed", len(self.failures)), ("done before", len(self.done_before))]
         told = ", ".join(f"{count:,} {state}" for state, count in states if count)
         of_all = self.reports[0]._in_total(self.reports) if self.reports else ""
@@ -179,8 +180,18 @@ if TYPE_CHECKING:
 else:
 
     def for_several(verb: Callable[..., Any]) -> Callable[..., Any]:
-        """A verb that calls read_each or change_each."""
-        return verb
+        """A verb that calls read_each or change_each. One that changes files names that which changes tables."""
+        if "in_place" not in (verb.__kwdefaults__ or ()):
+            return verb
+
+        @wraps(verb)
+        def of_files(*args: Any, **named: Any) -> Any:
+            if "table" in named:
+                name = verb.__name__
+                raise TypeError(f"table: {name} is for files, pb.{name}_table for a table")
+            return verb(*args, **named)
+
+        return of_files
 
 
 def read_each(

@@ -140,10 +140,11 @@ def validate_file(
     policy: Policy = options.policy or Policy()
     if options.ignore_checksums:
         file.ignore_checksums()
-    examined = examine(FORMATS[file.format].examination(file, options), progress)
+    examination = FORMATS[file.format].examination(file, options)
+    examined = examine(examination, progress)
     _check_unchanged(file)
     kept = tuple(finding for finding in examined.findings if not policy.ignores(finding))
-    commands = NextCommands(file, policy.for_column, examined.proofs)
+    commands = NextCommands(file, policy.for_column, examination.may_be_built, examined.proofs)
     for finding in kept:
         if not examined.has_lost_bytes:
             commands.add_to(finding)
