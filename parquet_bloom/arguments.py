@@ -130,7 +130,9 @@ def path_given(argument: str, path: object, expected: str = "one path") -> str:
         name = os.fspath(path)
         if isinstance(name, str):
             return name
-    raise TypeError(f"{argument}: {path!r}, expected {expected}, as str or os.PathLike")
+    # A table of deltalake has the name that is expected.
+    hint = ": its table_uri is one" if hasattr(path, "table_uri") else ""
+    raise TypeError(f"{argument}: {path!r}, expected {expected}, as str or os.PathLike{hint}")
 
 
 def paths_given(argument: str, paths: object) -> list[str]:

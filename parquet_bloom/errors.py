@@ -232,6 +232,7 @@ _BY_COMMAND = {
     "unconditional=True": "--unconditional",
     "sole_writer=True": "--sole-writer",
     "union_by_name=True": "--union-by-name",
+    "unparsed=True": "--unparsed",
     "by build_table and strip_table, which also commit the new sizes": "with --table, which also commits the new sizes",
     CATALOG: "--catalog NAME",
     "expected columns=": "name them with -c",

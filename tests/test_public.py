@@ -22,6 +22,15 @@ from parquet_bloom import options
 FILE = FIXTURES / "datafusion_filters.parquet"
 
 
+class LoadedTable:
+    """As deltalake has it."""
+
+    table_uri = "file:///lake/events/"
+
+    def __repr__(self) -> str:
+        return "a loaded table"
+
+
 def test_dir_has_the_public_names_and_nothing_else():
     pb.probe(FILE, "int64", 5)
     assert dir(pb) == pb.__all__
@@ -270,6 +279,22 @@ def test_where_to_write_is_told_before_a_file_is_opened(verb, missing):
             "pb.find('t', 'id', 1, table=pb.Keys())",
             "table: a Keys, expected auto, delta, iceberg or a TableView; its folder or URL is what comes first",
         ),
+        (
+            "pb.build('t', columns='id', table='delta')",
+            "table: build is for files, pb.build_table for a table",
+        ),
+        (
+            "pb.strip('t', in_place=True, table='delta')",
+            "table: strip is for files, pb.strip_table for a table",
+        ),
+        (
+            "pb.repair(['t'], in_place=True, table='delta')",
+            "table: repair is for files, pb.repair_table for a table",
+        ),
+        (
+            "pb.rows(LOADED, {'id': 1}, table='delta')",
+            "files: a loaded table, expected a path or a list of paths, as str or os.PathLike: its table_uri is one",
+        ),
         ("pb.advise(5)", "path: 5, expected a path or a list of paths, as str or os.PathLike"),
         ("pb.advise(FILE, value_sample=[5])", "value_sample: a list, expected values by name"),
         ("pb.probe(FILE, 'int64', 5, row_groups=[])", "row_groups: none, expected at least one"),
@@ -312,10 +337,11 @@ def test_where_to_write_is_told_before_a_file_is_opened(verb, missing):
             "fpp: 2, expected more than 0 and less than 1",
         ),
     ],
-    ids=range(35),
+    ids=range(39),
 )
 def test_a_wrong_guess_is_told_in_one_line(call, message):
-    assert _complaint(call, (TypeError, ValueError, pb.ParquetBloomError)) == message
+    kinds = (TypeError, ValueError, pb.ParquetBloomError)
+    assert _complaint(call, kinds, LOADED=LoadedTable()) == message
 
 
 @pytest.mark.parametrize("kind", [pb.ParquetFile, pb.OrcFile])

@@ -54,7 +54,7 @@ _RARE: Final = {
     *("--append-in-place", "--drop-foreign-fields", "--max-files", "--max-input"),
     *("--catalog", "--version", "--as-of"),
     *("--files-per-commit", "--no-commit", "--sole-writer", "--min-file-size"),
-    *("--stats", "--unparsed", "--run-id", "--totals", "--conf", "--ship", "--color", "--debug"),
+    *("--stats", "--run-id", "--totals", "--conf", "--ship", "--color", "--debug"),
 }
 # Of a rare section, but what everybody with such files needs.
 _COMMON: Final = {"--keys"}

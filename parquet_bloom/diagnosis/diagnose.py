@@ -139,7 +139,7 @@ def _explained(
         or too_few(len(missing))
         or (
             f"none of {number_of(search.num_tried, 'combination')} explains it;"
-            f" {_nearest(file, chunk, search)}; tried on"
+            f" {_nearest(file, chunk, search, filter)}; tried on"
             f" {number_of(len(missing), 'missing value')}:"
             f" {number_of(len(forms) + len(rare_forms), 'other form')} of the values,"
             f" {len(OTHER_HASHES)} other hashes ({_hashes_tried()}),"
@@ -178,15 +178,24 @@ def explanations(
             yield Explanation(hypothesis, trial, search.whose)
 
 
-def _nearest(file: ParquetContainer, chunk: ColumnChunk, search: HashSearch) -> str:
-    """Which of those that explain too little explains most, in words."""
+def _nearest(
+    file: ParquetContainer, chunk: ColumnChunk, search: HashSearch, filter: SplitBlockBloomFilter
+) -> str:
+    """Which of those that explain too little explains most, in words; if none does and no value is found, what that may
+    mean."""
     found = [
         (hypothesis, _without_stored(file, chunk, search, hypothesis, search.trial(hypothesis)))
         for hypothesis in search.nearest()
     ]
     hypothesis, trial = min(found, key=lambda pair: pair[1].log_luck, default=(None, NOTHING_TRIED))
     if hypothesis is None or trial.log_luck > MAX_LOG_LUCK_OF_NEAREST:
-        return "none of them finds more values than chance would"
+        nearest = "none of them finds more values than chance would"
+        if search.whose == EACH_VALUE:
+            nearest += (
+                f"; by its fill, the filter has about {number_of(round(filter.ndv_estimate), 'other value')}: it may be"
+                " that of another file, with which pbloom diff compares this one"
+            )
+        return nearest
     return (
         f"the nearest, {hypothesis.name} (the writer {hypothesis.what_was_done(search.whose)}), finds"
         f" {trial.hits:,} of {trial.tried:,}, where chance would find {trial.tried * trial.chance:,.0f}"

@@ -63,7 +63,6 @@ class BuildView(SummarizedView["BuildReport"]):
     """What was added to files, by column; what was skipped, by reason."""
 
     def summarize(self, report: BuildReport) -> FileSummary:
-        state = "built" if report.filters else "skipped" if report.skipped else "unchanged"
         numbers = {"filters": report.num_filters, "bytes": report.bytes_added}
         what = self.total(numbers)
         if report.bytes_added:
@@ -71,7 +70,7 @@ class BuildView(SummarizedView["BuildReport"]):
         is_copy = not report.filters and report.size_after == report.size_before
         if is_copy and report.output not in (None, report.path):
             what += f", a copy of {report.path}"
-        return _of_file(report, state, what, _left("skipped", report.skipped), numbers)
+        return _of_file(report, what, _left("skipped", report.skipped), numbers)
 
     def total(self, numbers: Mapping[str, int]) -> str:
         built, added = numbers["filters"], numbers["bytes"]
@@ -107,12 +106,11 @@ class StripView(SummarizedView["StripReport"]):
     """What was removed from files; what was left, by reason."""
 
     def summarize(self, report: StripReport) -> FileSummary:
-        state = "stripped" if report.removed else "unchanged"
         numbers = {"filters": report.num_filters, "bytes": report.bytes_removed}
         remarks = [*_left("left", report.left), *_unused(report)]
         if report.removed:
             remarks += _notes([_WHOEVER_BUILT])
-        return _of_file(report, state, self.total(numbers), remarks, numbers)
+        return _of_file(report, self.total(numbers), remarks, numbers)
 
     def total(self, numbers: Mapping[str, int]) -> str:
         filters = number_of(numbers["filters"], "filter")
@@ -124,13 +122,12 @@ class RepairView(SummarizedView["RepairReport"]):
 
     def summarize(self, report: RepairReport) -> FileSummary:
         num_wrong = sum(each.is_wrong for each in report.left)
-        state = "still wrong" if num_wrong else "repaired" if report.repaired else "unchanged"
         numbers = {
             "repaired": len(report.repaired), "dropped": len(_dropped(report)),
             "wrong": num_wrong, "not checked": len(report.left) - num_wrong,
             "bytes": report.bytes_added, "looked up": report.looked_up,
         }  # fmt: skip
-        return _of_file(report, state, _repaired(numbers), _repair_remarks(report), numbers)
+        return _of_file(report, _repaired(numbers), _repair_remarks(report), numbers)
 
     def total(self, numbers: Mapping[str, int]) -> str:
         return _repaired(numbers) + ("" if numbers["looked up"] else f"; {NOT_LOOKED_UP}")
@@ -176,10 +173,10 @@ def _difference(num_bytes: int) -> str:
 
 
 def _of_file(
-    report: FileChange, state: str, what: str, remarks: Sequence[Remark], numbers: dict[str, int]
+    report: FileChange, what: str, remarks: Sequence[Remark], numbers: dict[str, int]
 ) -> FileSummary:
     return FileSummary(
-        state,
+        report.state,
         what,
         [*remarks, *_notes(report.notes)],
         {**numbers, "dry": report.output is None},

@@ -169,30 +169,19 @@ def explanation(diagnosis: Diagnosis) -> str:
 
 def summary(report: ValidationReport) -> str:
     """`3 errors, 1 note in 8 filters and 1,000,000 values: not ok`"""
-    if _is_empty(report):
+    if report.is_empty:
         return NOTHING_CHECKED
-    return f"{findings_in(_numbers(report))}: {_verdict(report)}"
+    return f"{findings_in(_numbers(report))}: {report.state}"
 
 
 def _painted_summary(report: ValidationReport) -> str:
-    if _is_empty(report):
+    if report.is_empty:
         return NOTHING_CHECKED
-    return f"{findings_in(_numbers(report))}: {painted(_verdict(report))}"
+    return f"{findings_in(_numbers(report))}: {painted(report.state)}"
 
 
 # Nothing is wrong, but whoever expects filters must not read `ok`.
 NOTHING_CHECKED: Final = "no filters, so nothing was checked"
-
-
-def _is_empty(report: ValidationReport) -> bool:
-    checked = report.checked
-    return not report.findings and not checked.filters and not checked.pages
-
-
-def _verdict(report: ValidationReport) -> str:
-    if _is_empty(report):
-        return "without filters"
-    return "ok" if report.ok else "not ok"
 
 
 class ValidationView(SummarizedView[ValidationReport]):
@@ -203,7 +192,7 @@ class ValidationView(SummarizedView[ValidationReport]):
 
     def summarize(self, report: ValidationReport) -> FileSummary:
         return FileSummary(
-            state=_verdict(report),
+            state=report.state,
             line=_painted_summary(report),
             remarks=[group.remark(report.path) for group in grouped_for_terminal(report.findings)],
             numbers=_numbers(report),

@@ -69,7 +69,7 @@ class InspectionView(SummarizedView["FileInspection"]):
         rows, parts = report.num_rows, number_of(report.num_parts, UNITS[report.format].part)
         num_filters = report.num_filters
         return FileSummary(
-            state="with filters" if num_filters else "without",
+            state=report.state,
             line=f"{number_of(rows, 'row')} in {parts}, {size(report.size)}; {self._filters_of(report)}",
             remarks=_missing(report, all_of_them=False),
             numbers={

@@ -24,8 +24,21 @@ _FEW: Final = 8
 # So many words of a command line are looked at as one name.
 _MOST_WORDS: Final = 8
 
-# What others call what commands do: strip takes filters out again, recover what a kill left half done.
-_CALLED_ELSEWHERE: Final = {"undo": ["strip", "recover"], "remove": ["strip"]}
+# What others call what commands do, or an option of one: strip takes filters out again, recover what a kill left half
+# done.
+_CALLED_ELSEWHERE: Final = {
+    "undo": ("strip", "recover"),
+    **dict.fromkeys(("remove", "delete", "drop"), ("strip",)),
+    **dict.fromkeys(("add", "create", "write"), ("build",)),
+    **dict.fromkeys(("check", "verify"), ("validate", "check")),
+    **dict.fromkeys(("diagnose", "diagnosis"), ("validate --diagnose",)),
+    **dict.fromkeys(("query", "search", "lookup", "look-up"), ("probe", "find")),
+    **dict.fromkeys(("show", "stats", "info", "describe"), ("inspect",)),
+    "footer": ("dump --footer",),
+    "fix": ("repair",),
+    "compare": ("diff",),
+    "explain": ("rule",),
+}
 
 # Of these click has no exception of its own.
 _TOO_MANY: Final = re.compile(r"Got unexpected extra arguments? \((.*)\)")
@@ -116,7 +129,7 @@ def _command_meant(error: click.exceptions.NoSuchCommand) -> str:
     names = group.list_commands(ctx) if isinstance(group, click.Group) and ctx is not None else []
     if ctx is not None and any(f"--{name}" in each.opts for each in ctx.command.params):
         return f"did you mean --{name}?"
-    called = [each for each in _CALLED_ELSEWHERE.get(name, ()) if each in names]
+    called = [each for each in _CALLED_ELSEWHERE.get(name, ()) if each.split()[0] in names]
     if near := called or similar(name, names, _NEAR):
         return f"did you mean {either(near)}?"
     if has_data_suffix(name) or os.path.lexists(name):

@@ -218,6 +218,9 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
     def columns_called(self, name: str) -> list[OrcColumn]:
         return [column for column in self.file.tail.columns[1:] if column.name == name]
 
+    def reason_for_none(self, column: OrcColumn) -> str | None:
+        return never_absent(column)
+
     def parts_without(self, column: OrcColumn) -> list[int]:
         return [
             stripe.index for stripe in self._stripes if not OrcChunk(stripe, column).has_filters

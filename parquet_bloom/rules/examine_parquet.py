@@ -29,7 +29,11 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.ahead import pages_range
-from parquet_bloom.parquet.filters.insertion import is_stored_unusually, most_hashes
+from parquet_bloom.parquet.filters.insertion import (
+    is_stored_unusually,
+    most_hashes,
+    reason_for_none,
+)
 from parquet_bloom.parquet.filters.membership import (
     ChunkMembership,
     check_membership,
@@ -418,6 +422,9 @@ class ParquetExamination(Examination[Item, LeafColumn]):
 
     def columns_called(self, name: str) -> list[LeafColumn]:
         return leaves_called(self.file.footer.leaves, name)
+
+    def reason_for_none(self, column: LeafColumn) -> str | None:
+        return reason_for_none(column.type)
 
     def parts_without(self, column: LeafColumn) -> list[int]:
         of_leaf = self._offsets[column.index :: len(self.file.footer.leaves)]

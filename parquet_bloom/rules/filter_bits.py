@@ -165,13 +165,16 @@ def check_required(examination: AnyExamination) -> Iterator[Finding]:
 
 
 def _check_required(examination: AnyExamination, column: Column) -> Iterator[Finding]:
+    message = "a filter is required"
+    if reason := examination.reason_for_none(column):
+        message += f" of a column that gets none, so require it no longer: {reason}"
     for part in examination.parts_without(column):
         place = Place(part, units=examination.file.units)
         if examination.is_hidden(part, column):
-            message = "a filter is required, but without a key for the column nobody knows whether there is one"
-            yield finding("PB313", message, place=place, column=column.name)
+            hidden = "a filter is required, but without a key for the column nobody knows whether there is one"
+            yield finding("PB313", hidden, place=place, column=column.name)
         elif examination.has_values(part, column):
-            yield finding("PB310", "a filter is required", place=place, column=column.name)
+            yield finding("PB310", message, place=place, column=column.name)
 
 
 def check_share(examination: AnyExamination) -> Iterator[Finding]:

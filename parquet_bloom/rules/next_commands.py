@@ -21,6 +21,7 @@ _LOOK_CLOSER: Final = "pbloom validate FILE -c COLUMN --pages --diagnose"
 _ADVISE: Final = "pbloom advise FILE"
 # Where only the user knows if a high rate is wanted.
 _ADVISE_COLUMN: Final = "pbloom advise FILE -c COLUMN"
+_BUILD: Final = "pbloom build FILE -c COLUMN --in-place"
 # Where a filter is required, and nobody asks if it is worth its bytes; or its rate is.
 _REBUILD: Final = "pbloom build FILE -c COLUMN --existing replace --in-place"
 # Of filters that are too large, for which the highest rate that is allowed is the right one.
@@ -29,19 +30,21 @@ _TOO_LARGE: Final = frozenset({"PB304", "PB306", "PB312"})
 
 class NextCommands:
     """The commands that help, as the catalogue has them, filled in for findings in `file`; `policy_of`: what
-    is required of a column, by its name; `sound`: the places and columns whose pages were decoded and have
-    nothing wrong."""
+    is required of a column, by its name; `may_be_built`: whether `build` adds filters to it; `sound`: the places
+    and columns whose pages were decoded and have nothing wrong."""
 
     def __init__(
         self,
         file: Container,
         policy_of: Callable[[str], ColumnPolicy],
+        may_be_built: Callable[[str], bool],
         sound: Collection[tuple[Place | None, str | None]] = (),
     ) -> None:
         self._file = file
         self._policy_of = policy_of
         self._named = file.in_commands
         self._keys = file.key_arguments
+        self._may_be_built = may_be_built
         self._sound = sound
         self._known = frozenset(file.columns)
         # A file can have findings in 100,000 chunks, and a few commands for all of them.
@@ -76,6 +79,8 @@ class NextCommands:
             # Wrong filters go, and an empty chunk needs none.
             is_kept = found.rank < Severity.ERROR and "ROW_GROUP" not in command
             return None if is_kept and self._policy_of(found.column).required else command
+        if command == _BUILD and not self._may_be_built(found.column):
+            return None
         if "--max-bytes" in command:
             return command if self._size_of(found.column) else _ADVISE
         if command == _ADVISE and self._policy_of(found.column).required:

@@ -116,8 +116,8 @@ def check_order(places: Iterable[tuple[ChunkKey, int, int]], footer: Footer) -> 
             yield chunk_finding(
                 "PB206",
                 footer.chunk(row_group, footer.leaves[column]),
-                "filters are not in the order of row groups and columns: readers that fetch a row"
-                " group's filters together need more requests",
+                "filters are not in the order of row groups and columns: nothing has to be done, though readers"
+                " that fetch a row group's filters together need more requests",
                 expected=f"after {before}",
                 found=found,
             )

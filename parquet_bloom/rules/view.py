@@ -166,6 +166,14 @@ class Examination(ABC, Generic[ItemT, ColumnT]):
         """The columns of this name, asked for or not: none, one, or those that share it."""
 
     @abstractmethod
+    def reason_for_none(self, column: ColumnT) -> str | None:
+        """Why a column of this type gets no filter, as `build` says; None if it may."""
+
+    def may_be_built(self, name: str) -> bool:
+        """Whether `build` adds filters to columns of this name, if it has none."""
+        return not any(map(self.reason_for_none, self.columns_called(name)))
+
+    @abstractmethod
     def parts_without(self, column: ColumnT) -> Sequence[int]:
         """The parts, of those that were asked for, in which a column has no filters, as far as the file
         tells."""

@@ -67,6 +67,16 @@ class BuildReport(VerbReport):
         """How many were added, counting each index group."""
         return sum(built.num_filters for built in self.filters)
 
+    @property
+    def state(self) -> str:
+        """`built`, `skipped` or `unchanged`."""
+        return "built" if self.filters else "skipped" if self.skipped else "unchanged"
+
+    @staticmethod
+    def _in_total(reports: Sequence[BuildReport]) -> str:
+        """`40 filters`"""
+        return number_of(sum(report.num_filters for report in reports), "filter")
+
 
 @for_several
 def build(

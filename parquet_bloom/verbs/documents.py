@@ -96,16 +96,11 @@ class VerbReport:
             if name not in _paths(self) and not any(_is_nested(row.get(name)) for row in rows)
         }
         cells = {name: column for name, column in cells.items() if any(column)}
-        head = "".join(f"<th>{escape(name)}</th>" for name in cells)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in zip(*cells.values(), strict=True)
-        )
-        table = (
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if rows else ""
-        )
+        table = html_table(cells, zip(*cells.values(), strict=True)) if rows else ""
         left = self._num_rows() - len(rows)
-        return f"<p>{escape(repr(self))}</p>{table}" + (f"<p>and {left:,} more</p>" if left else "")
+        more = f"<p>and {left:,} more</p>" if left else ""
+        notes = "".join(f"<li>{escape(note)}</li>" for note in getattr(self, "notes", ()))
+        return f"<p>{escape(repr(self))}</p>{table}{more}" + (f"<ul>{notes}</ul>" if notes else "")
 
     def _as_row(self) -> dict[str, Any]:
         """What the report says, field by field, in a row about its file: of items, their number."""
@@ -135,6 +130,17 @@ class VerbReport:
         return sum(max(1, len(getattr(item, *inner))) for item in items) if inner else len(items)
 
 
+def html_table(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """For notebooks."""
+    from html import escape
+
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
 def _shown(report: Any) -> Iterator[Field[Any]]:
     """The fields that are in documents."""
     return (each for each in fields(report) if not each.metadata.get("in_python"))
@@ -156,7 +162,8 @@ def _facts(report: Any) -> Iterator[str]:
         if isinstance(value, _COLLECTIONS):
             name = key_of(each.name, units)
             named = all(isinstance(item, str) for item in value) and len(str(value)) < LONGEST_SHOWN
-            counted = f"{len(value):,} {name}{_actions(value)}"
+            noun = name.removesuffix("s") if len(value) == 1 else name
+            counted = f"{len(value):,} {noun}{_actions(value)}"
             yield f"{name}={list(value)}" if named and value else counted
         elif not isinstance(value, str) or len(value) <= LONGEST_SHOWN:
             shown = f"{value:.4g}" if isinstance(value, float) else repr(value)

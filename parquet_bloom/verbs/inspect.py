@@ -8,7 +8,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers
-from parquet_bloom.container import WHERE_KNOWN, Place
+from parquet_bloom.container import WHERE_KNOWN, Place, number_of
 from parquet_bloom.container.room import TO_INSPECT, check_room
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.options import InspectOptions
@@ -86,6 +86,16 @@ class FileInspection(VerbReport):
     def num_filters(self) -> int:
         """How many can be used, of any dialect."""
         return sum(column.num_filters for part in self.parts for column in part.columns)
+
+    @property
+    def state(self) -> str:
+        """`with filters` or `without`."""
+        return "with filters" if self.num_filters else "without"
+
+    @staticmethod
+    def _in_total(reports: Sequence[FileInspection]) -> str:
+        """`40 filters`"""
+        return number_of(sum(report.num_filters for report in reports), "filter")
 
 
 @for_several

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.verbs.documents import VerbReport
+from parquet_bloom.verbs.documents import VerbReport, html_table
 from parquet_bloom.verbs.reading import Reading
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from parquet_bloom.options import TableView
     from parquet_bloom.storage.cache import Cache
     from parquet_bloom.vocabulary import TableChoice
+
+_EXCLUDING: Final = ("partitions", "index", "statistics", "filters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +57,34 @@ class ReadPlan(VerbReport):
     def __repr__(self) -> str:
         of = number_of(self.num_files, "file")
         left = f"{number_of(self.row_groups_left, 'row group')} left in {self.files_left:,} of {of}"
-        why = "".join(map(self._excluded_by, ("partitions", "index", "statistics", "filters")))
+        why = "".join(map(self._excluded_by, _EXCLUDING))
         asked = f"; {self.files_not_asked:,} not asked" if self.files_not_asked else ""
         return f"<ReadPlan: {left}{why or '; nothing excluded'}{asked}>"
 
+    def _repr_html_(self) -> str:
+        """By what how many are excluded, and how many are left, then the files that are."""
+        rows = [
+            *((f"excluded by {what}", *self._counts(what)) for what in _EXCLUDING),
+            ("not asked", self.files_not_asked, 0),
+            ("left", self.files_left, self.row_groups_left),
+        ]
+        shown = [
+            (what, f"{files:,}", f"{groups:,}")
+            for what, files, groups in rows
+            if files or groups or what == "left"
+        ]
+        table = html_table(("", "files", "row groups"), shown)
+        return VerbReport._repr_html_(self).replace("</p>", f"</p>{table}", 1)
+
     def _excluded_by(self, what: str) -> str:
-        """`; by filters: 3 files, 20 row groups`"""
-        counts = {
-            noun: getattr(self, f"{noun}s_by_{what}".replace(" ", "_"), 0)
-            for noun in ("file", "row group")
-        }
-        told = ", ".join(number_of(count, noun) for noun, count in counts.items() if count)
+        """`; excluded by filters: 3 files, 20 row groups`"""
+        counts = zip(self._counts(what), ("file", "row group"), strict=True)
+        told = ", ".join(number_of(count, noun) for count, noun in counts if count)
         return f"; excluded by {what}: {told}" if told else ""
+
+    def _counts(self, what: str) -> tuple[int, int]:
+        """The files and the row groups that this excluded; nothing but whole files by partitions."""
+        return getattr(self, f"files_by_{what}"), getattr(self, f"row_groups_by_{what}", 0)
 
 
 def read_plan(

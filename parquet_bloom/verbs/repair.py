@@ -87,6 +87,13 @@ class RepairReport(VerbReport):
     notes: tuple[str, ...] = ()
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
+    @property
+    def state(self) -> str:
+        """`still wrong`, `repaired` or `unchanged`."""
+        if any(each.is_wrong for each in self.left):
+            return "still wrong"
+        return "repaired" if self.repaired else "unchanged"
+
 
 @for_several
 def repair(

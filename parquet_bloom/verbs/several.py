@@ -7,10 +7,11 @@ a list names is always reported as several, even if it is one file.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -136,13 +137,21 @@ class FilesReport(VerbReport, Generic[Report_co]):
         return len(self.reports)
 
     def __repr__(self) -> str:
-        if len(self.reports) == 1 and not self.failures and not self.done_before:
+        total = self._total()
+        if len(self.reports) == 1 and not total:
             return f"<FilesReport of {self.reports[0]!r}>"
         kind = type(self.reports[0]).__name__ if self.reports else "FilesReport"
-        total = self.reports[0]._in_total(self.reports) if self.reports else ""
-        failed = f", {len(self.failures):,} failed" if self.failures else ""
-        before = f", {len(self.done_before):,} done before" if self.done_before else ""
-        return f"<{kind}s of {number_of(len(self.reports), 'file')}{failed}{before}{total and f': {total}'}>"
+        files = len(self.reports) + len(self.failures) + len(self.done_before)
+        return f"<{kind}s of {number_of(files, 'file')}{total and f': {total}'}>"
+
+    def _total(self) -> str:
+        """`7 ok, 1 not ok, 1 failed`, and what the reports say together; empty if there is nothing to add up."""
+        words = (getattr(report, "state", None) for report in self.reports)
+        states = Counter(filter(None, words)).most_common()
+        states += [("failed", len(self.failures)), ("done before", len(self.done_before))]
+        told = ", ".join(f"{count:,} {state}" for state, count in states if count)
+        of_all = self.reports[0]._in_total(self.reports) if self.reports else ""
+        return "; ".join(filter(None, (told, of_all)))
 
 
 if TYPE_CHECKING:
@@ -171,8 +180,18 @@ if TYPE_CHECKING:
 else:
 
     def for_several(verb: Callable[..., Any]) -> Callable[..., Any]:
-        """A verb that calls read_each or change_each."""
-        return verb
+        """A verb that calls read_each or change_each. One that changes files names that which changes tables."""
+        if "in_place" not in (verb.__kwdefaults__ or ()):
+            return verb
+
+        @wraps(verb)
+        def of_files(*args: Any, **named: Any) -> Any:
+            if "table" in named:
+                name = verb.__name__
+                raise TypeError(f"table: {name} is for files, pb.{name}_table for a table")
+            return verb(*args, **named)
+
+        return of_files
 
 
 def read_each(

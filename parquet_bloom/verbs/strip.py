@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers
-from parquet_bloom.container import WHERE_KNOWN, LeftChunk, RemovedFilters
+from parquet_bloom.container import WHERE_KNOWN, LeftChunk, RemovedFilters, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.options import Destination, Selection
 from parquet_bloom.verbs.documents import VerbReport
@@ -50,6 +50,16 @@ class StripReport(VerbReport):
     def num_filters(self) -> int:
         """How many were removed, counting each index group."""
         return sum(removed.num_filters for removed in self.removed)
+
+    @property
+    def state(self) -> str:
+        """`stripped` or `unchanged`."""
+        return "stripped" if self.removed else "unchanged"
+
+    @staticmethod
+    def _in_total(reports: Sequence[StripReport]) -> str:
+        """`40 filters removed`"""
+        return f"{number_of(sum(report.num_filters for report in reports), 'filter')} removed"
 
 
 @for_several

@@ -57,6 +57,18 @@ class ValidationReport(VerbReport):
     checked: Checked
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was checked, and nothing found: who expects filters must not read `ok`."""
+        return not self.findings and not self.checked.filters and not self.checked.pages
+
+    @property
+    def state(self) -> str:
+        """`ok`, `not ok` or `without filters`."""
+        if self.is_empty:
+            return "without filters"
+        return "ok" if self.ok else "not ok"
+
 
 @for_several
 def validate(
@@ -132,10 +144,11 @@ def validate_file(
         file.unite_by_name((*(options.columns or ()), *options.required))
     if options.ignore_checksums:
         file.ignore_checksums()
-    examined = examine(FORMATS[file.format].examination(file, options), progress)
+    examination = FORMATS[file.format].examination(file, options)
+    examined = examine(examination, progress)
     _check_unchanged(file)
     kept = tuple(finding for finding in examined.findings if not policy.ignores(finding))
-    commands = NextCommands(file, policy.for_column, examined.proofs)
+    commands = NextCommands(file, policy.for_column, examination.may_be_built, examined.proofs)
     for finding in kept:
         if not examined.has_lost_bytes:
             commands.add_to(finding)

@@ -67,7 +67,7 @@ def test_a_bitset_that_can_be_decoded_as_a_header_is_recognised(tmp_path):
 def test_dump_writes_the_bytes(bare):
     refused = outcome("dump", bare, "-c", "a")
     assert refused.code == 2
-    assert refused.stderr.endswith("; unparsed dumps the bytes as they are\n")
+    assert refused.stderr.endswith("; --unparsed dumps the bytes as they are\n")
     stored = bitset(sound())
     assert outcome("dump", bare, "-c", "a", "--unparsed", "--format", "raw").stdout_bytes == stored
     lines = outcome("dump", bare, "-c", "a", "--unparsed").stdout.splitlines()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,14 @@ def counts(plan: pb.ReadPlan) -> dict[str, int]:
     return {name: document[name] for name in EXCLUDED if document[name]}
 
 
+def tables_in(report: Any) -> list[list[list[str]]]:
+    """The cells of the tables that a notebook shows."""
+    return [
+        [re.findall("<t[hd]>(.*?)</t[hd]>", row) for row in re.findall("<tr>(.*?)</tr>", table)]
+        for table in re.findall("<table>(.*?)</table>", report._repr_html_())
+    ]
+
+
 def test_by_statistics_and_by_filters(lake: Path) -> None:
     plan = pb.read_plan(lake, {"id": 1001})
     assert counts(plan) == {
@@ -56,6 +65,14 @@ def test_by_statistics_and_by_filters(lake: Path) -> None:
         " excluded by filters: 2 files, 4 row groups>"
     )
     assert plan._repr_html_().startswith("<p>&lt;ReadPlan: 2 row groups left in 1 of 4 files;")
+    summed, left = tables_in(plan)
+    assert summed == [
+        ["", "files", "row groups"],
+        ["excluded by statistics", "1", "2"],
+        ["excluded by filters", "2", "4"],
+        ["left", "1", "2"],
+    ]
+    assert [row[1:] for row in left] == [["row_groups", "rows"], ["0, 1", "1000"]]
     assert plan.to_arrow()["row_groups"].to_pylist() == [[0, 1]]
 
 
@@ -99,6 +116,8 @@ def test_by_an_index(lake: Path, tmp_path: Path) -> None:
     plan = pb.read_plan(lake, {"id": 1001}, index=index)
     assert counts(plan) == {"num_files": 4, "files_by_index": 4}
     assert repr(plan) == "<ReadPlan: 0 row groups left in 0 of 4 files; excluded by index: 4 files>"
+    head = ["", "files", "row groups"]
+    assert tables_in(plan) == [[head, ["excluded by index", "4", "0"], ["left", "0", "0"]]]
     plan = pb.read_plan(lake / "2.parquet", {"id": held}, index=index)
     assert counts(plan) == {"num_files": 1, "row_groups_by_index": 1}
     assert plan.row_groups_left == 1

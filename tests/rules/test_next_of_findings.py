@@ -150,6 +150,23 @@ def test_what_is_built_is_within_the_limit_of_bytes(tmp_path):
     assert validate(path, **policy).findings == ()
 
 
+def test_what_gets_no_filter_is_not_to_be_built(tmp_path):
+    table = pa.table({"b": [True, False], "l": [[1], [2]]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    orc.write_table(table, tmp_path / "a.orc")
+    told = "a filter is required of a column that gets none, so require it no longer: "
+    of_orc = {
+        "b": "BOOLEAN: filters of ORC Java are empty, those of ORC C++ wrong",
+        "l": "LIST: its filters hash only the number of elements; the elements are column l._elem",
+    }
+    (found,) = validate(tmp_path / "a.parquet", require=["b"]).findings
+    assert (found.rule, found.next) == ("PB310", None)
+    assert found.message == f"{told}BOOLEAN: two values need no filter"
+    for column, reason in of_orc.items():
+        (found,) = validate(tmp_path / "a.orc", require=[column]).findings
+        assert (found.rule, found.next, found.message) == ("PB310", None, told + reason)
+
+
 def test_orc_has_no_limit_of_bytes(tmp_path):
     path = tmp_path / "a.orc"
     orc.write_table(pa.table({"a": range(5000)}), path)

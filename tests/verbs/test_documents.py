@@ -1,8 +1,10 @@
 """Reports as Python users and notebooks see them: a dictionary, a table, a line, a page."""
 
+import html
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
@@ -15,7 +17,8 @@ from make.commands import outcome
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.verbs.documents import MOST_ROWS, VerbReport, as_json
+from parquet_bloom.container import number_of
+from parquet_bloom.verbs.documents import LONGEST_SHOWN, MOST_ROWS, VerbReport, as_json
 
 ROWS = 3000
 
@@ -202,14 +205,26 @@ def test_a_report_shows_itself_on_one_line_and_in_a_notebook(paths, verb):
 def test_lines_say_what_was_done(paths):
     built = pb.build(paths[0], columns="id", dry_run=True)
     filters = 3
-    assert f": format='{built.format}', {len(built.filters)} filters, 0 skipped, bytes_added=" in (
-        repr(built)
+    assert (
+        f": format='{built.format}', {number_of(len(built.filters), 'filter')}, 0 skipped, bytes_added="
+        in (repr(built))
     )
     assert built.num_filters == filters
     found = pb.probe(paths[1], "id", [5, 6, -5])
     read = f"{found.bytes_read:,} bytes read"
     assert repr(found) == f"<ProbeReport {paths[1]}: id: 1 absent, 2 maybe; {read}>"
     assert "ok=True, 0 findings, checked=Checked(filters=" in repr(pb.validate(paths[1]))
+
+
+def test_one_is_no_plural_and_a_page_has_the_notes(paths):
+    built = pb.build(paths[0], columns="id", dry_run=True)
+    note = "x" * LONGEST_SHOWN + " & <more>"
+    report = replace(built, filters=built.filters[:1], notes=(note,))
+    assert ", 1 filter, 0 skipped, " in repr(report)
+    assert repr(report).endswith(", 1 note>")
+    assert report._repr_html_().endswith(f"<ul><li>{html.escape(note)}</li></ul>")
+    assert repr(replace(built, notes=(note, note))).endswith(", 2 notes>")
+    assert "<ul>" not in pb.validate(paths[1])._repr_html_()
 
 
 def test_a_page_of_many_rows_says_how_many_more(paths):

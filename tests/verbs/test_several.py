@@ -44,7 +44,10 @@ A, B = "lake/a.parquet", "lake/b/b.parquet"
 def test_names_are_those_of_the_command(lake, files):
     report = pb.inspect(files)
     assert [each.path for each in report.reports] == [A, B]
-    assert (report.failures, repr(report)) == ((), "<FileInspections of 2 files>")
+    assert (report.failures, repr(report)) == (
+        (),
+        "<FileInspections of 2 files: 2 without; 0 filters>",
+    )
 
 
 def test_a_file_that_is_named_in_several_ways_is_one(lake):
@@ -213,6 +216,25 @@ def test_one_report_speaks_for_all(lake):
     assert "files=2" in repr(pb.advise("lake"))
 
 
+def test_files_are_counted_by_what_becomes_of_them(lake):
+    """As the command does, be it one file."""
+    assert repr(pb.inspect("lake")) == "<FileInspections of 2 files: 2 without; 0 filters>"
+    report = pb.build("lake", in_place=True, columns="id")
+    assert repr(report) == "<BuildReports of 2 files: 2 built; 2 filters>"
+    assert repr(pb.inspect("lake")) == "<FileInspections of 2 files: 2 with filters; 2 filters>"
+    assert repr(pb.validate("lake")) == "<ValidationReports of 2 files: 2 ok>"
+    pb.strip(A, in_place=True)
+    report = pb.validate("lake", require="id")
+    told = "<ValidationReports of 2 files: 1 not ok, 1 ok>"
+    assert repr(report) == told
+    assert report._repr_html_().startswith(f"<p>{html.escape(told)}</p><table>")
+    assert repr(pb.repair("lake", in_place=True)) == "<RepairReports of 2 files: 2 unchanged>"
+    report = pb.strip("lake", in_place=True)
+    told = "<StripReports of 2 files: 1 unchanged, 1 stripped; 1 filter removed>"
+    assert repr(report) == told
+    assert repr(pb.validate([A])) == "<ValidationReports of 1 file: 1 without filters>"
+
+
 def test_one_that_fails_keeps_no_other_from_being_done(lake):
     pb.build(A, in_place=True, columns="id")
     (lake / "b" / "b.parquet").write_bytes(b"nothing")
@@ -220,7 +242,7 @@ def test_one_that_fails_keeps_no_other_from_being_done(lake):
     problem = f"{B}: not a Parquet file: 7 bytes, expected 12 or more"
     assert [each.path for each in report.reports] == [A]
     assert report.failures == (pb.Failure(B, problem),)
-    assert repr(report) == "<ValidationReports of 1 file, 1 failed>"
+    assert repr(report) == "<ValidationReports of 2 files: 1 ok, 1 failed>"
     documents = report.to_dict()
     assert documents["reports"] == [pb.validate(A).to_dict()]
     assert documents["failures"] == [{"path": B, "message": problem}]
@@ -525,4 +547,4 @@ def test_the_answers_of_probe_are_added_up(tmp_path):
     assert ": 1 absent; 3 of 7 groups to read, 4 excluded; " in repr(
         pb.probe(tmp_path, "id", [0, 16])
     )
-    assert repr(pb.inspect(tmp_path)).endswith("s of 3 files>")
+    assert ": 2 with filters, 1 without; 6 filters>" in repr(pb.inspect(tmp_path))

@@ -117,6 +117,12 @@ def test_a_warning_fails_only_if_asked_to(tmp_path):
     source.write_bytes(sound())
     pb.build(source, path, columns=["a"], ndv=100_000, existing="replace")
     assert set(broken_rules(validate(path))) == {"PB206", "PB304", "PB306"}
+    (order,) = (each for each in validate(path).findings if each.rule == "PB206")
+    assert order.next is None
+    assert order.message == (
+        "filters are not in the order of row groups and columns: nothing has to be done, though readers that fetch a"
+        " row group's filters together need more requests"
+    )
     assert validate(path).ok
     assert not validate(path, policy=Policy(fail_on=Severity.WARNING)).ok
 

@@ -236,7 +236,7 @@ def stored_filter(
     try:
         stored = bloom.read_usable_header(file.source, file.footer, chunk)
     except FilterError as error:
-        raise FilterError(f"{error}; unparsed dumps the bytes as they are") from None
+        raise FilterError(f"{error}; unparsed=True dumps the bytes as they are") from None
     if stored is None:
         found, reason = None, bloom.no_filter_reason(chunk)
         if dialect is None:
