@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # So many files are named one by one.
 MOST_PATHS = 3
+# Where nothing else says which they are.
+MOST_PATHS_NAMED = 10
 
 # A number that counts or measures, and what stands around it: no part of a date, a version or a value.
 _AMOUNT = re.compile(r"(\d+|\d{1,3}(,\d{3})+)(\.\d+)?")
@@ -110,8 +112,8 @@ def first_files(paths: Sequence[str]) -> str:
 
 
 def files_named(paths: Sequence[str], num_files: int) -> str:
-    """The same where nothing else says which they are: all of them are `300 files, such as a`."""
-    if len(paths) <= MOST_PATHS:
+    """The same where nothing else says which they are: more are named, and all of many are `300 files, such as a`."""
+    if len(paths) <= MOST_PATHS_NAMED:
         return ", ".join(paths)
     such_as = f", such as {paths[0]}" * (len(paths) == num_files)
     return f"{files_of(paths, num_files)}{such_as}"

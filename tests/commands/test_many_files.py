@@ -240,11 +240,11 @@ def test_an_error_of_few_files_names_them(lake, ending, tmp_path):
 
 def test_an_error_of_all_of_few_files_names_them(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names = [f"{letter}.parquet" for letter in "abcd"]
+    names = [f"{letter}.parquet" for letter in "abcdefghijk"]
     for files, named in (
         (names[:2], "a.parquet, b.parquet"),
-        (names[:3], "a.parquet, b.parquet, c.parquet"),
-        (names, "4 files, such as a.parquet"),
+        (names[:10], ", ".join(names[:10])),
+        (names, "11 files, such as a.parquet"),
     ):
         lines, errors = said("inspect", *files, code=2)
         assert errors == [f"pbloom: {named}: No such file or directory"]

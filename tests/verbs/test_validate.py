@@ -176,6 +176,10 @@ def test_what_is_no_parquet_file_is_an_error(tmp_path):
         (b"PAR1 and a secret", "truncated or not a Parquet file: does not end with PAR1"),
         (b"PARE and a secret", "truncated or not a Parquet file: does not end with PARE"),
         (
+            b"PAR1 and a footer, PAR1\n",
+            "ends 1 byte behind PAR1, which ends a Parquet file: expected none, as readers look for it at the end",
+        ),
+        (
             b"PAR1 and a PARE",
             "truncated or not a Parquet file: does not end with PAR1, but as encrypted Parquet does",
         ),

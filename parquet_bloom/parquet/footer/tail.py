@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from parquet_bloom.container import number_of
 from parquet_bloom.errors import (
     EncryptionError,
     FooterError,
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from parquet_bloom.storage.source import Source
 
 TAIL_BYTES = 8
+# Where bytes that others added would be behind a whole file.
+_NEAR_END = 64
 
 # How files end that are newer than what is read here.
 # Source: parquet-format #588 (a draft), BinaryProtocolExtensions.md (an example).
@@ -71,6 +74,11 @@ def read_footer(source: Source, keys: Keys | None = None) -> Footer:
             f"{where}: not a Parquet file: does not start with {MAGIC.decode()}{_as_others(head)}"
         )
     if tail[4:] != magic:
+        if more := _bytes_behind(source, magic):
+            raise NotSupportedFileError(
+                f"{where}: ends {number_of(more, 'byte')} behind {magic.decode()}, which ends a Parquet file:"
+                " expected none, as readers look for it at the end"
+            )
         raise NotSupportedFileError(
             f"{where}: truncated or not a Parquet file: does not end with {magic.decode()}{_as_others(tail[4:])}"
         )
@@ -83,6 +91,13 @@ def read_footer(source: Source, keys: Keys | None = None) -> Footer:
         )
     check_fits(f"{where}: footer: takes", length)
     return _protected(bytes(source.read_at(start, length)), magic, start, where, keys)
+
+
+def _bytes_behind(source: Source, magic: bytes) -> int:
+    """How many bytes follow what looks like the end of a file, such as a line's; 0 if nothing does nearby."""
+    near = min(source.size, _NEAR_END)
+    found = bytes(source.read_at(source.size - near, near)).rfind(magic)
+    return near - found - len(magic) if found > 0 else 0
 
 
 def _as_others(found: bytes) -> str:
