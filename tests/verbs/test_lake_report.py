@@ -365,6 +365,15 @@ def test_columns_with_filters_in_some_files_alone(run):
     assert "Files None has a filter, an error or a warning. " in text
 
 
+def test_a_required_filter_that_is_missing_is_built_not_rebuilt(run):
+    path, required = "lake/day=1/a.parquet", ("-c", "id", "--require", "id")
+    for names in ((path,), (path, "lake/day=2/<b>d.parquet")):
+        text = Document(run(*names, *required)[1]).text
+        assert "PB310 required-missing" in text
+        assert re.search(r"id (INT64 )?.* build ", text)
+        assert "rebuild" not in text
+
+
 def test_what_is_required_and_values_that_are_not_shown(run):
     result, html = run("lake/day=1", "-c", "country", "--no-deep", "--require", "country")
     assert result.stdout.endswith("; 4 errors in 0 filters: not ok\n")
