@@ -56,9 +56,10 @@ def rates_of(options: AdviseOptions) -> tuple[float, ...]:
     return tuple(sorted(wanted)[::-1])
 
 
-def highest_rate(options: AdviseOptions) -> float:
-    """What more absent values pass than this is too small a filter: it excludes little, and is not what may be chosen."""
-    return max(HIGH_FPP, *rates_of(options))
+def highest_rate(options: AdviseOptions, column: str) -> float:
+    """What more absent values pass than this is too small a filter of the column: it excludes little, and is neither
+    what may be chosen nor what a policy accepts."""
+    return max(HIGH_FPP, options.accepted_rate(column), *rates_of(options))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.rules.rule import SEVERITIES, Rule, Severity, rules
 
-
 # The rules of filters that are not there.
 _NOT_THERE: Final = frozenset({"PB310", "PB313"})
 
