@@ -19,6 +19,7 @@ from parquet_bloom.commands.sections import Command, output_option, values_optio
 from parquet_bloom.container import UNITS, Units, number_of, without_numbers
 from parquet_bloom.container.in_commands import command_for
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.engines.reading import engines_named
 from parquet_bloom.engines.settings import as_option
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import exact_percent, percent
@@ -114,7 +115,7 @@ def advise(
 
     code = inputs.each(work, complaints=inputs.complaints(answers.at_once))
     reports = list(of_files.reports() if of_files else advisor.tables())
-    view = AdviceView(len(inputs.unread))
+    view = AdviceView(len(inputs.unread), engines_named(options.engines))
     if len(reports) < 2 or answers.at_once or details:
         for report in reports:
             answers.write(report, view)
@@ -145,10 +146,11 @@ _GIVES = ("type…", "type", "column…", "NDV", "filters")
 
 
 class AdviceView(SummarizedView[AdviceReport]):
-    """The advice on tables. `num_failed`: of how many files there is none."""
+    """The advice on tables. `num_failed`: of how many files there is none; `engines`: for which it is, none for all."""
 
-    def __init__(self, num_failed: int = 0) -> None:
+    def __init__(self, num_failed: int = 0, engines: Sequence[str] = ()) -> None:
         self._num_failed = num_failed
+        self._engines = engines
 
     def summarize(self, report: AdviceReport) -> FileSummary:
         judged = _judged(report)
@@ -175,7 +177,24 @@ class AdviceView(SummarizedView[AdviceReport]):
             in_full = verbose or not is_cut(len(report.columns))
             for line in budget_lines(report.budget, unit, in_full):
                 write_text(line)
-        cells = list(map(_row, judged))
+        self._write_columns(report, judged, verbose)
+        for line in self._losses(judged):
+            write_text(line)
+
+    def _losses(self, judged: Sequence[_Judged]) -> Iterator[str]:
+        """The engines that lose rows of columns which are to have filters, as `build` notes them."""
+        columns: dict[str, list[str]] = {}
+        for each in _all_with_filters(judged):
+            for use in each.engines:
+                if use.loses and (not self._engines or use.engine in self._engines):
+                    columns.setdefault(use.loses, []).append(quoted_name(each.column))
+        for loses, names in columns.items():
+            yield f"note: column{'s' * (len(names) > 1)} {shortened(names)}: {loses}"
+
+    def _write_columns(
+        self, report: AdviceReport, judged: Sequence[_Judged], verbose: bool
+    ) -> None:
+        unit, cells = UNITS[report.format].group, list(map(_row, judged))
         if not sys.stdout.isatty():
             write_table([name.format(unit) for name in _head(HEADER, report)], cells)
             return
@@ -290,6 +309,11 @@ def _all_to(judged: Sequence[_Judged], verdict: str) -> list[ColumnAdvice]:
 def _all_to_build(judged: Sequence[_Judged]) -> list[ColumnAdvice]:
     """Those there are again, too."""
     return [*_all_to(judged, "build"), *_all_to(judged, "rebuild")]
+
+
+def _all_with_filters(judged: Sequence[_Judged]) -> list[ColumnAdvice]:
+    """Those to build, and those to keep."""
+    return [*_all_to_build(judged), *_all_to(judged, "keep")]
 
 
 def _named(advice: ColumnAdvice) -> str:
