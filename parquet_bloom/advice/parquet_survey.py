@@ -52,6 +52,7 @@ from parquet_bloom.parquet.footer.column_kind import column_kind
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.footer.shredded import ShreddedField
 from parquet_bloom.parquet.footer.value_order import Key, KeyOf, is_bytewise, is_signed, number_kind
+from parquet_bloom.parquet.pages.chunk_values import dictionary_bytes
 from parquet_bloom.parquet.pages.pages import (
     ChunkRun,
     check_readable,
@@ -168,6 +169,7 @@ class ParquetSurveyor:
         found.rungs = [_rung(filter, rate) for rate in self._rates]
         wanted = _rung(filter, size.fpp)
         found.filter_bytes, found.fpp = wanted.num_bytes, wanted.fpp
+        found.dictionary_bytes = dictionary_bytes(file.footer, chunk)
         found.has_filter = chunk.has_filters
         highest = highest_rate(self._options, chunk.leaf.name)
         found.has_too_small = _has_too_small(chunk, found.ndv, filter, highest)
