@@ -156,7 +156,7 @@ class AdviceView(SummarizedView[AdviceReport]):
         judged = _judged(report)
         return FileSummary(
             state="with columns to build" if _all_to_build(judged) else "without",
-            line=_heading(report, judged, in_full=False),
+            line=_heading(report, judged, self._engines, in_full=False),
             numbers={"files": report.files},
             is_answer=bool(_all_to_build(judged)),
         )
@@ -170,7 +170,7 @@ class AdviceView(SummarizedView[AdviceReport]):
         """One line about the files, then one row per column, or where these are too many for a terminal, per
         verdict; on a terminal, the reasons follow below, their first clauses unless `verbose`."""
         unit, judged = UNITS[report.format].group, _judged(report)
-        write_text(f"{report.path}: {_heading(report, judged, verbose)}")
+        write_text(f"{report.path}: {_heading(report, judged, self._engines, verbose)}")
         for line in would_refuse(report.obstacles):
             write_text(line)
         if report.budget is not None:
@@ -219,7 +219,8 @@ def _head(names: Sequence[str], report: AdviceReport) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """What is to be done with a column: one of VERDICTS; and the figures of the filters to build, or of those to keep."""
+    """What is to be done with a column: one of VERDICTS; and the figures of the filters to build, or of those to keep;
+    none where a budget leaves the column out."""
 
     verdict: str
     advice: ColumnAdvice
@@ -238,6 +239,9 @@ def _judged_column(advice: ColumnAdvice, size: int) -> _Judged:
     if verdict == "keep" and advice.groups_filter_there is not None:
         there = advice.filter_bytes_there
         return _Judged(verdict, advice, there, there / size, advice.groups_filter_there)
+    if verdict == "left out":
+        # Nothing is built.
+        return _Judged(verdict, advice, 0, 0.0, None)
     return _Judged(verdict, advice, advice.filter_bytes, advice.filter_share, advice.groups_filter)
 
 
@@ -287,8 +291,10 @@ def _is_longer(advice: ColumnAdvice) -> bool:
     return "; " in advice.reason
 
 
-def _heading(report: AdviceReport, judged: Sequence[_Judged], in_full: bool) -> str:
-    """`in_full`: with the names of all columns to build, not some."""
+def _heading(
+    report: AdviceReport, judged: Sequence[_Judged], engines: Sequence[str], in_full: bool
+) -> str:
+    """`engines`: for which it is, none for all; `in_full`: with the names of all columns to build, not some."""
     unit = UNITS[report.format].group
     rows, groups = number_of(report.num_rows, "row"), number_of(report.num_groups, unit)
     built = listed([_named(each) for each in _all_to(judged, "build")], in_full)
@@ -297,7 +303,11 @@ def _heading(report: AdviceReport, judged: Sequence[_Judged], in_full: bool) -> 
     to_build = f"build filters for {built}" if built else ""
     to_rebuild = f"rebuild the filters of {again}" if again else ""
     to_keep = f"keep the filters of {kept}" if kept else ""
-    none = "the budget is too small" if _all_to(judged, "left out") else "no filter recommended"
+    # For others, there may be some.
+    for_whom = f" for {', '.join(engines)}" * bool(engines)
+    none = f"no filter recommended{for_whom}"
+    if _all_to(judged, "left out"):
+        none = "the budget is too small"
     summary = "; ".join(filter(None, (to_build, to_rebuild, to_keep))) or none
     return f"{rows} in {groups}, {size(report.size)}; {summary}"
 
@@ -368,7 +378,8 @@ def _write_details(report: AdviceReport, options: AdviseOptions, verbose: bool) 
         write_line("")
         write_line(f"{advice.column}: {painted(each.verdict)}")
         for offer in advice.rates or ():
-            mark = f" ({here})" if offer.fpp == advice.fpp else ""
+            is_it = offer.fpp == advice.fpp and (is_asked or advice.verdict == "build")
+            mark = f" ({here})" * is_it
             write_line(
                 f"  at {exact_percent(offer.fpp)}: {size(offer.filter_bytes)},"
                 f" {percent(offer.filter_share)} of all files;"

@@ -319,3 +319,21 @@ def test_who_loses_rows_of_a_column_to_build_is_noted(tmp_path):
     (use,) = (use for use in pb.advise(path).columns[0].engines if use.engine == "DuckDB")
     assert note.format(" session").endswith(f": {use.loses}")
     assert use.reason.endswith(use.loses)
+
+
+def test_figures_are_of_filters_that_are_recommended(tmp_path):
+    path = tmp_path / "amounts.parquet"
+    numbers = np.random.default_rng(6).permutation(ROWS)
+    table = pa.table({"amount": numbers / 7, "id": numbers})
+    pq.write_table(table, path, row_group_size=ROWS // 5, use_dictionary=False)
+    details = outcome("advise", path, "--details").stdout
+    optional, built = details.split("\namount: optional\n")[1].split("\nid: build\n")
+    assert "  at 1 %: " in optional
+    assert "recommended" not in optional
+    assert " row groups read (recommended)\n" in built
+    asked = outcome("advise", path, "-c", "amount", "--details", "--fpp", "0.03").stdout
+    assert re.search("\n  at 3 %: .* read \\(as asked\\)\n", asked)
+    *_, left = outcome("advise", path, "-c", "id", "--budget", "64").stdout.splitlines()
+    assert (left.split("\t")[2], *left.split("\t")[4:7]) == ("left out", "", "", "")
+    heading = outcome("advise", path, "--engine", "polars,pyarrow").stdout.splitlines()[0]
+    assert heading.endswith("; no filter recommended for Polars, pyarrow")
