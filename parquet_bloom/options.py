@@ -344,7 +344,8 @@ class ValidateOptions(ReadOptions):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdviseOptions(ReadOptions):
     """How to judge columns, see verbs.advise.advise. `budget`: in bytes, or as `1%` of the files; `existing`: what
-    building will do with filters that are there, and so which of them a budget has to pay for."""
+    building will do with filters that are there, and so which of them a budget has to pay for; `accepted_rates`: those
+    that a policy accepts of filters that are there, by column, and by None for all others."""
 
     fpp: float | None = None
     max_bytes: int | None = None
@@ -353,6 +354,7 @@ class AdviseOptions(ReadOptions):
     rates: bool = False
     engines: tuple[str, ...] = ()
     value_sample: Mapping[str, Sequence[Any]] | None = None
+    accepted_rates: Mapping[str | None, float] | None = None
     threads: int | None = None
 
     def __post_init__(self) -> None:
@@ -371,6 +373,11 @@ class AdviseOptions(ReadOptions):
     def target_fpp(self) -> float:
         """The rate that filters are sized for."""
         return DEFAULT_FPP if self.fpp is None else self.fpp
+
+    def accepted_rate(self, column: str) -> float:
+        """What a policy accepts of filters of the column, 0 without one."""
+        accepted = self.accepted_rates or {}
+        return accepted.get(column, accepted.get(None, 0.0))
 
     def budget_for(self, num_bytes: int) -> int | None:
         """The budget for files of so many bytes."""

@@ -30,7 +30,7 @@ from parquet_bloom.advice.lookups import FPP_UNIT, ExpectedReads
 from parquet_bloom.advice.sketch import ColumnSketch
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.filters.sizing import HIGH_FPP
-from parquet_bloom.options import AdviseOptions
+from parquet_bloom.options import DEFAULT_FPP, AdviseOptions
 
 # Filters have sizes of powers of two, and half the size is a rate some 3 to 50 times as high.
 RATES: Final = (0.5, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
@@ -38,8 +38,10 @@ RATES: Final = (0.5, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
 # Those that may be recommended in place of the usual one, where there are many groups.
 LOWER_RATES: Final = (0.001, 0.0001)
 
-# Saving less than this many groups per look-up is not worth a byte.
+# Saving less than this many groups per look-up is not worth a byte, and below the usual rate, what is left of a budget is
+# no reason to take it for less than that many more.
 LEAST_SAVED: Final = 0.01
+LEAST_SAVED_BELOW_USUAL: Final = 0.1
 
 
 # Those of which is told what each costs and saves.
@@ -56,9 +58,10 @@ def rates_of(options: AdviseOptions) -> tuple[float, ...]:
     return tuple(sorted(wanted)[::-1])
 
 
-def highest_rate(options: AdviseOptions) -> float:
-    """What more absent values pass than this is too small a filter: it excludes little, and is not what may be chosen."""
-    return max(HIGH_FPP, *rates_of(options))
+def highest_rate(options: AdviseOptions, column: str) -> float:
+    """What more absent values pass than this is too small a filter of the column: it excludes little, and is neither
+    what may be chosen nor what a policy accepts."""
+    return max(HIGH_FPP, options.accepted_rate(column), *rates_of(options))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,8 @@ def offers_of(
     stay: bool = False,
 ) -> tuple[Offer, ...]:
     """The ladder of a column, each rung larger than the one before and saving more. Filters larger than the column
-    are left out. `fpp`: the only rate that is wanted, None for all. `stay`: filters that are there do, and others are
+    are left out, and above the first rung, those that are no smaller than a dictionary, where readers can look instead.
+    `fpp`: the only rate that is wanted, None for all. `stay`: filters that are there do, and others are
     built beside them."""
     ladder: list[Offer] = []
     for offer in each_offer(column, reads):
@@ -89,11 +93,15 @@ def offers_of(
         if stay:
             missing = column.rungs[offer.rate].missing_bytes
             offer = replace(offer, num_bytes=column.counts.bytes_there + missing)
+        if ladder and column.rungs[offer.rate].past_dictionary:
+            continue
+        least = LEAST_SAVED_BELOW_USUAL if ladder and offer.rate < DEFAULT_FPP else LEAST_SAVED
         if ladder and offer.num_bytes == ladder[-1].num_bytes:
             # The same filters, which keep a lower rate, too.
             ladder.pop()
+            least = LEAST_SAVED
         before = ladder[-1].saved if ladder else 0.0
-        if 0 < offer.num_bytes <= column.counts.chunk_bytes and offer.saved >= before + LEAST_SAVED:
+        if 0 < offer.num_bytes <= column.counts.chunk_bytes and offer.saved >= before + least:
             ladder.append(offer)
     return tuple(ladder)
 

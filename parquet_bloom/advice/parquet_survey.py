@@ -52,6 +52,7 @@ from parquet_bloom.parquet.footer.column_kind import column_kind
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.footer.shredded import ShreddedField
 from parquet_bloom.parquet.footer.value_order import Key, KeyOf, is_bytewise, is_signed, number_kind
+from parquet_bloom.parquet.pages.chunk_values import dictionary_bytes
 from parquet_bloom.parquet.pages.pages import (
     ChunkRun,
     check_readable,
@@ -86,7 +87,7 @@ class ParquetSurveyor:
         self.parts = file.select_parts(options.parts)
         self._size = Size(options.target_fpp, options.max_bytes or MAX_BYTES)
         self._rates = rates_of(options)
-        self._highest = highest_rate(options)
+        self._options = options
         self._finest = replace(self._size, fpp=min((self._size.fpp, *self._rates)))
 
     @property
@@ -168,8 +169,10 @@ class ParquetSurveyor:
         found.rungs = [_rung(filter, rate) for rate in self._rates]
         wanted = _rung(filter, size.fpp)
         found.filter_bytes, found.fpp = wanted.num_bytes, wanted.fpp
+        found.dictionary_bytes = dictionary_bytes(file.footer, chunk)
         found.has_filter = chunk.has_filters
-        found.has_too_small = _has_too_small(chunk, found.ndv, filter, self._highest)
+        highest = highest_rate(self._options, chunk.leaf.name)
+        found.has_too_small = _has_too_small(chunk, found.ndv, filter, highest)
         if blocks := _bytes_there(file, chunk) // BLOCK_BYTES:
             found.fpp_there = expected_fpp(found.ndv, blocks)
         meta_data = file.footer.column_meta_data(chunk)
@@ -183,7 +186,7 @@ def _has_too_small(
     chunk: ColumnChunk, ndv: int, filter: SettledFilter | None, highest: float
 ) -> bool:
     """Whether the length of the filter that is there tells that more absent values pass it than at the `highest` rate
-    that may be chosen. `filter`: that of the values at the lowest."""
+    that is good enough. `filter`: that of the values at the lowest."""
     length = chunk.bloom_filter_length
     if not chunk.has_filters or length is None:
         return False

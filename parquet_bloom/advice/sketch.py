@@ -74,7 +74,8 @@ class GroupSurvey:
     `num_values`: with nulls in Parquet, without them in ORC; `filter_bytes` and `fpp`: of the filter
     that `build` would write, 0 and 1 if it would write none; `rungs`: the same at each rate of the
     ladder; `dictionary`: the number of entries of
-    the dictionary page if it has all values, else 0; None in a format without such pages; `in_alp`: whether any page is
+    the dictionary page if it has all values, else 0; None in a format without such pages; `dictionary_bytes`: its size,
+    None where it has not all values; `in_alp`: whether any page is
     in that encoding, as the footer says; `has_filter`: one is there; `has_too_small`: one that is too small for the
     values, as its length says; `fpp_there`: of the one that is there, as far as that is known, 1 without one.
     """
@@ -87,6 +88,7 @@ class GroupSurvey:
     fpp: float = 1.0
     rungs: Sequence[Rung] = ()
     dictionary: int | None = None
+    dictionary_bytes: int | None = None
     in_alp: bool = False
     has_filter: bool = False
     has_too_small: bool = False
@@ -158,13 +160,15 @@ class ColumnCounts:
 @dataclass(slots=True)
 class RungCounts:
     """The filters of all groups with values at this rate: their sizes, and the sum of their FPPs in
-    FPP_UNITs; `missing` groups have no filter yet, and theirs would have `missing_bytes`."""
+    FPP_UNITs; `missing` groups have no filter yet, and theirs would have `missing_bytes`; in `past_dictionary` the filter is no
+    smaller than a dictionary that has all values."""
 
     rate: float
     filter_bytes: int = 0
     fpp: int = 0
     missing: int = 0
     missing_bytes: int = 0
+    past_dictionary: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +236,9 @@ class ColumnSketch:
         for rung in group.rungs:
             fpp = in_units(rung.fpp) if num_distinct else 0
             missing_bytes = 0 if group.has_filter else rung.num_bytes
-            missing = int(missing_bytes > 0)
-            self._add_rung(RungCounts(rung.rate, rung.num_bytes, fpp, missing, missing_bytes))
+            missing, size_there = int(missing_bytes > 0), group.dictionary_bytes
+            past = int(size_there is not None and rung.num_bytes >= size_there)
+            self._add_rung(RungCounts(rung.rate, rung.num_bytes, fpp, missing, missing_bytes, past))
         if num_distinct == 0:
             return
         only_dictionary = None if group.dictionary is None else group.dictionary > 0
@@ -276,6 +281,7 @@ class ColumnSketch:
         whole.fpp += rung.fpp
         whole.missing += rung.missing
         whole.missing_bytes += rung.missing_bytes
+        whole.past_dictionary += rung.past_dictionary
 
     def pack(self, limit: int) -> None:
         """Once a file is read: save memory, and keep no more than `limit` hashes."""

@@ -292,7 +292,7 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
         reads=reads,
         unit=unit,
         other_rate=chosen,
-        highest_rate=highest_rate(options),
+        highest_rate=highest_rate(options, subject.name),
     )
     verdict, reason = judge(evidence)
     basis: AdviceBasis = "value sample" if sketch.is_measured else "stored values"

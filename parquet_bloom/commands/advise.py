@@ -19,6 +19,7 @@ from parquet_bloom.commands.sections import Command, output_option, values_optio
 from parquet_bloom.container import UNITS, Units, number_of, without_numbers
 from parquet_bloom.container.in_commands import command_for
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.engines.reading import engines_named
 from parquet_bloom.engines.settings import as_option
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import exact_percent, percent
@@ -114,7 +115,7 @@ def advise(
 
     code = inputs.each(work, complaints=inputs.complaints(answers.at_once))
     reports = list(of_files.reports() if of_files else advisor.tables())
-    view = AdviceView(len(inputs.unread))
+    view = AdviceView(len(inputs.unread), engines_named(options.engines))
     if len(reports) < 2 or answers.at_once or details:
         for report in reports:
             answers.write(report, view)
@@ -145,16 +146,17 @@ _GIVES = ("type…", "type", "column…", "NDV", "filters")
 
 
 class AdviceView(SummarizedView[AdviceReport]):
-    """The advice on tables. `num_failed`: of how many files there is none."""
+    """The advice on tables. `num_failed`: of how many files there is none; `engines`: for which it is, none for all."""
 
-    def __init__(self, num_failed: int = 0) -> None:
+    def __init__(self, num_failed: int = 0, engines: Sequence[str] = ()) -> None:
         self._num_failed = num_failed
+        self._engines = engines
 
     def summarize(self, report: AdviceReport) -> FileSummary:
         judged = _judged(report)
         return FileSummary(
             state="with columns to build" if _all_to_build(judged) else "without",
-            line=_heading(report, judged, in_full=False),
+            line=_heading(report, judged, self._engines, in_full=False),
             numbers={"files": report.files},
             is_answer=bool(_all_to_build(judged)),
         )
@@ -168,14 +170,31 @@ class AdviceView(SummarizedView[AdviceReport]):
         """One line about the files, then one row per column, or where these are too many for a terminal, per
         verdict; on a terminal, the reasons follow below, their first clauses unless `verbose`."""
         unit, judged = UNITS[report.format].group, _judged(report)
-        write_text(f"{report.path}: {_heading(report, judged, verbose)}")
+        write_text(f"{report.path}: {_heading(report, judged, self._engines, verbose)}")
         for line in would_refuse(report.obstacles):
             write_text(line)
         if report.budget is not None:
             in_full = verbose or not is_cut(len(report.columns))
             for line in budget_lines(report.budget, unit, in_full):
                 write_text(line)
-        cells = list(map(_row, judged))
+        self._write_columns(report, judged, verbose)
+        for line in self._losses(judged):
+            write_text(line)
+
+    def _losses(self, judged: Sequence[_Judged]) -> Iterator[str]:
+        """The engines that lose rows of columns which are to have filters, as `build` notes them."""
+        columns: dict[str, list[str]] = {}
+        for each in _all_with_filters(judged):
+            for use in each.engines:
+                if use.loses and (not self._engines or use.engine in self._engines):
+                    columns.setdefault(use.loses, []).append(quoted_name(each.column))
+        for loses, names in columns.items():
+            yield f"note: column{'s' * (len(names) > 1)} {shortened(names)}: {loses}"
+
+    def _write_columns(
+        self, report: AdviceReport, judged: Sequence[_Judged], verbose: bool
+    ) -> None:
+        unit, cells = UNITS[report.format].group, list(map(_row, judged))
         if not sys.stdout.isatty():
             write_table([name.format(unit) for name in _head(HEADER, report)], cells)
             return
@@ -200,7 +219,8 @@ def _head(names: Sequence[str], report: AdviceReport) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """What is to be done with a column: one of VERDICTS; and the figures of the filters to build, or of those to keep."""
+    """What is to be done with a column: one of VERDICTS; and the figures of the filters to build, or of those to keep;
+    none where a budget leaves the column out."""
 
     verdict: str
     advice: ColumnAdvice
@@ -219,6 +239,9 @@ def _judged_column(advice: ColumnAdvice, size: int) -> _Judged:
     if verdict == "keep" and advice.groups_filter_there is not None:
         there = advice.filter_bytes_there
         return _Judged(verdict, advice, there, there / size, advice.groups_filter_there)
+    if verdict == "left out":
+        # Nothing is built.
+        return _Judged(verdict, advice, 0, 0.0, None)
     return _Judged(verdict, advice, advice.filter_bytes, advice.filter_share, advice.groups_filter)
 
 
@@ -268,8 +291,10 @@ def _is_longer(advice: ColumnAdvice) -> bool:
     return "; " in advice.reason
 
 
-def _heading(report: AdviceReport, judged: Sequence[_Judged], in_full: bool) -> str:
-    """`in_full`: with the names of all columns to build, not some."""
+def _heading(
+    report: AdviceReport, judged: Sequence[_Judged], engines: Sequence[str], in_full: bool
+) -> str:
+    """`engines`: for which it is, none for all; `in_full`: with the names of all columns to build, not some."""
     unit = UNITS[report.format].group
     rows, groups = number_of(report.num_rows, "row"), number_of(report.num_groups, unit)
     built = listed([_named(each) for each in _all_to(judged, "build")], in_full)
@@ -278,7 +303,11 @@ def _heading(report: AdviceReport, judged: Sequence[_Judged], in_full: bool) -> 
     to_build = f"build filters for {built}" if built else ""
     to_rebuild = f"rebuild the filters of {again}" if again else ""
     to_keep = f"keep the filters of {kept}" if kept else ""
-    none = "the budget is too small" if _all_to(judged, "left out") else "no filter recommended"
+    # For others, there may be some.
+    for_whom = f" for {', '.join(engines)}" * bool(engines)
+    none = f"no filter recommended{for_whom}"
+    if _all_to(judged, "left out"):
+        none = "the budget is too small"
     summary = "; ".join(filter(None, (to_build, to_rebuild, to_keep))) or none
     return f"{rows} in {groups}, {size(report.size)}; {summary}"
 
@@ -290,6 +319,11 @@ def _all_to(judged: Sequence[_Judged], verdict: str) -> list[ColumnAdvice]:
 def _all_to_build(judged: Sequence[_Judged]) -> list[ColumnAdvice]:
     """Those there are again, too."""
     return [*_all_to(judged, "build"), *_all_to(judged, "rebuild")]
+
+
+def _all_with_filters(judged: Sequence[_Judged]) -> list[ColumnAdvice]:
+    """Those to build, and those to keep."""
+    return [*_all_to_build(judged), *_all_to(judged, "keep")]
 
 
 def _named(advice: ColumnAdvice) -> str:
@@ -344,7 +378,8 @@ def _write_details(report: AdviceReport, options: AdviseOptions, verbose: bool) 
         write_line("")
         write_line(f"{advice.column}: {painted(each.verdict)}")
         for offer in advice.rates or ():
-            mark = f" ({here})" if offer.fpp == advice.fpp else ""
+            is_it = offer.fpp == advice.fpp and (is_asked or advice.verdict == "build")
+            mark = f" ({here})" * is_it
             write_line(
                 f"  at {exact_percent(offer.fpp)}: {size(offer.filter_bytes)},"
                 f" {percent(offer.filter_share)} of all files;"

@@ -79,7 +79,7 @@ def report(
         import_module("parquet_bloom.render.report")
     inputs = option.inputs_of(files, view)
     options = ValidateOptions(deep=deep, diagnose=deep, policy=policy, **given)
-    advised = AdviseOptions(fpp=fpp, **given)
+    advised = AdviseOptions(fpp=fpp, accepted_rates=policy.highest_rates(), **given)
 
     def page() -> _Page:
         found = None

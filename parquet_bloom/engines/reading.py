@@ -37,11 +37,13 @@ IN_VARIANT: Final = "parts of a VARIANT that are no typed fields"
 
 @dataclass(frozen=True, slots=True)
 class EngineUse:
-    """Whether an engine uses the filters of a column; `reason` is why not, or a caveat."""
+    """Whether an engine uses the filters of a column; `reason` is why not, or a caveat; `loses`: which rows some versions
+    of it do not find even with correct filters."""
 
     engine: str
     uses: bool
     reason: str
+    loses: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +91,9 @@ def engine_uses(kind: ColumnKind) -> tuple[EngineUse, ...]:
     for engine in engines():
         if engine.parquet is not None:
             uses, reason = _use(engine.parquet, kind)
-            reasons = filter(None, (reason, lost.get(engine.name)))
-            found.append(EngineUse(engine.name, uses, "; ".join(reasons)))
+            loses = lost.get(engine.name, "")
+            reasons = filter(None, (reason, loses))
+            found.append(EngineUse(engine.name, uses, "; ".join(reasons), loses))
     return tuple(found)
 
 

@@ -124,7 +124,7 @@ def _to_do(report: FileReport, verdicts: Mapping[str, ColumnAdvice]) -> dict[str
     """The verdict of the advice by column; but if filters should be built and are there, `keep`, or
     `rebuild` if they are broken."""
     findings = report.validation.findings
-    broken = {finding.column for finding in findings if finding.severity == "error"}
+    broken = {finding.column for finding in findings if finding.is_against_filter}
     return {
         column: to_do(advice, is_broken=column in broken) for column, advice in verdicts.items()
     }

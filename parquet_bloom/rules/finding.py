@@ -11,6 +11,9 @@ from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.rules.rule import SEVERITIES, Rule, Severity, rules
 
+# The rules of filters that are not there.
+_NOT_THERE: Final = frozenset({"PB310", "PB313"})
+
 
 @record
 class Finding(Located):
@@ -53,6 +56,13 @@ class Finding(Located):
             if value is not None
         ]
         return f"{self.message} ({', '.join(sides)})" if sides else self.message
+
+    @property
+    def is_against_filter(self) -> bool:
+        """Whether a filter that is there has to go, by this error."""
+        return (
+            self.rank is Severity.ERROR and self.column is not None and self.rule not in _NOT_THERE
+        )
 
     @property
     def likeness(self) -> tuple[str | None, ...]:

@@ -120,6 +120,12 @@ class Policy:
             ignore=self.ignore | own.ignore,
         )
 
+    def highest_rates(self) -> dict[str | None, float]:
+        """The limits of rates by leaf column, and by None that of all others."""
+        limits: dict[str | None, float | None] = {None: self.max_fpp}
+        limits.update((name, self.for_column(name).max_fpp) for name in self.columns)
+        return {name: rate for name, rate in limits.items() if rate is not None}
+
     def required_columns(self) -> tuple[str, ...]:
         """Every leaf column that must have filters, whether or not a file has the column."""
         named = dict.fromkeys((*self.require, *self.columns))

@@ -145,7 +145,7 @@ class InSomeFiles:
 class LakeReport:
     """Many files. `names`: as they were asked for; `failures`: some of the `num_failed` files that could not be
     read; `worst`: the most severe findings first, then the highest rate; `num_troubled`: how many have errors or
-    warnings; `broken`: the most severe first; `broken_columns`: those with errors; `filters` and `values`: how many were checked; `advice`: a report for
+    warnings; `broken`: the most severe first; `broken_columns`: those with filters that are wrong; `filters` and `values`: how many were checked; `advice`: a report for
     all files with the same columns; `not_advised`: files whose values could not all be read, and how many."""
 
     names: tuple[str, ...]
@@ -234,7 +234,7 @@ class LakeReporter:
         by_rule: dict[tuple[str, str], list[Finding]] = {}
         for each in findings:
             by_rule.setdefault((each.severity, each.rule), []).append(each)
-            if each.severity == "error" and each.column is not None:
+            if each.is_against_filter and each.column is not None:
                 self._broken_columns.add(each.column)
         for key, alike in by_rule.items():
             self._broken.setdefault(key, BrokenRule()).add(path, alike)

@@ -150,8 +150,9 @@ def report(
     """
     given = locals()
     # What is wrong is refused before the file is opened.
-    to_advise = AdviseOptions.of(given)
-    options = ValidateOptions.of(given, diagnose=deep, policy=policy_given(policy))
+    required = policy_given(policy)
+    to_advise = AdviseOptions.of(given, accepted_rates=required.highest_rates())
+    options = ValidateOptions.of(given, diagnose=deep, policy=required)
     looked_at = InspectOptions.of(given)
     is_one = one_of(path) is not None
 

@@ -126,6 +126,44 @@ def test_a_ladder_leaves_out_what_nobody_would_take():
     assert (only.rate, only.num_bytes) == (0.1, 100)
 
 
+def test_what_is_left_of_a_budget_buys_no_low_rate_that_saves_next_to_nothing():
+    rungs = [(0.1, 400, 1.0), (0.01, 800, 0.1), (0.003, 800, 0.1), (0.001, 1600, 0.03)]
+    found = offers_of(column_of(rungs), READS)
+    # Those of 0.3 % are the same filters.
+    assert [offer.rate for offer in found] == [0.1, 0.003]
+    rungs[-1] = (0.001, 1600, 0.0)
+    (*_, last) = offers_of(column_of(rungs), ExpectedReads(100, 100, 100.0, 1.99, 1.0, 1.0))
+    assert last.rate == 0.001
+
+
+def test_no_filter_outgrows_its_dictionary_but_the_smallest():
+    column = column_of([(0.1, 400, 1.0), (0.01, 800, 0.1), (0.001, 1600, 0.0)])
+    column.rungs[0.001].past_dictionary = 1
+    found = offers_of(column, ExpectedReads(100, 100, 100.0, 10.9, 9.9, 1.0))
+    assert [offer.rate for offer in found] == [0.1, 0.01]
+    for rung in column.rungs.values():
+        rung.past_dictionary = 10
+    (only,) = offers_of(column, READS)
+    assert only.rate == 0.1
+
+
+def test_what_a_budget_builds_is_smaller_than_the_dictionaries(tmp_path):
+    """400 of 1,400 customers in each file: 1,024 bytes do, and more would be spent for a tenth of a percent."""
+    for number in range(24):
+        rng = np.random.default_rng(number)
+        few = rng.choice(1_400, 400, replace=False)
+        customers = [f"{each:04}" for each in rng.choice(few, 4_000)]
+        table = pa.table({"id": rng.integers(0, 1 << 60, 4_000), "customer": customers})
+        pq.write_table(table, tmp_path / f"{number}.parquet", use_dictionary=["customer"])
+    (table,) = pb.advise(str(tmp_path), columns=["customer"], budget=1 << 20)
+    (column,) = table.budget.columns
+    assert column.fpp >= 0.003
+    assert column.filter_bytes <= 24 * 1024
+    pb.build(str(tmp_path), in_place=True, advice=table)
+    found = pb.validate(str(tmp_path), columns="customer")
+    assert {each.rule for report in found for each in report.findings} & {"PB305"} == set()
+
+
 def test_rates_are_those_of_the_ladder_and_the_target():
     assert rates_of(AdviseOptions()) == (0.01, 0.001, 0.0001)
     assert rates_of(AdviseOptions(fpp=0.02)) == (0.02,)

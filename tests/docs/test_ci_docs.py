@@ -95,6 +95,48 @@ def test_the_commands_are_understood(tmp_path, monkeypatch):
         assert (result.code, result.stderr) == (2, complaint)
 
 
+def test_a_change_without_data_files_passes(tmp_path, monkeypatch):
+    (script,) = blocks(section("Files that a change touches"), "sh")
+    command = f'#!/bin/sh\nexec "{sys.executable}" -m parquet_bloom "$@"\n'
+    tools, repository = tmp_path / "bin", tmp_path / "repository"
+    tools.mkdir()
+    repository.mkdir()
+    written(tools, "pbloom", command).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+    def git(*words):
+        author = ("-c", "user.name=A", "-c", "user.email=a@example.com")
+        subprocess.run(["git", *author, *words], cwd=repository, check=True, capture_output=True)
+
+    def checked():
+        """After a commit of all that is there: the exit code, and what was said."""
+        git("add", "-A")
+        git("commit", "-m", "more", "--allow-empty")
+        run = subprocess.run(
+            ["sh", "-ec", script], cwd=repository, capture_output=True, text=True, check=False
+        )
+        (repository / "changed.txt").unlink()
+        return run.returncode, run.stdout + run.stderr
+
+    git("init", "-q")
+    shutil.copy(FIXTURES / "pyarrow_types.parquet", repository / "old.parquet")
+    git("add", "-A")
+    git("commit", "-m", "first")
+    git("update-ref", "refs/remotes/origin/main", "HEAD")
+    written(repository, "README.md", "Data.")
+    (repository / "old.parquet").unlink()
+    assert checked() == (0, "")
+    shutil.copy(FIXTURES / "pyarrow_types.parquet", repository / "größe 1.parquet")
+    code, said = checked()
+    assert code == 0
+    assert "größe 1.parquet: no filters" in said
+    written(repository, "broken.parquet", "PAR1")
+    code, said = checked()
+    assert code == 2
+    assert "broken.parquet: not a Parquet file" in said
+
+
 def test_every_option_of_the_document_is_one_of_the_command():
     options = {name for param in validate.params for name in (*param.opts, *param.secondary_opts)}
     found = set(re.findall(r"`(--[a-z-]+)", TEXT))

@@ -365,6 +365,43 @@ def test_columns_with_filters_in_some_files_alone(run):
     assert "Files None has a filter, an error or a warning. " in text
 
 
+def test_a_required_filter_that_is_missing_is_built_not_rebuilt(run):
+    path, required = "lake/day=1/a.parquet", ("-c", "id", "--require", "id")
+    for names in ((path,), (path, "lake/day=2/<b>d.parquet")):
+        text = Document(run(*names, *required)[1]).text
+        assert "PB310 required-missing" in text
+        assert re.search(r"id (INT64 )?.* build ", text)
+        assert "rebuild" not in text
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+@pytest.mark.parametrize(
+    ("policy", "done"),
+    [
+        ("", "rebuild"),
+        ("max-fpp = 0.5", "keep"),
+        ("[validate.columns.id]\nmax-fpp = 0.5", "keep"),
+        ("max-fpp = 0.5\n[validate.columns.id]\nmax-fpp = 0.01", "rebuild"),
+    ],
+)
+def test_what_a_policy_accepts_is_kept(tmp_path, is_alone, policy, done):
+    lake, config, page = tmp_path / "lake", tmp_path / "pbloom.toml", tmp_path / "page.html"
+    lake.mkdir()
+    for name in "ab":
+        ids = np.random.default_rng(ord(name)).permutation(1 << 20)[:ROWS]
+        pq.write_table(pa.table({"id": ids}), lake / f"{name}.parquet", row_group_size=ROWS // 4)
+        pb.build(lake / f"{name}.parquet", columns="id", fpp=0.5, in_place=True)
+    config.write_text(f"[validate]\n{policy}\n")
+    files = lake / "a.parquet" if is_alone else lake
+    outcome("report", files, "-o", page, "--config", config)
+    text = Document(page.read_text()).text
+    assert re.findall(r"id INT64 .*?(build|keep|rebuild) ", text)[0] == done
+    assert (f"pbloom build {files} -c id --fpp 0.01 --in-place " in text) == (done == "rebuild")
+    if is_alone:
+        (found,) = pb.report(files, policy=pb.read_policy(config)).advice.columns
+        assert bool(found.too_small) == (done == "rebuild")
+
+
 def test_what_is_required_and_values_that_are_not_shown(run):
     result, html = run("lake/day=1", "-c", "country", "--no-deep", "--require", "country")
     assert result.stdout.endswith("; 4 errors in 0 filters: not ok\n")
