@@ -273,10 +273,7 @@ def probe(
         if as_json:
             write_json(report)
         elif only:
-            from parquet_bloom.render.by_value import complain_of_unknown, write_values_with
-
-            write_values_with(only, report.results)
-            complain_of_unknown(_in_words_of_commands(report.files_unknown), report.num_files)
+            _write_values_with(only, report)
         else:
             _write_answers(report)
         if not report.results.are_all_known:
@@ -520,14 +517,30 @@ def _write_answers(report: IndexReport) -> None:
     for table in report.tables:
         version = "at several versions" if table.version is None else f"at version {table.version}"
         write_text(f"{table.name} {version}")
+    from parquet_bloom.render.by_value import write_files_unknown, write_files_unknown_of_some
+
     if len(report.results) <= MOST_SHOWN:
         for value in report.results:
             _write_value(value, report)
     else:
         _write_many(report)
-    from parquet_bloom.render.by_value import write_files_unknown
-
+        of_some = _in_words_of_commands(report.results.files_unknown_of_some)
+        write_files_unknown_of_some(of_some, report.num_files)
     write_files_unknown(_in_words_of_commands(report.files_unknown), report.num_files)
+
+
+def _write_values_with(verdict: Verdict, report: IndexReport) -> None:
+    """The values alone, and on stderr the files of which the index does not know."""
+    from parquet_bloom.render.by_value import (
+        complain_of_unknown,
+        complain_of_unknown_of_some,
+        write_values_with,
+    )
+
+    write_values_with(verdict, report.results)
+    of_some = _in_words_of_commands(report.results.files_unknown_of_some)
+    complain_of_unknown_of_some(of_some, report.num_files)
+    complain_of_unknown(_in_words_of_commands(report.files_unknown), report.num_files)
 
 
 def _in_words_of_commands(files: Sequence[IndexedFile]) -> list[IndexedFile]:
@@ -559,7 +572,16 @@ def _write_many(report: IndexReport) -> None:
             full=True,
         )
     if len(left) > MOST_SHOWN:
-        write_text(f"and {len(left) - MOST_SHOWN:,} more: --json and --output show all")
+        write_text(
+            f"and {len(left) - MOST_SHOWN:,} more{_unknown(values, left[max(MOST_SHOWN, report.maybe) :])}:"
+            " --json and --output show all"
+        )
+
+
+def _unknown(values: IndexedValues, numbers: Sequence[int]) -> str:
+    """` (unknown: 7, 8)`, of those that are not shown."""
+    some = [show_value(values[number].value) for number in numbers[:MOST_SHOWN]]
+    return f" (unknown: {shortened(some, len(numbers))})" * bool(some)
 
 
 def _write_values_in(where: str, values: IndexedValues, others: Sequence[int]) -> None:
