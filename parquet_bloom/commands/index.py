@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from parquet_bloom.options import TableView
     from parquet_bloom.verbs.index_change import IndexChange, NotIndexed
     from parquet_bloom.verbs.index_check import IndexCheck, IndexFinding
+    from parquet_bloom.verbs.index_compact import IndexCompaction
     from parquet_bloom.vocabulary import Verdict
 
 # What is shown of the files of one value, or with one problem; all of them are in the document.
@@ -280,7 +281,7 @@ def probe(
             code = TROUBLE
         elif not report.is_absent and code != TROUBLE:
             code = FINE
-        may_miss |= report.as_indexed and not report.tables and report.absent > 0
+        may_miss |= report.as_indexed and not report.tables
     if may_miss and not as_json:
         complain(NOT_LISTED)
     sys.exit(code)
@@ -324,7 +325,7 @@ def compact(index_path: str, everything: bool, older_than: float, as_json: bool)
     written = f"; {_written(report.keys, report.filters, report.bytes_written)}"
     removed = f"; {number_of(report.removed, 'file')} removed, {size(report.bytes_removed)}"
     write_text(
-        f"{report.index}: {report.merged:,} merged, {number_of(report.segments, 'segment')} now"
+        f"{report.index}: {_merged(report, everything)}"
         f"{written * bool(report.bytes_written)}{removed * bool(report.removed)}"
     )
     if report.unneeded:
@@ -332,6 +333,18 @@ def compact(index_path: str, everything: bool, older_than: float, as_json: bool)
             f"{number_of(report.unneeded, 'file')} left that nothing needs, {size(report.bytes_unneeded)}: a later run"
             " removes what has been so for --older-than, by default an hour"
         )
+
+
+def _merged(report: IndexCompaction, everything: bool) -> str:
+    segments = number_of(report.segments, "segment")
+    if report.merged or report.outpaced:
+        return f"{report.merged:,} merged, {segments} now"
+    unlike = (
+        "of other columns or types"
+        if everything
+        else "too different in size, or of other columns or types"
+    )
+    return f"{segments}, nothing to merge" + f": {unlike}" * (report.segments > 1)
 
 
 @index.command(cls=Command)
@@ -384,7 +397,10 @@ def _write_check(report: IndexCheck) -> None:
     _name(report.not_indexed)
     _write_findings(report.findings)
     left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}: pbloom index compact"
-    left += f" removes {'it' if report.unneeded == 1 else 'them'}"
+    one = report.unneeded == 1
+    left += (
+        f" removes {'it once it is' if one else 'them once they are'} an hour old (--older-than)"
+    )
     num_unknown = len({each.path for each in report.not_indexed})
     unknown = f", {num_unknown:,} of them not fully indexed" * bool(num_unknown)
     write_text(

@@ -882,7 +882,8 @@ def test_an_answer_without_files_says_that_nobody_has_looked(lake, tmp_path):
     asked = ("index", "probe", "--index", index, "-c", "id")
     assert told in outcome(*asked, "-v", 1 << 41).stderr
     assert told in outcome(*asked, "-v", value, "-v", 1 << 41).stderr
-    assert outcome(*asked, "-v", value).stderr == ""
+    # A value that is found may be in others, too.
+    assert told in outcome(*asked, "-v", value).stderr
     assert outcome(*asked, "-v", 1 << 41, "--json").stderr == ""
     assert outcome(*asked, "-v", 1 << 41, lake).stderr == ""
 
