@@ -119,6 +119,7 @@ NO_META_DATA: Final = "no ColumnMetaData"
 NO_VALUES: Final = "no non-null values"
 NO_KEY: Final = "encrypted, no key"
 NO_PREFIX: Final = "no AAD prefix given, and the file does not store its own"
+NO_OBJECT: Final = "no such object"
 NO_INDEX: Final = "no index, expected a folder with manifest-*.json"
 IS_INDEX: Final = "an index, expected Parquet or ORC files"
 # A table that got a column later can still have values of it for the rows of an older file: those of a

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from parquet_bloom.options import TableView
     from parquet_bloom.verbs.index_change import IndexChange, NotIndexed
     from parquet_bloom.verbs.index_check import IndexCheck, IndexFinding
+    from parquet_bloom.verbs.index_compact import IndexCompaction
     from parquet_bloom.vocabulary import Verdict
 
 # What is shown of the files of one value, or with one problem; all of them are in the document.
@@ -273,17 +274,14 @@ def probe(
         if as_json:
             write_json(report)
         elif only:
-            from parquet_bloom.render.by_value import complain_of_unknown, write_values_with
-
-            write_values_with(only, report.results)
-            complain_of_unknown(_in_words_of_commands(report.files_unknown), report.num_files)
+            _write_values_with(only, report)
         else:
             _write_answers(report)
         if not report.results.are_all_known:
             code = TROUBLE
         elif not report.is_absent and code != TROUBLE:
             code = FINE
-        may_miss |= report.as_indexed and not report.tables and report.absent > 0
+        may_miss |= report.as_indexed and not report.tables
     if may_miss and not as_json:
         complain(NOT_LISTED)
     sys.exit(code)
@@ -327,7 +325,7 @@ def compact(index_path: str, everything: bool, older_than: float, as_json: bool)
     written = f"; {_written(report.keys, report.filters, report.bytes_written)}"
     removed = f"; {number_of(report.removed, 'file')} removed, {size(report.bytes_removed)}"
     write_text(
-        f"{report.index}: {report.merged:,} merged, {number_of(report.segments, 'segment')} now"
+        f"{report.index}: {_merged(report, everything)}"
         f"{written * bool(report.bytes_written)}{removed * bool(report.removed)}"
     )
     if report.unneeded:
@@ -335,6 +333,18 @@ def compact(index_path: str, everything: bool, older_than: float, as_json: bool)
             f"{number_of(report.unneeded, 'file')} left that nothing needs, {size(report.bytes_unneeded)}: a later run"
             " removes what has been so for --older-than, by default an hour"
         )
+
+
+def _merged(report: IndexCompaction, everything: bool) -> str:
+    segments = number_of(report.segments, "segment")
+    if report.merged or report.outpaced:
+        return f"{report.merged:,} merged, {segments} now"
+    unlike = (
+        "of other columns or types"
+        if everything
+        else "too different in size, or of other columns or types"
+    )
+    return f"{segments}, nothing to merge" + f": {unlike}" * (report.segments > 1)
 
 
 @index.command(cls=Command)
@@ -387,7 +397,10 @@ def _write_check(report: IndexCheck) -> None:
     _name(report.not_indexed)
     _write_findings(report.findings)
     left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}: pbloom index compact"
-    left += f" removes {'it' if report.unneeded == 1 else 'them'}"
+    one = report.unneeded == 1
+    left += (
+        f" removes {'it once it is' if one else 'them once they are'} an hour old (--older-than)"
+    )
     num_unknown = len({each.path for each in report.not_indexed})
     unknown = f", {num_unknown:,} of them not fully indexed" * bool(num_unknown)
     write_text(
@@ -520,14 +533,30 @@ def _write_answers(report: IndexReport) -> None:
     for table in report.tables:
         version = "at several versions" if table.version is None else f"at version {table.version}"
         write_text(f"{table.name} {version}")
+    from parquet_bloom.render.by_value import write_files_unknown, write_files_unknown_of_some
+
     if len(report.results) <= MOST_SHOWN:
         for value in report.results:
             _write_value(value, report)
     else:
         _write_many(report)
-    from parquet_bloom.render.by_value import write_files_unknown
-
+        of_some = _in_words_of_commands(report.results.files_unknown_of_some)
+        write_files_unknown_of_some(of_some, report.num_files)
     write_files_unknown(_in_words_of_commands(report.files_unknown), report.num_files)
+
+
+def _write_values_with(verdict: Verdict, report: IndexReport) -> None:
+    """The values alone, and on stderr the files of which the index does not know."""
+    from parquet_bloom.render.by_value import (
+        complain_of_unknown,
+        complain_of_unknown_of_some,
+        write_values_with,
+    )
+
+    write_values_with(verdict, report.results)
+    of_some = _in_words_of_commands(report.results.files_unknown_of_some)
+    complain_of_unknown_of_some(of_some, report.num_files)
+    complain_of_unknown(_in_words_of_commands(report.files_unknown), report.num_files)
 
 
 def _in_words_of_commands(files: Sequence[IndexedFile]) -> list[IndexedFile]:
@@ -559,7 +588,16 @@ def _write_many(report: IndexReport) -> None:
             full=True,
         )
     if len(left) > MOST_SHOWN:
-        write_text(f"and {len(left) - MOST_SHOWN:,} more: --json and --output show all")
+        write_text(
+            f"and {len(left) - MOST_SHOWN:,} more{_unknown(values, left[max(MOST_SHOWN, report.maybe) :])}:"
+            " --json and --output show all"
+        )
+
+
+def _unknown(values: IndexedValues, numbers: Sequence[int]) -> str:
+    """` (unknown: 7, 8)`, of those that are not shown."""
+    some = [show_value(values[number].value) for number in numbers[:MOST_SHOWN]]
+    return f" (unknown: {shortened(some, len(numbers))})" * bool(some)
 
 
 def _write_values_in(where: str, values: IndexedValues, others: Sequence[int]) -> None:

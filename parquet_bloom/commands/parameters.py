@@ -226,7 +226,9 @@ _AGES = "an age: a number and s, m, h, d or w, such as 2d"
 
 
 def age(text: str) -> timedelta:
-    """`90s`, `30m`, `12h`, `2d`, `1w`."""
+    """`90s`, `30m`, `12h`, `2d`, `1w`; 0 is so in any unit."""
+    if text == "0":
+        return timedelta()
     matched = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", text)
     if matched is None:
         raise click.BadParameter(f"'{text}': expected {_AGES}")

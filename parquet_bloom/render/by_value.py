@@ -6,7 +6,7 @@ id in 300 files: 10,000 values, 58 in no file, 9,942 maybe in some; 1.5 MiB read
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.container import number_of
 from parquet_bloom.errors import quoted_name
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.index_probe import IndexedFile, IndexedValue, IndexReport
     from parquet_bloom.verbs.values_in_files import NotAsked, ValueInFiles, ValuesReport
     from parquet_bloom.vocabulary import Verdict
+
+
+_SOME: Final = "may hold some of the values"
 
 
 def write_values(report: ValuesReport, in_full: bool) -> None:
@@ -104,6 +107,18 @@ def write_files_unknown(files: Sequence[NotAsked | IndexedFile], num_files: int)
     """Those that may hold any value, some for each reason."""
     for line in _about_unknown(files, num_files, "may hold any value"):
         write_text(line)
+
+
+def write_files_unknown_of_some(files: Sequence[IndexedFile], num_files: int) -> None:
+    """Those that may hold some of the values that were asked, some for each reason."""
+    for line in _about_unknown(files, num_files, _SOME):
+        write_text(line)
+
+
+def complain_of_unknown_of_some(files: Sequence[IndexedFile], num_files: int) -> None:
+    """That the list of absent values may lack some."""
+    for line in _about_unknown(files, num_files, _SOME):
+        complain(line)
 
 
 def complain_of_unknown(files: Sequence[NotAsked | IndexedFile], num_files: int) -> None:

@@ -20,7 +20,7 @@ from parquet_bloom.vocabulary import (
     NO_PREFIX,
 )
 
-# Of what an index says on which nobody has looked at the files.
+# Of what an index says, whatever it has found, where nobody has listed the files.
 NOT_LISTED: Final = "what came or changed since may not have been asked: name the folder, too, or run `pbloom index add`"
 
 # Of columns that some files lack.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.spark.failures import raise_told
 from parquet_bloom.spark.request import on_executor
 from parquet_bloom.spark.schemas import CONTROL
 from parquet_bloom.spark.shipping import shipped
@@ -37,6 +38,9 @@ class Executors:
         return self.spark.range(0, num_tasks, 1, num_tasks).mapInArrow(work, schema)
 
     def documents(self, module: str, function: str, sent: object, num_tasks: int = 1) -> list[Any]:
-        """The documents that it gives."""
+        """The documents that it gives. Raises what one of them tells, see failures.as_told."""
         rows = self.frame(module, function, sent, CONTROL, num_tasks).collect()
-        return [json.loads(row.document) for row in rows]
+        documents = [json.loads(row.document) for row in rows]
+        for document in documents:
+            raise_told(document)
+        return documents

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from parquet_bloom.errors import ParquetBloomError, SparkError, complaint
 from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME
@@ -24,6 +25,11 @@ _CAUSE = "Caused by: "
 
 # To which Py4J logs: the root, too.
 _LOGGERS: Final = ("", "py4j.clientserver", "py4j.java_gateway")
+
+# What is wrong with names, whoever tries again.
+TOLD: Final = (FileNotFoundError, PermissionError)
+# The key, in a document, of what an executor has met.
+_MET: Final = "met"
 
 # The scheme of the URL that a message about a store begins with, and an option of it, perhaps as another way.
 _SCHEME = re.compile(r"\b(\w+)://")
@@ -48,6 +54,25 @@ def naming_variables() -> Iterator[None]:
         if told == message:
             raise
         raise SparkError(told) from error
+
+
+def as_told(error: OSError) -> dict[str, Any]:
+    """What an executor tells the driver of one that is TOLD, about a name: if it raised it, Spark would try the same again,
+    and log each time in full. Raises the error if it is about no name."""
+    if not error.filename:
+        raise error
+    is_missing = isinstance(error, FileNotFoundError)
+    return {_MET: [is_missing, error.strerror, str(error.filename)]}
+
+
+def raise_told(document: Any) -> None:
+    """Raise what an executor has told, if it has: FileNotFoundError, or SparkError."""
+    if not isinstance(document, dict) or _MET not in document:
+        return
+    is_missing, problem, path = document[_MET]
+    if is_missing:
+        raise FileNotFoundError(errno.ENOENT, problem, path)
+    raise SparkError(for_executors(f"{path}: {problem}"))
 
 
 def _with_variables(message: str, title: str) -> str:

@@ -31,6 +31,7 @@ from parquet_bloom.storage.listing import (
 from parquet_bloom.storage.manifest import shown
 from parquet_bloom.storage.paths import NO_FILES, expand
 from parquet_bloom.storage.source import (
+    has_data_suffix,
     has_wildcard,
     is_data_file,
     is_hidden,
@@ -38,6 +39,7 @@ from parquet_bloom.storage.source import (
     is_of_index,
     is_url,
 )
+from parquet_bloom.vocabulary import NO_OBJECT
 
 # Not escaped in a URL, besides letters, digits and `-._~`.
 _UNESCAPED = "/:@!$&'()*+,;="
@@ -61,7 +63,7 @@ MOST_FILES: Final = 500_000
 
 # What is wrong with a name that stands for no file: that of a file or folder, or of a glob or a folder that is there.
 NOT_THERE: Final = "no such file or folder"
-STANDS_FOR_NOTHING: Final = (NOT_THERE, NO_FILES)
+STANDS_FOR_NOTHING: Final = (NOT_THERE, NO_FILES, NO_OBJECT)
 
 # One or more files, folders and globs.
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -112,6 +114,12 @@ def look_up(names: Sequence[tuple[str, str]]) -> Named:
 def why_nothing(name: str) -> str:
     """What is wrong with a name that stands for nothing."""
     return NO_FILES if not name or _is_pattern(name) else NOT_THERE
+
+
+def why_empty(name: str) -> str:
+    """What is wrong with the name of a folder in which no file was found; that of an object that is not there is taken
+    for one."""
+    return NO_OBJECT if is_object(_opened_for(name)) and has_data_suffix(name) else NO_FILES
 
 
 def errors_here(names: Sequence[str]) -> list[OSError]:
@@ -245,6 +253,9 @@ def _contents(
     try:
         files, below = list_folder(folder.path, folder.root)
     except FileNotFoundError:
+        if is_object(folder.path):
+            # There are no folders: it is the bucket that is not there.
+            raise
         # Others remove folders of theirs meanwhile.
         return (), []
     return files, [FolderToList(path, folder.name, folder.root) for path in below]

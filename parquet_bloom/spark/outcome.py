@@ -53,7 +53,8 @@ class Outcome:
     each column of a probe; None for an error, and for a file that was not opened. `size_before`, `size`
     and `version_before`, `version` (the ETag, or else the time of the last change): when it was listed,
     and afterwards; None where nobody tells. `requests`: sent to the object store that has it. `ok`:
-    whether findings are below the limit, or any of the values may be there; None for other verbs.
+    whether findings are below the limit, or any of the values may be there; None for other verbs. `dry_run`:
+    nothing was written, `status` and numbers say what would be done.
     """
 
     path: str
@@ -72,6 +73,7 @@ class Outcome:
     task_attempt: int | None = None
     requests: int | None = None
     ok: bool | None = None
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,7 @@ def _reason(outcome: Outcome) -> str:
         return outcome.error_class or ""
     if outcome.ok is False:
         return NOT_OK
-    return DRY_RUN if message.startswith(DRY_RUN) else ""
+    return DRY_RUN if outcome.dry_run else ""
 
 
 def rows_of(run: LakeRun, outcomes: Iterable[Outcome]) -> Iterator[RowFields]:

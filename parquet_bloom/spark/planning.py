@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import SparkError
+from parquet_bloom.spark.failures import TOLD, as_told
 from parquet_bloom.spark.index_request import KnownIndex
 from parquet_bloom.spark.index_units import AS_KNOWN, known_files, known_version
 from parquet_bloom.spark.listing import (
@@ -31,6 +32,7 @@ from parquet_bloom.spark.listing import (
     as_lake_file,
     listed_below,
     look_up,
+    why_empty,
     why_nothing,
 )
 from parquet_bloom.spark.manifests import (
@@ -56,7 +58,6 @@ from parquet_bloom.spark.run import Account, LakeRun, as_document
 from parquet_bloom.spark.schemas import ACCOUNT, CONTROL, SEEN, Batches, giving, numbers_in
 from parquet_bloom.spark.versions import arrow_schema
 from parquet_bloom.storage.folder import Found
-from parquet_bloom.storage.paths import NO_FILES
 from parquet_bloom.storage.source import is_url
 
 # Folders that are still to be listed, in one file of the run.
@@ -163,7 +164,11 @@ def begin(request: Planning, batches: Batches) -> Iterator[RowFields]:
     search = request.search
     earlier = list(_earlier(account, request)) if search.skips_complete else []
     # Such sheets are cut anew.
-    listed = _begun(account, search.to_compare if earlier or search.index else search)
+    try:
+        listed = _begun(account, search.to_compare if earlier or search.index else search)
+    except TOLD as error:
+        yield _document(as_told(error))
+        return
     plan = Plan.of(listed["plan"])
     if not listed["left"]:
         plan += Plan(missing=without_files(listed["folders"], listed["found"]))
@@ -181,7 +186,7 @@ def begin(request: Planning, batches: Batches) -> Iterator[RowFields]:
 
 def without_files(names: Iterable[str], found: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """The names of folders in which no file was found, and what to say of them."""
-    return tuple((name, NO_FILES) for name in sorted({*names} - {*found}))
+    return tuple((name, why_empty(name)) for name in sorted({*names} - {*found}))
 
 
 def _taken_up(account: Account, request: Planning) -> LakeRun:
@@ -360,7 +365,10 @@ def list_folders(request: Planning, batches: Batches) -> Iterator[RowFields]:
             raise FileNotFoundError(f"{request.units[number]}: the plan of the run is gone")
         folders = [FolderToList(**row) for row in unpacked(data)]
         lister = _Lister(account, request.search.of_many, f"{request.round}-{number}")
-        yield _document(lister.listed(listed_below(folders, lister.take)))
+        try:
+            yield _document(lister.listed(listed_below(folders, lister.take)))
+        except TOLD as error:
+            yield _document(as_told(error))
 
 
 # ------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ OUTCOME = _schema(
     "path string!, status string!, filters integer!, bytes long!, seconds double!,"
     " attempt integer!, message string, error_class string, document string, size_before long, size long,"
     " version_before string, version string, task_attempt long, requests long,"
-    " ok boolean"
+    " ok boolean, dry_run boolean!"
 )
 """What became of one file, one row each; see Outcome."""
 

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from importlib import import_module
 
 from parquet_bloom.spark.outcome import Outcome, Totals, rows_of
 from parquet_bloom.spark.parts import written_in_parts
 from parquet_bloom.spark.plan import planned
-from parquet_bloom.spark.request import Tasks
+from parquet_bloom.spark.request import Request, Tasks
 from parquet_bloom.spark.rows import RowFields
 from parquet_bloom.spark.run import Account, as_document
 from parquet_bloom.spark.schemas import (
@@ -55,7 +55,8 @@ def work(tasks: Tasks, batches: Batches) -> Iterator[RowFields]:
             began = {"task": number, "attempt": attempt_number(), "task_attempt": task_attempt()}
             # Numbers of attempts begin anew with each application.
             account.put(f"began-{number:06}-{os.urandom(4).hex()}", as_document(began))
-            done = rows_of(tasks.run, _added_up(_outcomes(account, tasks, number), totals))
+            outcomes = _as_asked(_outcomes(account, tasks, number), tasks.request)
+            done = rows_of(tasks.run, _added_up(outcomes, totals))
             with asking_once():
                 is_first = account.put_outcomes(name, done, arrow_schema(ACCOUNT))
             if not is_first:
@@ -63,6 +64,13 @@ def work(tasks: Tasks, batches: Batches) -> Iterator[RowFields]:
         for row in known or ():
             totals.add(Outcome(**row))
         yield from map(asdict, totals.all())
+
+
+def _as_asked(outcomes: Iterable[Outcome], request: Request) -> Iterable[Outcome]:
+    """Those of a dry run say so, also where nothing could be done."""
+    if not request.destination.dry_run:
+        return outcomes
+    return (replace(outcome, dry_run=True) for outcome in outcomes)
 
 
 def _added_up(outcomes: Iterable[Outcome], totals: Totals) -> Iterator[Outcome]:

@@ -90,6 +90,11 @@ class IndexedValues(ValueAnswers[IndexedValue]):
         return UNITS[self._answers.formats.get(path, "parquet")]
 
     @property
+    def files_unknown_of_some(self) -> list[IndexedFile]:
+        """Files that may hold some of them, but not any value; each with one reason."""
+        return self._answers.files_unknown_of_some
+
+    @property
     def are_all_known(self) -> bool:
         """Whether no file is unknown, about any of them."""
         return self._answers.are_all_known
@@ -448,11 +453,29 @@ class IndexAnswers:
         return sorted([*self._unknown.values(), *parts], key=lambda file: file.path)
 
     @property
+    def files_unknown_of_some(self) -> list[IndexedFile]:
+        """As IndexedValues has them."""
+        files: dict[str, IndexedFile] = {}
+        for problems, units in self._not_held:
+            reason = next(iter(problems.values()))
+            files.update({unit.path: self._not_known(unit, reason) for unit in units})
+        changed = ((unit, self._changed(unit)) for unit in self._units_found)
+        files.update(
+            {unit.path: self._not_known(unit, reason) for unit, reason in changed if reason}
+        )
+        of_any = self._unknown.keys() | self._parts.keys()
+        return [files[path] for path in sorted(files.keys() - of_any)]
+
+    @property
     def are_all_known(self) -> bool:
         """Whether every file is known that may hold a value, as it is now."""
-        found = (unit for _, units in self._hits for unit in units.values())
         unknown = self._unknown or self._parts or self._not_held
-        return not unknown and all(self._changed(unit) is None for unit in found)
+        return not unknown and all(self._changed(unit) is None for unit in self._units_found)
+
+    @property
+    def _units_found(self) -> Iterator[Unit]:
+        """Those in which a value was found."""
+        return (unit for _, units in self._hits for unit in units.values())
 
 
 def _candidates_first(file: IndexedFile) -> tuple[bool, str]:

@@ -69,7 +69,7 @@ def test_what_would_be_added_is_told_from_very_many_reasons():
     totals = Totals()
     for number in range(2 * MOST_REASONS):
         totals.add(Outcome(f"{number}.parquet", "skipped", message=f"reason {number}"))
-    totals.add(Outcome("a.parquet", "added", message=DRY_RUN))
+    totals.add(Outcome("a.parquet", "added", message=DRY_RUN, dry_run=True))
     first, *others = totals.all()
     assert (first.state, first.files) == ("would be added", 1)
     assert sum(each.files for each in others) == 2 * MOST_REASONS

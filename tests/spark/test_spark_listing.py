@@ -11,7 +11,9 @@ import pytest
 from make.object_server import SECRET, Fault
 from make.object_store import BUCKET
 
+from parquet_bloom.errors import SparkError
 from parquet_bloom.spark import listing
+from parquet_bloom.spark.failures import raise_told
 from parquet_bloom.spark.listing import (
     FolderToList,
     listed_below,
@@ -21,7 +23,7 @@ from parquet_bloom.spark.listing import (
     opened_by_executors,
 )
 from parquet_bloom.spark.plan import Plan, planned
-from parquet_bloom.spark.planning import Planning, Search, begin, list_folders
+from parquet_bloom.spark.planning import Planning, Search, begin, list_folders, without_files
 from parquet_bloom.spark.run import Account, LakeRun
 from parquet_bloom.storage import open_source
 from parquet_bloom.storage.objects import stores
@@ -365,6 +367,57 @@ def test_a_bucket_that_refuses(bucket):
         listed_below([FolderToList("s3://bucket/lake", "lake")], lambda *_: True)
     with pytest.raises(PermissionError):
         look_up(names_for_executors(["s3://bucket/lake/*.parquet"]))
+
+
+def told_by(url, tmp_path):
+    """What the driver raises of a name."""
+    run = LakeRun(str(tmp_path / "audit"), "run", "inspect", "asked", datetime.now(UTC))
+    request = Planning(run, Search(tuple(names_for_executors([url]))))
+    (batch,) = begin(request, [])
+    with pytest.raises((FileNotFoundError, SparkError)) as raised:
+        raise_told(json.loads(batch.column("document")[0].as_py()))
+    return raised.value
+
+
+@pytest.mark.parametrize("url", ["s3://none/events", "s3://none/x.parquet", "s3://none/d=*/*"])
+def test_a_bucket_that_is_not_there(bucket, tmp_path, url):
+    """Spark would try again what raises, and log each time in full."""
+    body = "<Error><Code>NoSuchBucket</Code></Error>"
+    bucket.faults += [Fault(404, body, times=9, kind=kind) for kind in ("LIST", "HEAD")]
+    error = told_by(url, tmp_path)
+    assert (type(error), error.filename, error.strerror) == (
+        FileNotFoundError, url, "no bucket none",
+    )  # fmt: skip
+
+
+def test_a_key_that_the_store_does_not_know(bucket, tmp_path):
+    """The answer to HEAD has no body to say so."""
+    body = "<Error><Code>InvalidAccessKeyId</Code></Error>"
+    bucket.faults += [Fault(403, times=9, kind="HEAD"), Fault(403, body, times=9, kind="LIST")]
+    error = told_by("s3://bucket/lake/x.parquet", tmp_path)
+    assert isinstance(error, SparkError)
+    assert str(error) == (
+        "s3://bucket/lake/x.parquet: reading was refused (403 InvalidAccessKeyId): the store knows no"
+        " such access key"
+    )
+
+
+def test_an_object_that_may_not_be_read_is_no_empty_folder(bucket):
+    bucket.faults.append(Fault(403, times=9, kind="HEAD"))
+    with pytest.raises(PermissionError):
+        look_up(names_for_executors(["s3://bucket/lake/x.parquet"]))
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("s3a://bucket/none.parquet", "no such object"),
+        ("s3://bucket/none", "no Parquet or ORC files"),
+        ("lake/none.parquet", "no Parquet or ORC files"),
+    ],
+)
+def test_what_names_without_files_are_called(name, problem):
+    assert without_files([name], []) == ((name, problem),)
 
 
 def test_other_file_systems_are_listed_folder_by_folder(store):

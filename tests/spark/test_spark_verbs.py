@@ -395,9 +395,15 @@ def test_strip(spark, table, local):
     assert snapshot(table) == before
 
 
-def test_dry_runs_write_nothing(spark, table):
+def test_dry_runs_write_nothing(spark, table, tmp_path):
+    """Their rows say so, among those of other runs as well."""
     before = snapshot(table)
-    report = lake.build(spark, table, columns=["id"], dry_run=True)
+    audit = str(tmp_path / "audit")
+    report = lake.build(spark, table, columns=["id"], dry_run=True, audit=audit)
+    assert {each.dry_run for each in report.outcomes} == {True}
+    assert report.counts_in_words == "2 would be added, 1 error"
+    rows = spark.read.parquet(audit).select("status", "dry_run").collect()
+    assert sorted(map(tuple, rows)) == [("added", True), ("added", True), ("error", True)]
     assert report.counts == {"added": 2, "error": 1}
     assert {document["output"] for document in report.documents()} == {None}
     assert snapshot(table) == before

@@ -642,6 +642,52 @@ def test_many_values_are_told_on_a_screen(tmp_path):
     assert len(json.loads(result.stdout)["results"]) == 60
 
 
+def test_of_many_values_the_unknown_are_named_and_why(tmp_path, monkeypatch):
+    """Only what a file that is gone held is unknown: neither the value nor the file is among the first."""
+    monkeypatch.chdir(tmp_path)
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    for number in range(15):
+        pq.write_table(pa.table({"id": [number]}), lake / f"{number:02}.parquet")
+    assert outcome("index", "build", "--index", "ix", "-c", "id", "lake").code == 0
+    (lake / "14.parquet").unlink()
+    asked = ["index", "probe", "--index", "ix", "-c", "id", *(f"-v{value}" for value in range(20))]
+    result = outcome(*asked)
+    reason = (
+        f"{lake}/14.parquet: may hold some of the values: gone since it was indexed, perhaps moved:"
+        " index add brings the index up to date"
+    )
+    assert result.code == 2
+    assert result.stdout.splitlines()[1] == "20 values: 5 in no file, 14 maybe in some, 1 unknown"
+    assert result.stdout.splitlines()[-2:] == [
+        "and 5 more (unknown: 14): --json and --output show all",
+        reason,
+    ]
+    alone = outcome(*asked, "--only", "absent")
+    assert alone.stdout.split() == ["15", "16", "17", "18", "19"]
+    assert alone.stderr.splitlines()[0] == f"pbloom: {reason}"
+    now = outcome(*asked, "lake/00.parquet")
+    assert "may hold some" not in now.stdout
+
+
+def test_of_many_values_a_file_of_another_type_is_named(tmp_path, monkeypatch):
+    """It can hold only some of them."""
+    monkeypatch.chdir(tmp_path)
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    pq.write_table(pa.table({"id": [*range(30)]}), lake / "a.parquet")
+    pq.write_table(pa.table({"id": [datetime(2026, 1, 1)]}), lake / "b.parquet")
+    assert outcome("index", "build", "--index", "ix", "-c", "id", "lake").code == 0
+    result = outcome(
+        "index", "probe", "--index", "ix", "-c", "id", *(f"-v{value}" for value in range(20))
+    )
+    assert result.code == 2
+    assert result.stdout.splitlines()[-1] == (
+        f"{lake}/b.parquet: may hold some of the values: 0: cannot be a value of INT64"
+        " TIMESTAMP(MICROS,false): expected a timestamp such as 2024-01-31T10:00:00"
+    )
+
+
 @pytest.fixture
 def patchy(tmp_path, monkeypatch):
     """An index over files with and without the column, and one that cannot be read."""
@@ -836,7 +882,8 @@ def test_an_answer_without_files_says_that_nobody_has_looked(lake, tmp_path):
     asked = ("index", "probe", "--index", index, "-c", "id")
     assert told in outcome(*asked, "-v", 1 << 41).stderr
     assert told in outcome(*asked, "-v", value, "-v", 1 << 41).stderr
-    assert outcome(*asked, "-v", value).stderr == ""
+    # A value that is found may be in others, too.
+    assert told in outcome(*asked, "-v", value).stderr
     assert outcome(*asked, "-v", 1 << 41, "--json").stderr == ""
     assert outcome(*asked, "-v", 1 << 41, lake).stderr == ""
 

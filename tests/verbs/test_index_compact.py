@@ -150,3 +150,23 @@ def test_what_is_dropped_is_not_told_as_what_is_there(tmp_path):
     outcome("index", "add", "--index", index)
     told = outcome("index", "compact", "--index", index).stdout.splitlines()[0]
     assert told == f"{index}: 1 merged, 1 segment now"
+
+
+def test_segments_that_stay_are_told(tmp_path):
+    lake, index = tmp_path / "lake", tmp_path / "index"
+    lake.mkdir()
+    make(lake, 0, random.Random(5))
+    outcome("index", "build", "--index", index, "-c", "n,s", lake)
+    told = {
+        " ".join(options): outcome("index", "compact", "--index", index, *options).stdout.split(
+            "\n"
+        )[0]
+        for options in ((), ("--all",))
+    }
+    assert told == {
+        "": (
+            f"{index}: 2 segments, nothing to merge: too different in size, or of other columns or"
+            " types"
+        ),
+        "--all": f"{index}: 2 segments, nothing to merge: of other columns or types",
+    }

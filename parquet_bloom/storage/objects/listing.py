@@ -186,6 +186,10 @@ def found_at(address: Address) -> Found | None:
         return _as_found(address, submit(partial(ask, address, HEAD, look, Traffic())).result())
     except FileNotFoundError:
         return None
+    except PermissionError:
+        # Only other answers than that to HEAD have a body, which may say more: that the key is wrong.
+        _listed_beside(address, f"{address.key}/", Traffic())
+        raise
 
 
 def found_matching(pattern: Address) -> Iterator[Found]:

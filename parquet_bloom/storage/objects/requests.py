@@ -31,6 +31,7 @@ from parquet_bloom.storage.objects.failures import EXPIRED, Failures, why_refuse
 from parquet_bloom.storage.objects.sending import Returned, Sender, prefix_of
 from parquet_bloom.storage.objects.stores import find_endpoint, opened_store
 from parquet_bloom.storage.traffic import Requests, Traffic
+from parquet_bloom.vocabulary import NO_OBJECT
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -179,7 +180,7 @@ def _failure(address: Address, error: BaseException) -> OSError:
             errno.EACCES, f"the credentials have expired ({shown}): renew them", path
         )
     if isinstance(error, NotFoundError) or status == 404:
-        bucket = f"no bucket {address.host}" if code == "NoSuchBucket" else "no such object"
+        bucket = f"no bucket {address.host}" if code == "NoSuchBucket" else NO_OBJECT
         return FileNotFoundError(errno.ENOENT, bucket, path)
     if code in _UNREADABLE:
         return OSError(errno.EACCES, f"{_UNREADABLE[code]} ({shown})", path)
