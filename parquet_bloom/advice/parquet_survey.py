@@ -108,6 +108,9 @@ class ParquetSurveyor:
 
     def subject(self, leaf: LeafColumn) -> Subject:
         kind = column_kind(leaf)
+        if not kind.nesting:
+            extension = self.file.footer.arrow_extensions.get(leaf.name, "")
+            kind = replace(kind, in_arrow=extension)
         return Subject(
             name=leaf.name,
             physical_type=leaf.physical_type,

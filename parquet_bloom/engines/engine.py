@@ -12,6 +12,7 @@ the catalogue.
     [parquet]                       an engine with this table is one that `advise` lists
     uses = ["FLOAT", "STRING"]      the kinds of values that it uses filters for (see `reading`)
     caveats."STRING" = "…"          where it does not, although it uses those of such values
+    not_in_arrow."arrow.uuid" = "…" why not where the file's schema of Arrow has such an extension type
     nested."members of structs" = "since 2.0"
                                     where else than at the top it uses them, and when, if not always
     never = "it ignores filters"    why it uses none at all
@@ -91,6 +92,7 @@ class ParquetUse:
 
     uses: tuple[str, ...] = ()
     caveats: Mapping[str, str] = field(default_factory=dict)
+    not_in_arrow: Mapping[str, str] = field(default_factory=dict)
     nested: Mapping[str, str] = field(default_factory=dict)
     never: str = ""
 

@@ -50,12 +50,13 @@ class EngineUse:
 class ColumnKind:
     """What an engine goes by: the kind of values, in the words of the catalogue, and where the leaf is,
     empty for a column of its own. `digits`: the precision of a DECIMAL; `length`: of values of a fixed
-    one, in bytes."""
+    one, in bytes; `in_arrow`: the extension type that the file's schema of Arrow says, if any."""
 
     values: str
     nesting: str = ""
     digits: int = 0
     length: int = 0
+    in_arrow: str = ""
 
 
 def kind_of(type: LeafType) -> str:
@@ -104,6 +105,8 @@ def _use(reader: ParquetUse, kind: ColumnKind) -> tuple[bool, str]:
         return False, f"not for {kind.nesting}"
     if kind.values not in reader.uses:
         return False, f"not for {kind.values}"
+    if kind.in_arrow in reader.not_in_arrow:
+        return False, reader.not_in_arrow[kind.in_arrow]
     caveats = reader.nested.get(kind.nesting, ""), reader.caveats.get(kind.values, "")
     return True, "; ".join(filter(None, caveats))
 

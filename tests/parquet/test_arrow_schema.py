@@ -10,7 +10,7 @@ import pytest
 from conftest import FIXTURES
 
 import parquet_bloom as pb
-from parquet_bloom.parquet.footer.arrow_schema import has_views, problem_of
+from parquet_bloom.parquet.footer.arrow_schema import extensions, has_views, problem_of
 
 SCHEMA = pa.schema(
     [
@@ -128,3 +128,13 @@ def test_views() -> None:
     ):
         assert has_views(b64encode(schema.serialize()).decode()) is has_them
     assert not has_views("AAAA")
+
+
+def test_extension_types_are_those_of_columns():
+    uuids = pa.schema([("id", pa.int64()), ("uid", pa.uuid()), ("text", pa.json_())])
+    data = uuids.serialize().to_pybytes()
+    assert extensions(b64encode(data).decode()) == {"uid": "arrow.uuid", "text": "arrow.json"}
+    assert extensions(b64encode(pa.schema([("id", pa.int64())]).serialize()).decode()) == {}
+    for end in range(len(data)):
+        assert set(extensions(b64encode(data[:end]).decode())) <= {"uid", "text"}
+    assert extensions("no Base64!") == {}

@@ -615,3 +615,21 @@ def test_impossible_options_are_refused(source, option):
 def test_a_column_that_is_not_there_is_an_error(source):
     with pytest.raises(pb.ColumnError, match="did you mean random"):
         advise(source, columns=["randon"])
+
+
+@pytest.mark.parametrize("in_arrow", [True, False])
+def test_a_uuid_of_arrow_is_none_for_datafusion(tmp_path, in_arrow):
+    """DataFusion 55 finds its row groups by filters only where the file has no schema of Arrow, or one without UUID."""
+    path = tmp_path / "v.parquet"
+    values = [np.random.default_rng(each).bytes(16) for each in range(1000)]
+    uuids = pa.ExtensionArray.from_storage(pa.uuid(), pa.array(values, pa.binary(16)))
+    table = pa.table({"id": range(1000), "uid": uuids})
+    pq.write_table(table, path, row_group_size=100, store_schema=in_arrow, use_dictionary=False)
+    (found,) = advise(path, columns=["uid"], engines="DataFusion").columns
+    (use,) = (each for each in found.engines if each.engine == "DataFusion")
+    if in_arrow:
+        assert (use.uses, use.reason) == (False, "this file's Arrow schema says UUID")
+        assert found.verdict == "skip"
+        assert found.reason.endswith(f"on such a column: {use.reason}")
+    else:
+        assert (use.uses, found.verdict) == (True, "build")

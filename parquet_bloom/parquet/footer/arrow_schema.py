@@ -36,6 +36,9 @@ _FIELDS, _METADATA_OF_SCHEMA = 1, 2
 _KEY, _VALUE = 0, 1
 _NAME, _TYPE_TYPE, _TYPE, _DICTIONARY, _CHILDREN, _METADATA = 0, 2, 3, 4, 5, 6
 
+# Of the metadata of a field.
+_EXTENSION_NAME: Final = "ARROW:extension:name"
+
 # BinaryView and Utf8View.
 _VIEWS: Final = frozenset({23, 24})
 
@@ -66,6 +69,30 @@ def has_views(text: str) -> bool:
         with suppress(ValueError, struct.error):
             return not _VIEWS.isdisjoint(_types_in(message))
     return False
+
+
+# The files of a folder mostly have the same.
+@lru_cache(maxsize=1)
+def extensions(text: str) -> dict[str, str]:
+    """The columns that a value of KEY has as an extension type, such as `arrow.uuid`, by name; none if it is too long to
+    look, or something is wrong with it."""
+    if problem_of(text) or len(text) > _MOST_CHARACTERS:
+        return {}
+    for message in _messages(b64decode(text + "=" * (-len(text) % 4))):
+        with suppress(ValueError, struct.error):
+            return dict(_extensions_in(message))
+    return {}
+
+
+def _extensions_in(data: bytes) -> Iterator[tuple[str, str]]:
+    """Raises as _types_in."""
+    _types_in(data)
+    schema = _Table(data, _at(data, 0)).required(_HEADER)
+    pairs = ((field, pair) for field in schema.tables(_FIELDS) for pair in field.tables(_METADATA))
+    # As above, several places may lead to one.
+    for field, pair in islice(pairs, len(data) // 4):
+        if pair.text(_KEY) == _EXTENSION_NAME:
+            yield field.text(_NAME), pair.text(_VALUE)
 
 
 def _messages(data: bytes) -> Iterator[bytes]:
@@ -171,6 +198,15 @@ class _Table:
         place = self._place(number)
         if place:
             self._check_vector(place, 1)
+
+    def text(self, number: int) -> str:
+        """Empty if it is not there."""
+        place = self._place(number)
+        if not place:
+            return ""
+        start = self._check_vector(place, 1)
+        (count,) = struct.unpack_from("<I", self._data, start)
+        return self._data[start + 4 : start + 4 + count].decode(errors="surrogateescape")
 
     def _check_vector(self, place: int, width: int) -> int:
         start = _at(self._data, place)

@@ -259,6 +259,12 @@ class Footer:
         text = self.value_of(arrow_schema.KEY)
         return text is not None and arrow_schema.has_views(text)
 
+    @read_once
+    def arrow_extensions(self) -> dict[str, str]:
+        """See arrow_schema.extensions."""
+        text = self.value_of(arrow_schema.KEY)
+        return {} if text is None else arrow_schema.extensions(text)
+
     def as_called(self) -> bytes:
         """FileMetaData with the names that the table has for which the file is opened, and without a schema of Arrow that
         has views. Raises as leaves."""
