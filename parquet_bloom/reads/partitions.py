@@ -59,6 +59,11 @@ class Partitions:
         return pa.schema([(name, self._type(name)) for name in self.names])
 
     @property
+    def paths(self) -> Iterable[str]:
+        """The files that have any."""
+        return self._texts
+
+    @property
     def of_folders(self) -> tuple[str, ...]:
         """The columns whose types nobody tells."""
         return tuple(name for name in self.names if name not in self._types)

@@ -366,7 +366,8 @@ def _worked(executors: Executors, tasks: Tasks) -> tuple[Total, ...]:
     sums = [
         f.sum(name).alias(name) for name in ("files", "filters", "bytes", "seconds", "requests")
     ]
-    rows = frame.groupBy("status", "reason").agg(*sums, f.max("attempt").alias("attempt")).collect()
+    others = f.max("attempt").alias("attempt"), f.min("example").alias("example")
+    rows = frame.groupBy("status", "reason").agg(*sums, *others).collect()
     for row in rows:
         totals.add_total(Total(**row.asDict()))
     return totals.all()

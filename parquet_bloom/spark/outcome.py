@@ -79,7 +79,7 @@ class Outcome:
 @dataclass(frozen=True, slots=True)
 class Total:
     """Files with the same status and, where nothing was done, the same reason: of trouble, the class of the error;
-    `seconds` of all executors, `attempt`: the highest."""
+    `seconds` of all executors, `attempt`: the highest; `example`: of trouble, what is said of one of the files."""
 
     status: Status
     reason: str
@@ -89,6 +89,7 @@ class Total:
     seconds: float = 0.0
     requests: int = 0
     attempt: int = 0
+    example: str | None = None
 
     @property
     def state(self) -> str:
@@ -121,6 +122,7 @@ class Totals:
                 outcome.seconds,
                 outcome.requests or 0,
                 outcome.attempt,
+                _example(outcome),
             )
         )
 
@@ -138,6 +140,7 @@ class Totals:
             seconds=so_far.seconds + total.seconds,
             requests=so_far.requests + total.requests,
             attempt=max(so_far.attempt, total.attempt),
+            example=so_far.example or total.example,
         )
 
     def all(self) -> tuple[Total, ...]:
@@ -153,6 +156,12 @@ def _reason(outcome: Outcome) -> str:
     if outcome.ok is False:
         return NOT_OK
     return DRY_RUN if outcome.dry_run else ""
+
+
+def _example(outcome: Outcome) -> str | None:
+    if outcome.status not in TROUBLE or outcome.message is None:
+        return None
+    return outcome.message.removeprefix(f"{outcome.path}: ")
 
 
 def rows_of(run: LakeRun, outcomes: Iterable[Outcome]) -> Iterator[RowFields]:
@@ -322,12 +331,20 @@ class Report:
                 yield from outcome.document.split("\n")
 
     def summary(self) -> str:
-        """One line."""
+        """One line; of trouble, with the reason that most files have, as one of them says it."""
         return (
             f"{self.verb}: {number_of(self.files, 'file')} in {self.seconds:.1f} s:"
             f" {self.counts_in_words or 'none'}; {number_of(self.filters, 'filter')},"
-            f" {number_of(self.bytes, 'byte')}"
+            f" {number_of(self.bytes, 'byte')}{self._most_trouble()}"
         )
+
+    def _most_trouble(self) -> str:
+        trouble = [total for total in self.totals if total.status in TROUBLE]
+        if not trouble:
+            return ""
+        most = max(trouble, key=lambda total: total.files)
+        why = ": ".join(filter(None, (most.reason, most.example)))
+        return f"; {most.files:,} {most.state}: {why}"
 
     def to_dict(self) -> dict[str, object]:
         """What the command prints with --totals."""

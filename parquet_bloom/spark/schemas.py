@@ -44,7 +44,7 @@ ACCOUNT = StructType([*_schema("verb string!, started_at timestamp!"), *OUTCOME]
 
 TOTAL = _schema(
     "status string!, reason string!, files long!, filters long!, bytes long!, seconds double!,"
-    " requests long!, attempt integer!"
+    " requests long!, attempt integer!, example string"
 )
 """What became of the files of one task with the same outcome; see Total."""
 

@@ -625,7 +625,7 @@ class _RowSearch:
 
     def _partitions_of(self, tables: RowTables, files: ListedFiles) -> Partitions:
         """Raises UnsupportedError, FormatError."""
-        found = files.partitions(self.inputs)
+        found = files.partitions(self.inputs, self._paths)
         opener = partial(files.open, keys=self._keys, cache=self._cache_for_rows)
         try:
             stored = files.stored_keys(found, tables.columns, opener)

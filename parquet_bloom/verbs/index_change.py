@@ -283,6 +283,9 @@ class _Change:
         self._unknown: set[str] = set()
         # In how many files that were read there is no such column.
         self._lacking: Counter[str] = Counter()
+        self._last_lacking: dict[str, NotIndexed] = {}
+        # How many could be read at all.
+        self._opened = 0
         # Of each file that was looked at, the state that is known now; None if it is gone.
         self._states: dict[str, str | None] = {}
         # By the ids of segments, which are read once: the units of these files, by their numbers.
@@ -398,18 +401,23 @@ class _Change:
                     NotIndexed(file.path, column, reason) for column, reason in read.reasons.items()
                 ]
                 self._lacking.update(read.lacking)
+                self._last_lacking.update(
+                    (column, NotIndexed(file.path, column, read.reasons[column]))
+                    for column in read.lacking
+                )
+                self._opened += read.error is None
                 room.check()
             if self._progress:
                 self._progress(len(files), len(files))
             if not wanted.generation:
-                self._check_columns(len(files))
+                self._check_columns()
             return builder.write(self._folder)
 
-    def _check_columns(self, num_files: int) -> None:
-        """A column that is in none of the first files is a mistake."""
+    def _check_columns(self) -> None:
+        """A column that is in none of the first files is a mistake, whatever is in those that cannot be read."""
         for column, lacking in self._lacking.items():
-            if lacking == num_files:
-                last = next(each for each in reversed(self._not_indexed) if each.column == column)
+            if lacking == self._opened:
+                last = self._last_lacking[column]
                 raise ColumnError(f"{last.path}: {last.reason}; no other of the files has it")
 
     def _with(

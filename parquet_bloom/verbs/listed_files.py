@@ -170,14 +170,15 @@ class ListedFiles:
         """See reads.matching.ListedFiles."""
         return self._recorded[file.path][0].is_called_alike(file)
 
-    def partitions(self, names: Sequence[str]) -> Partitions:
+    def partitions(self, names: Sequence[str], among: Iterable[str] | None = None) -> Partitions:
         """The columns of the files' partitions, as tables tell them, or the names of folders: if one of `names` alone
-        was given, of those below it. Raises UnsupportedError, FormatError."""
+        was given, of those below it. among: these files in the place of those found. Raises UnsupportedError,
+        FormatError."""
         from parquet_bloom.reads.partitions import Partitions, texts_in
 
         base = names[0] if len(names) == 1 else ""
         types, texts = self.partition_types, {}
-        for path in self.found:
+        for path in self.found if among is None else among:
             if path in self._recorded:
                 told = self._recorded[path][1].partition
                 of_file = {name: text for name, text in told.items() if name in types}
@@ -190,14 +191,14 @@ class ListedFiles:
     def stored_keys(
         self, partitions: Partitions, wanted: Collection[str], opener: Open
     ) -> Stored | None:
-        """Those `wanted` columns of folders that the first file has, too. Raises FormatError, UnsupportedError,
+        """Those `wanted` columns of folders that the first file with such columns has, too. Raises FormatError, UnsupportedError,
         EncryptionError, OSError for a file that cannot be read."""
         from parquet_bloom.reads.partitions import Stored
 
         of_folders = {*partitions.of_folders} & {*wanted}
         if not of_folders:
             return None
-        first = next(iter(self.found))
+        first = next(iter(partitions.paths))
         with opener(first) as file:
             names = [name for name in file.top_columns if name in of_folders]
             return Stored(first, file.read_rows(names, {}).schema) if names else None

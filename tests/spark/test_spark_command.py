@@ -12,7 +12,7 @@ from make.commands import outcome
 from parquet_bloom.commands import spark as command
 from parquet_bloom.render.wording import size
 from parquet_bloom.spark.listing import errors_here
-from parquet_bloom.spark.outcome import DRY_RUN, MOST_REASONS, Outcome, Totals
+from parquet_bloom.spark.outcome import DRY_RUN, MOST_REASONS, Outcome, Report, Totals
 from parquet_bloom.spark.session import will_be_here
 
 
@@ -80,9 +80,13 @@ def test_trouble_is_told_apart_by_the_class_of_the_error():
     for number, error_class in enumerate(["ColumnError", "FooterError", "ColumnError"]):
         message = f"{number}.parquet: {number} bytes"
         totals.add(Outcome(f"{number}.parquet", "error", message=message, error_class=error_class))
-    assert [(each.reason, each.files) for each in totals.all()] == [
-        ("ColumnError", 2), ("FooterError", 1),
+    assert [(each.reason, each.files, each.example) for each in totals.all()] == [
+        ("ColumnError", 2, "0 bytes"), ("FooterError", 1, "1 bytes"),
     ]  # fmt: skip
+    report = Report("probe", "id", datetime.now(UTC), totals.all(), 1.0)
+    assert report.summary() == (
+        "probe: 3 files in 1.0 s: 3 error; 0 filters, 0 bytes; 2 error: ColumnError: 0 bytes"
+    )
 
 
 def test_how_far_it_is(lake, monkeypatch):

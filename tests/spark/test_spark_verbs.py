@@ -172,7 +172,7 @@ def test_report(built):
     assert report.filters == 3 * GROUPS
     assert re.fullmatch(
         r"build: 11 files in \d+\.\d s: 3 added, 1 unchanged, 2 skipped, 2 refused, 3 error;"
-        rf" 12 filters, {report.bytes:,} bytes",
+        rf" 12 filters, {report.bytes:,} bytes; 1 error: FooterError: .*",
         report.summary(),
     )
     assert sum(1 for _ in report.documents()) == 6
@@ -366,6 +366,7 @@ def test_probe_asks_each_of_several_columns(spark, table):
     refused = lake.probe(spark, table, ["id", "nothing"], [5])
     assert refused.counts == {"refused": 2, "error": 1}
     assert "no column nothing" in refused.troubles[-1].message
+    assert "; 2 refused: ColumnError: no column nothing; the file has " in refused.summary()
 
 
 def test_probe_refuses_what_is_no_value(spark, table):

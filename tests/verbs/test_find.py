@@ -887,3 +887,16 @@ def test_all_missing_files_are_named(tmp_path, monkeypatch):
     for count, told in ((1, "0"), (2, "0, 1"), (7, "0, 1, 2, 3, 4, …")):
         found = outcome("find", *map(str, range(count)), "-c", "id", "-v", "7")
         assert (found.code, found.complaint) == (2, f"{told}: No such file or directory")
+
+
+@pytest.mark.parametrize("is_named", [True, False], ids=["files", "index alone"])
+def test_an_index_gives_the_columns_of_partitions(tmp_path, monkeypatch, is_named):
+    """Their types are those of all files that it knows, not only of those that may hold the value."""
+    monkeypatch.chdir(tmp_path)
+    for day, ids in (("1", [1]), ("2", [2]), ("later", [3])):
+        folder = tmp_path / "lake" / f"day={day}"
+        folder.mkdir(parents=True)
+        pq.write_table(pa.table({"id": ids}), folder / "a.parquet")
+    pb.Index.build("index", "lake", "id").close()
+    found = pb.find("lake" if is_named else None, "id", 2, index="index", columns=["day", "id"])
+    assert found.values.to_pylist() == [{"day": "2", "id": 2}]

@@ -733,6 +733,21 @@ def test_candidates_are_told_from_files_that_may_hold_any_value(patchy):
     assert outcome(*asked, "-v", "50", patchy / "0.parquet").code == 1
 
 
+def test_a_column_that_no_file_has_is_one_whatever_cannot_be_read(patchy):
+    """No index is left that knows nothing."""
+    told = outcome("index", "build", "--index", "none", "-c", "region", "lake")
+    assert told.code == 2
+    assert told.stdout == ""
+    assert told.stderr == (
+        f"pbloom: {patchy}/lacks.parquet: no column region; the file has other; no other of the"
+        " files has it\n"
+    )
+    assert not os.path.exists("none")
+    # What cannot be read may have it, if none can.
+    alone = outcome("index", "build", "--index", "alone", "-c", "region", "lake/bad.parquet")
+    assert (alone.code, os.path.exists("alone")) == (2, True)
+
+
 def test_a_document_says_how_many_values_have_which_verdict(patchy):
     asked = ["index", "probe", "--index", "ix", "-c", "id", "--json", "-v", "7", "-v", "50"]
     document = json.loads(outcome(*asked).stdout)
