@@ -12,6 +12,8 @@ from parquet_bloom.native.lazy import NDArray, np
 
 # What is written over a page takes some of its values with it; a writer that hashes otherwise, nearly all.
 FEW_MISSING: Final = 0.1
+# That rows which are anywhere in a chunk are as close together as that is less likely.
+BY_CHANCE: Final = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +29,16 @@ class MissingRows:
     first_page: int | None = field(default=None, metadata=WHERE_KNOWN)
     last_page: int | None = field(default=None, metadata=WHERE_KNOWN)
 
-    def are_like_damage(self, num_rows: int) -> bool:
-        """Whether bytes of a page may have changed, and not the filter: they are few of these rows, adjacent, and
-        amid others. Without pages nobody can tell."""
+    def are_like_damage(self, first_row: int, num_rows: int) -> bool:
+        """Whether bytes of a page may have changed, and not the filter: they are few of these rows and adjacent, or
+        close together in one page, behind others. Without pages nobody can tell. `first_row`: the first of these
+        `num_rows`."""
         if self.first_page is None or self.only_at_end:
             return False
-        are_adjacent = self.last - self.first + 1 <= 2 * self.count
+        among = self.last - self.first + 1
+        are_adjacent = among <= 2 * self.count
+        if self.first_page == self.last_page and self.first > first_row:
+            return are_adjacent or (among / num_rows) ** self.count < BY_CHANCE
         return are_adjacent and self.count < FEW_MISSING * num_rows
 
 

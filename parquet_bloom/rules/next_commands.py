@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import cached_property
+from itertools import accumulate
 from typing import Final
 
 from parquet_bloom.container import Place, Units
@@ -98,7 +100,15 @@ class NextCommands:
     def _is_like_damage(self, found: Finding) -> bool:
         if found.place is None or found.rows is None:
             return False
-        return found.rows.are_like_damage(self._file.describe_part(found.place.part).num_rows)
+        part = found.place.part
+        first, end = self._starts[part : part + 2]
+        return found.rows.are_like_damage(first, end - first)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The first row of each part in the file, and behind the last one how many there are."""
+        sizes = (self._file.describe_part(part).num_rows for part in range(self._file.num_parts))
+        return list(accumulate(sizes, initial=0))
 
     def _fill(
         self,
