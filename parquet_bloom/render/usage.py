@@ -84,7 +84,7 @@ def value_meant(files: Sequence[str]) -> str | None:
         return None
     for name in files[1:]:
         is_plain = not (is_url(name) or has_data_suffix(name) or set(name) & set("/\\*?["))
-        if is_plain and not os.path.lexists(name):
+        if name and is_plain and not os.path.lexists(name):
             return f"{name}: no such file; did you mean -v {shlex.quote(name)}?"
     return None
 
