@@ -10,6 +10,8 @@ from urllib.parse import unquote
 
 from parquet_bloom.storage.source import is_url
 
+# Between a column and what is nested in it, or a field of a VARIANT.
+_BELOW: Final = re.compile(r"[.:]")
 # What Hive has called all columns of files that do not name theirs.
 _BY_PLACE: Final = re.compile(r"_col[0-9]+$")
 
@@ -20,8 +22,8 @@ def is_without(name: str, columns: Iterable[str], path: str) -> bool:
     if name.startswith("#"):
         # By its place, which is another column in each file.
         return False
-    whole = re.split(r"[.:]", name.casefold(), maxsplit=1)[0]
-    tops = {each.casefold().split(".")[0] for each in columns}
+    whole, *tops_found = (_BELOW.split(each.casefold(), 1)[0] for each in (name, *columns))
+    tops = {*tops_found}
     if tops and all(_BY_PLACE.match(each) for each in tops):
         return False
     # In which a relative path is, too.

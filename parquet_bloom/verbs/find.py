@@ -90,9 +90,10 @@ def find(
 
     Only row groups are read that min/max statistics and filters, or an `index`, do not exclude, and only pages that the
     index or the file's page indexes name; of a file that the index does not know in its state, its own statistics and
-    filters are asked. union_by_name: the files are those of one schema, and one that has no such column, in upper or lower case,
-    has null there, if any of them has it; without that, it is unknown. hash_key: of the index, as for Index. cache: a pb.Cache, for those who look more than once.
-    progress: called with (files done, files in all). All others as for inspect.
+    filters are asked. union_by_name: the files are those of one schema, and one that has no such column, in upper or
+    lower case, has null there, if any of them has it; without that, it is unknown. hash_key: of the index, as for
+    Index. cache: a pb.Cache, for those who look more than once. progress: called with (files done, files in all). All
+    others as for inspect.
 
     Files that cannot be read or are not there are `unknown` in the report, and those whose column cannot hold one of the
     values, while the others are looked for. Raises ValueTypeError if one cannot be looked for, or none can be a value
@@ -382,9 +383,10 @@ class _RowSearch:
     def _take_back_nulls(self) -> None:
         """Without a file that has the column, nobody knows that it is one: it may be misspelt."""
         for path, error in self._without.items():
-            del self._read[path]
-            self._add_unknown(path, error)
-        self._files_without -= len(self._without)
+            # Others are unknown for another reason.
+            if self._read.pop(path, None) is not None:
+                self._files_without -= 1
+                self._add_unknown(path, error)
 
     def _with_hints(self) -> Iterator[UnknownFile]:
         """The files that are unknown; of one that lacks what others have, what its user may say."""

@@ -11,6 +11,7 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.container.by_name import is_without
+from parquet_bloom.verbs.find import _RowSearch
 from parquet_bloom.vocabulary import NULL_BY_NAME
 
 
@@ -26,6 +27,7 @@ from parquet_bloom.vocabulary import NULL_BY_NAME
         ("user.id", ["users.id"], "a", True),
         ("v:a", ["v.metadata", "v.value"], "a", False),
         ("v:a", ["w"], "a", True),
+        ("v:a", ["v:A"], "a", False),
         ("#3", ["x"], "a", False),
         ("id", ["_col0", "_col1"], "a", False),
         ("id", ["_col0", "x"], "a", True),
@@ -134,6 +136,25 @@ def test_a_damaged_file_is_nothing_to_go_by(names):
         file.write(b"no file")
     with pytest.raises(pb.ColumnError, match=f"{names[1]}: no column id; the file has other"):
         pb.probe([*names, "c"], "id", 9, union_by_name=True)
+
+
+def test_a_file_without_it_that_changes_meanwhile_is_unknown_for_that(names, monkeypatch):
+    """None has the column: what was null in one is taken back, and not in the other, of which nothing was said."""
+    shutil.copy(names[1], names[0])
+    find_in = _RowSearch._found_in
+
+    def found_in(search, file, places):
+        if file.path == names[1]:
+            raise OSError(f"{file.path}: changed while it was read")
+        return find_in(search, file, places)
+
+    monkeypatch.setattr(_RowSearch, "_found_in", found_in)
+    report = pb.find(names, "id", [5], union_by_name=True)
+    assert [(each.path, each.reason) for each in report.unknown] == [
+        (names[1], "changed while it was read"),
+        (names[0], "no column id; the file has other"),
+    ]
+    assert (report.files_without_column, report.files_asked) == (0, 0)
 
 
 def test_it_is_not_for_tables_and_not_with_auto(names):
