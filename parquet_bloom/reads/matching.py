@@ -108,7 +108,7 @@ class Matching:
         file.will_read_rows(wanted, [group.number for group in groups])
         hits = self._live(file.path, [*self._hits(source, groups)])
         rows: dict[int, Any] = {hit.group.number: hit.rows for hit in hits}
-        known = pa.concat_tables([hit.known for hit in hits]) if hits else pa.table({})
+        known = _known_of(hits)
         num_rows = sum(map(len, rows.values()))
         table = self._tables.read(WithKnown(source, known), rows, range(num_rows))
         file.source.check_one_version()
@@ -196,9 +196,17 @@ def _matching(path: str, any_of: AnyOf, keys: pa.Table, num_rows: int) -> Array:
 
 
 def _taken(keys: pa.Table, wanted: Collection[str], rows: Array) -> pa.Table:
-    """Rows of those columns that are wanted, too; of none if they are of a type of which pyarrow takes no rows."""
+    """Rows of those columns that are wanted, too; of none if pyarrow takes no rows of such columns, be it for their type
+    or for their size."""
     there = [name for name in keys.column_names if name in wanted]
     try:
         return keys.select(there).take(rows)
-    except pa.ArrowNotImplementedError:
+    except pa.ArrowException:
         return pa.table({})
+
+
+def _known_of(hits: Sequence[_Hit]) -> pa.Table:
+    """What is known of all rows; nothing if that is not the same of all."""
+    tables = [hit.known for hit in hits]
+    is_alike = len({tuple(each.column_names) for each in tables}) == 1
+    return pa.concat_tables(tables) if is_alike else pa.table({})

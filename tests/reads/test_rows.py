@@ -24,6 +24,7 @@ from make.s3_server import S3Server
 import parquet_bloom as pb
 from parquet_bloom.errors import ColumnError, PageError, ParquetBloomError, ValueTypeError
 from parquet_bloom.parquet.footer.top_fields import TopField
+from parquet_bloom.reads import matching
 from parquet_bloom.values.given import is_missing
 
 SOME = uuid.UUID(int=5)
@@ -168,6 +169,34 @@ def test_without_columns_all_are_read(lake: Path) -> None:
     assert nothing.num_rows == 0
     assert nothing.schema.equals(pq.read_schema(lake / "0.parquet"))
     assert [batch.num_rows for batch in found.to_batches()] == [1]
+
+
+def test_columns_of_which_pyarrow_takes_no_rows_are_read_again(
+    lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those whose text is too long, be it in some row groups alone."""
+    expected = pb.rows(lake, {"id": [5, 6000]})
+    take, taken = pa.Table.take, []
+
+    class Table:
+        def __init__(self, table: pa.Table) -> None:
+            self._table = table
+
+        column_names = property(lambda self: self._table.column_names)
+
+        def select(self, names: list[str]) -> Any:
+            return Table(self._table.select(names))
+
+        def take(self, rows: Any) -> pa.Table:
+            taken.append(rows)
+            if len(taken) % 2:
+                raise pa.ArrowInvalid("offset overflow while concatenating arrays")
+            return take(self._table, rows)
+
+    taken_of = matching._taken
+    monkeypatch.setattr(matching, "_taken", lambda keys, *args: taken_of(Table(keys), *args))
+    assert pb.rows(lake, {"id": [5, 6000]}).equals(expected)
+    assert taken
 
 
 def test_files_that_lack_a_column(tmp_path: Path) -> None:
