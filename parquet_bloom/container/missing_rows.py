@@ -31,9 +31,8 @@ class MissingRows:
 
     def are_like_damage(self, first_row: int, num_rows: int) -> bool:
         """Whether bytes of a page may have changed, and not the filter: they are few of these rows and adjacent, or
-        close together in one page, behind others. Without pages nobody can tell. `first_row`: the first of these
-        `num_rows`."""
-        if self.first_page is None or self.only_at_end:
+        close together in one page, behind others. `first_row`: the first of these `num_rows`."""
+        if self.only_at_end:
             return False
         among = self.last - self.first + 1
         are_adjacent = among <= 2 * self.count

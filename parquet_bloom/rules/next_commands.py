@@ -98,7 +98,7 @@ class NextCommands:
         return limit if can_keep else 0
 
     def _is_like_damage(self, found: Finding) -> bool:
-        if found.place is None or found.rows is None:
+        if found.place is None or found.rows is None or found.rows.first_page is None:
             return False
         part = found.place.part
         first, end = self._starts[part : part + 2]
