@@ -160,8 +160,8 @@ class ColumnCounts:
 @dataclass(slots=True)
 class RungCounts:
     """The filters of all groups with values at this rate: their sizes, and the sum of their FPPs in
-    FPP_UNITs; `missing` groups have no filter yet, and theirs would have `missing_bytes`; in `past_dictionary` the filter is no
-    smaller than a dictionary that has all values."""
+    FPP_UNITs; `missing` groups have no filter yet, and theirs would have `missing_bytes`; in `past_dictionary` the
+    filter is no smaller than a dictionary that has all values."""
 
     rate: float
     filter_bytes: int = 0

@@ -295,7 +295,8 @@ def files_for(
     looked at again. hash_key: as for index. Nothing is done until the frame is used.
 
     Raises FileNotFoundError if there is no index, ColumnError if it is not about this column, ValueTypeError if the column
-    has no values of the type of `values`, naming the cast, ValueError for other `values`, EncryptionError unless `hash_key` is that of the index, FormatError, OSError.
+    has no values of the type of `values`, naming the cast, ValueError for other `values`, EncryptionError unless
+    `hash_key` is that of the index, FormatError, OSError.
     """
     ((_, place),) = names_for_executors([path_given("index", index, PATH_OR_URL)])
     folder = open_folder(place)

@@ -113,7 +113,7 @@ def build(
 ) -> BuildReport:
     """Write `source` with Bloom filters for `columns` (dotted leaf paths) to `output`, or for those that `advice`
     recommends, which is what `advise` said of the same files, perhaps within a budget: each column at its rate. Of
-    several tables, each report is for the files of its own.
+    several tables, build the files of each with the report on it.
 
     A list of paths, a folder, a glob, and a URL that ends with / stand for several files: then this returns a
     FilesReport, with the report on each, and the errors of files that failed. `output` is then the folder of the new
@@ -122,10 +122,9 @@ def build(
     fpp: the target false positive rate, 0 to 1, exclusive; 0.01 if None. Each filter is as small as it allows. ndv:
     size for this many distinct values per chunk instead. max_bytes: the limit of a bitset, 64 to 134,217,728 (the
     default). exact_blocks: allow block counts that are not powers of two; such filters are smaller, but some readers
-    refuse them, and others lose rows (PB201). existing: what to do with existing filters. union_by_name: several files are
-    those of one schema: one that has no such column, in upper or lower case, gets filters for the others, if any file
-    has it. force: also write filters
-    that miss the target. ignore_checksums: read pages even if their checksums are wrong; checksums that are all 0 count
+    refuse them, and others lose rows (PB201). existing: what to do with existing filters. union_by_name: several files
+    are those of one schema: one that has no such column, in upper or lower case, gets filters for the others, if any
+    file has it. force: also write filters that miss the target. ignore_checksums: read pages even if their checksums are wrong; checksums that are all 0 count
     as missing anyway. in_place: replace `source` itself. overwrite: replace an existing `output`. resume: of several
     files, leave out those whose outputs are there, as of a run that was stopped. dry_run: build, but write nothing;
     what would be refused is, but behind URLs. verify: read back what was written. unconditional: replace an object

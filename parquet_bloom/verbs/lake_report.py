@@ -145,8 +145,9 @@ class InSomeFiles:
 class LakeReport:
     """Many files. `names`: as they were asked for; `failures`: some of the `num_failed` files that could not be
     read; `worst`: the most severe findings first, then the highest rate; `num_troubled`: how many have errors or
-    warnings; `broken`: the most severe first; `broken_columns`: those with filters that are wrong; `filters` and `values`: how many were checked; `advice`: a report for
-    all files with the same columns; `not_advised`: files whose values could not all be read, and how many."""
+    warnings; `broken`: the most severe first; `broken_columns`: those with filters that are wrong; `filters` and
+    `values`: how many were checked; `advice`: a report for all files with the same columns; `not_advised`: files
+    whose values could not all be read, and how many."""
 
     names: tuple[str, ...]
     deep: bool

@@ -306,8 +306,9 @@ def probe(
     dialect: ask the filters of this dialect; by default, those that bloom_filter_offset leads to, of any
     dialect, and private legacy ones where it is missing. seed: of the hash of `murmur3` filters, if the
     file does not say. union_by_name: several files are those of one schema, and one that has no such column, in upper or
-    lower case, has null there, if any of them has it. explain: give the hash and bits of every form that a value may be stored in. cache: a pb.Cache,
-    for those who ask the same files in an object store again. All others as for inspect.
+    lower case, has null there, if any of them has it. explain: give the hash and bits of every form that a value may
+    be stored in. cache: a pb.Cache, for those who ask the same files in an object store again. All others as for
+    inspect.
 
     Raises ColumnError, ValueTypeError for what cannot be a value of the column, TypeError for a
     table, FormatError, UnsupportedError, EncryptionError if a key is wrong, OSError.

@@ -29,8 +29,9 @@ def row_groups(
     cache: Cache | None = None,
 ) -> pa.Table:
     """What is left to read of `files`: every row group that may have rows which match, by min/max statistics, Bloom
-    filters, an `index` and the partitions of a `table`; read_plan says how much each of them excludes. A pyarrow Table, file by file: `path` (string), `row_group` (int32, from 0; a stripe of an
-    ORC file), `rows` (int64, how many it has).
+    filters, an `index` and the partitions of a `table`; read_plan says how much each of them excludes. A pyarrow
+    Table, file by file: `path` (string), `row_group` (int32, from 0; a stripe of an ORC file), `rows` (int64, how
+    many it has).
 
     files: paths, URLs, globs and folders; None for all that the `index` knows. filters: `{column: value or values}`,
     all of which must hold; or `[(column, operator, value), …]`, or a list of such lists, one of which must hold, as
