@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import SparkSession
 
-from parquet_bloom.interruptions import undisturbed
 from parquet_bloom.spark.checks import check_java, check_master, check_server
 from parquet_bloom.spark.failures import failing, untold_interrupts
 
@@ -64,38 +61,11 @@ def _started(builder: SparkSession.Builder, remote: str | None) -> SparkSession:
     """A session, for which PySpark starts Java unless there is a server already."""
     if remote is not None and remote.startswith("sc:"):
         return builder.getOrCreate()
-    with _java_ended_if_interrupted():
-        return builder.getOrCreate()
-
-
-@contextmanager
-def _java_ended_if_interrupted() -> Iterator[None]:
-    """End a Java that is still starting when this is interrupted: it would find no place to say where it listens, and
-    go on for ever. Once PySpark is connected, it sees by itself that nobody is there any more, and cleans up."""
     # Not in a PySpark that is a client of servers alone.
-    from pyspark import SparkContext, java_gateway
+    from parquet_bloom.spark.java import ended_if_interrupted
 
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start(*arguments: Any, **settings: Any) -> subprocess.Popen[bytes]:
-        # An exception in the midst of a fork is lost, or the process.
-        with undisturbed():
-            started.append(subprocess.Popen(*arguments, **settings))
-        return started[-1]
-
-    names = vars(java_gateway)
-    before = names["Popen"]
-    names["Popen"] = start
-    try:
-        yield
-    except KeyboardInterrupt:
-        if SparkContext._gateway is None:
-            for java in started:
-                java.kill()
-                java.wait()
-        raise
-    finally:
-        names["Popen"] = before
+    with ended_if_interrupted():
+        return builder.getOrCreate()
 
 
 def _master_given(master: str | None, configuration: Mapping[str, str]) -> str | None:
