@@ -1,8 +1,8 @@
 """Literals: parsed as the column's type, and stored values shown as such.
 
 `123`, `-0.0`, `12.34`, `2024-01-31`, `10:00:00.5`, `2024-01-31T10:00:00Z`, UUIDs, text,
-`"quoted text"`. Stored bytes are `0x…`, and in columns of text, where that is text, `\\x…`. A
-literal that the column cannot hold is an error, never `absent`.
+`"quoted text"`, which is that text with and without its quotes. Stored bytes are `0x…`, and in columns of
+text, where that is text, `\\x…`. A literal that the column cannot hold is an error, never `absent`.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def encode_given(leaf: LeafType, value: object) -> Encodings:
         return _of_nulls(leaf, value)
     if isinstance(value, literal):
         try:
-            return encode_literal(leaf, _literal_text(leaf, value), value.read_as)
+            return _encode_verbatim(leaf, value) or encode_literal(leaf, value.text, value.read_as)
         except ValueTypeError as error:
             told = ValueTypeError(f"{error}{_hint_at_hex(leaf, value)}")
             raise _blaming(value, told, partial(_encode_like, leaf, value)) from None
@@ -107,12 +107,10 @@ def _hint_at_hex(leaf: LeafType, given: literal) -> str:
     return "; if these are the bytes in hexadecimal, begin with 0x"
 
 
-def _literal_text(leaf: LeafType, given: literal) -> str:
-    """With quotes around those of a text that is there as it is, and no literal."""
+def _encode_verbatim(leaf: LeafType, given: literal) -> Encodings | None:
+    """Of a text in quotes that are part of it, as in CSV; None for all that may be read as a literal."""
     is_verbatim = isinstance(given, LiteralInFile) and given.is_verbatim and given.read_as is None
-    if not is_verbatim or _reader_of(leaf) is not _text or _text(leaf, given.text) == given.text:
-        return given.text
-    return f'"{given.text}"'
+    return encode(leaf, given.text) if is_verbatim and _is_quoted(leaf, given.text) else None
 
 
 def check_literal(given: literal) -> None:
@@ -184,6 +182,8 @@ def encode_literal(leaf: LeafType, text: str, read_as: str | None = None) -> Enc
         case None:
             if _is_hex(leaf, text):
                 return encode_stored(leaf, _hex(text))
+            if _is_quoted(leaf, text):
+                return _encode_quoted(leaf, text)
             return encode(leaf, _reader_of(leaf)(leaf, text))
         case "bytes":
             return encode_stored(leaf, _hex(text))
@@ -193,6 +193,26 @@ def encode_literal(leaf: LeafType, text: str, read_as: str | None = None) -> Enc
             return encode(replace(leaf, logical=None), text)
         case _:
             return encode(leaf, _read_as(read_as, leaf, text))
+
+
+def _is_quoted(leaf: LeafType, text: str) -> bool:
+    return _reader_of(leaf) is _text and _text(leaf, text) != text
+
+
+def _encode_quoted(leaf: LeafType, text: str) -> Encodings:
+    """Of the text in the quotes, as they are around texts in SQL, and of the whole, as they can be part of a value:
+    what is stored in either way must not be `absent`."""
+    found: list[bytes] = []
+    problems: list[ValueTypeError] = []
+    for each in (_text(leaf, text), text):
+        try:
+            found += encode(leaf, each).plain
+        except ValueTypeError as error:
+            # In a FIXED_LEN_BYTE_ARRAY, as one alone can be long enough.
+            problems.append(error)
+    if not found:
+        raise problems[0]
+    return Encodings(tuple(found))
 
 
 def _reader_of(leaf: LeafType) -> Reader:
