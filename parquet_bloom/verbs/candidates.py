@@ -71,7 +71,7 @@ def in_index(
     values: Sequence[Any] | Array,
     files: ListedFiles | None,
 ) -> Candidates:
-    """Those that an index does not exclude: of its own files, or of these. Raises ValueTypeError, FormatError, OSError."""
+    """Those that an index does not exclude: of its own files, or of these, by their names. Raises ValueTypeError, FormatError, OSError."""
     by = ByIndex(index, asked.manifest.generation, asked.manifest.made)
     new = set() if files is None else _not_known(asked, column, files)
     try:
@@ -86,6 +86,8 @@ def in_index(
         raise ValueTypeError(f"{shown}: cannot be looked for: {reason}")
     if files is not None and len(new) == len(files.found):
         return in_files(files, by)
+    if files is not None:
+        found = found.named(files.given)
     places = _places(asked, found)
     whole = new | {unit.path for unit in found.unknown_of_some}
     if asked.places == "file":
@@ -128,7 +130,9 @@ def _places(asked: AskedIndex, found: FoundValues) -> dict[str, dict[str, _Place
 def _not_known(asked: AskedIndex, column: str, files: ListedFiles) -> set[str]:
     """The files that an index does not know as they are now."""
     known = {
-        unit.path for unit, read_as in asked.units(column) if files.is_known(unit, column, read_as)
+        files.given(unit.path)
+        for unit, read_as in asked.units(column)
+        if files.is_known(unit, column, read_as)
     }
     return files.found.keys() - known
 

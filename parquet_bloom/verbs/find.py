@@ -18,7 +18,7 @@ from parquet_bloom.storage import open_folder, open_source, with_options
 from parquet_bloom.values.given import check_none_missing, each_once, list_values
 from parquet_bloom.verbs.candidates import Candidates, in_files, in_index
 from parquet_bloom.verbs.index_probe import check_column, check_has_files
-from parquet_bloom.verbs.listed_files import ListedFiles, files_found, list_files, names_in_index
+from parquet_bloom.verbs.listed_files import ListedFiles, files_found, for_index, list_files
 from parquet_bloom.verbs.row_search import RowSearch
 
 if TYPE_CHECKING:
@@ -122,8 +122,7 @@ def _to_look_into(
         look = state_unless_asked_for if search.cache is None else state_of
         among = files_found(names, view, storage_options, look, search.left_out)
     elif names is not None:
-        named = names_in_index(names, view)
-        among = files_found(named, view, storage_options, left_out=search.left_out)
+        among = for_index(files_found(names, view, storage_options, left_out=search.left_out))
     if among is not None:
         search.add_not_found(among.errors)
     if index is None:
