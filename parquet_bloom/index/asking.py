@@ -252,8 +252,7 @@ class ValuesByKind:
         try:
             found: AskedHashes | ManyHashes | None = self._hashes(kind, self._values)
         except ValueTypeError:
-            errors = those_not_held(partial(self._hashes, kind), self._values)
-            problems = {at: str(error) for at, error in errors.items()}
+            problems = those_not_held(partial(self._hashes, kind), self._values)
             held = [at for at in range(len(self._values)) if at not in problems]
             found = self._hashes_at(kind, held) if held else None
         if found is not None and self._key is not None:
