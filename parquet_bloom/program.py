@@ -182,6 +182,22 @@ def _interruption_behind(error: BaseException | None) -> KeyboardInterrupt | Non
 _LONGEST_HELP: Final = 1_000
 
 
+def checking_names(parser: Any, check: Callable[[str, str | None], None]) -> Any:
+    """A parser of click that refuses the name of a long option after one dash: it would take `-fpp` for `-f pp`, and
+    `-column` for the column `olumn`. `check`: of any other name, and the value after its =, before the parser looks for it."""
+    match_long: Any = getattr(parser, "_match_long_opt", None)
+
+    def match(name: str, value: str | None, state: Any) -> None:
+        if (meant := f"-{name}") in parser._long_opt:
+            raise click.UsageError(f"{name}: no such option; did you mean {meant}?", parser.ctx)
+        check(name, value)
+        match_long(name, value, state)
+
+    if match_long is not None:
+        parser._match_long_opt = match
+    return parser
+
+
 class Ordered(click.Group):
     """Commands, listed in the order in which they are given. All of its options are in --help."""
 
@@ -190,6 +206,9 @@ class Ordered(click.Group):
         everything = help_all()
         everything.hidden = True
         self.params.append(everything)
+
+    def make_parser(self, ctx: click.Context) -> Any:
+        return checking_names(super().make_parser(ctx), lambda name, value: None)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)

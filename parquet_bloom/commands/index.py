@@ -25,7 +25,7 @@ from parquet_bloom.commands.sections import (
 )
 from parquet_bloom.commands.store_options import storage_options, stores
 from parquet_bloom.commands.table_options import newest_tables, table_views
-from parquet_bloom.container import Units, number_of
+from parquet_bloom.container import Units, number_of, some_of
 from parquet_bloom.errors import for_command
 from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
@@ -348,6 +348,8 @@ def _merged(report: IndexCompaction, everything: bool) -> str:
 
 
 @index.command(cls=Command)
+@file_options.file_argument("files", nargs=-1, metavar="[FILE...]")
+@newest_tables
 @_index
 @files_option(
     "--deep",
@@ -359,12 +361,12 @@ def _merged(report: IndexCompaction, everything: bool) -> str:
 @hash_key_option
 @option.access
 def check(
-    index_path: str, deep: bool, as_json: bool, keys: Keys | None, threads: int | None,
-    hash_key: str | None,
+    files: tuple[str, ...], index_path: str, deep: bool, as_json: bool, keys: Keys | None,
+    threads: int | None, hash_key: str | None, view: TableView | None,
 ) -> None:  # fmt: skip
     """Prove an index: that it is whole, and that it knows all files as they are now.
 
-    Without --deep, size, time of change or ETag tell whether a file has changed, and none is opened: one that can no
+    With FILE, of all files only these are looked at, and what the index knows in these folders. Without --deep, size, time of change or ETag tell whether a file has changed, and none is opened: one that can no
     longer be read goes unnoticed.
 
     Exit code 1: something is wrong, in a line for each, up to 20 of a kind. What is new, changed or gone takes an
@@ -373,14 +375,16 @@ def check(
     \b
     Examples:
       pbloom index check --index events.index
-      pbloom index check --index events.index --deep
+      pbloom index check --index events.index --deep lake/2024/
       pbloom index check --index events.index --deep --json
     """
     from parquet_bloom.verbs.index_check import check_index
 
+    if view is not None and not files:
+        raise click.UsageError("--table: expected FILE, the tables")
     with progress("files") as show:
         report = check_index(
-            index_path, deep=deep, hash_key=hash_key, keys=keys,
+            index_path, files=files or None, table=view, deep=deep, hash_key=hash_key, keys=keys,
             storage_options=storage_options(), threads=threads, progress=show,
         )  # fmt: skip
     if as_json:
@@ -389,8 +393,18 @@ def check(
         _write_check(report)
         if report.is_mended_by_add:
             again = (*arguments_of(keys), *hash_key_arguments(hash_key))
-            write_text(next_line("index", "add", "--index", report.index, *again))
+            named = _to_add(report, files, view)
+            write_text(next_line("index", "add", "--index", report.index, *named, *again))
     sys.exit(NO if report.findings else FINE)
+
+
+def _to_add(report: IndexCheck, files: Sequence[str], view: TableView | None) -> Sequence[str]:
+    """The names that `add` needs: of what is new, it may not be about them yet."""
+    if not any(finding.problem == "new" for finding in report.findings):
+        return ()
+    table = () if view is None else ("--table", view.kind)
+    catalog = () if view is None or view.catalog is None else ("--catalog", view.catalog)
+    return (*table, *catalog, *files)
 
 
 def _write_check(report: IndexCheck) -> None:
@@ -405,7 +419,7 @@ def _write_check(report: IndexCheck) -> None:
     unknown = f", {num_unknown:,} of them not fully indexed" * bool(num_unknown)
     write_text(
         f"{report.index}: {number_of(len(report.findings), 'finding')}:"
-        f" {number_of(report.files, 'file')}{unknown}, {_counts(report.keys, report.filters)}{_proved(report)}"
+        f" {some_of(report.files_checked, report.files, 'file')}{unknown}, {_counts(report.keys, report.filters)}{_proved(report)}"
         f"{left * bool(report.unneeded)}"
     )
 

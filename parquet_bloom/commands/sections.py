@@ -14,7 +14,7 @@ import click
 from click.core import augment_usage_errors
 
 from parquet_bloom.filters.sizing import SIZES
-from parquet_bloom.program import color, debug, help_all, is_all_wanted
+from parquet_bloom.program import checking_names, color, debug, help_all, is_all_wanted
 
 if TYPE_CHECKING:
     from click.types import OptionHelpExtra
@@ -106,10 +106,7 @@ class Command(click.Command):
     def make_parser(self, ctx: click.Context) -> Any:
         # click looks for `-v42` among the long options first, and compares it with each of them, to suggest one: a
         # hundred of those take longer than what they ask for. What is not `--…` is none of them.
-        parser: Any = super().make_parser(ctx)
-        match_long: Any = getattr(parser, "_match_long_opt", None)
-
-        def match(name: str, value: str | None, state: Any) -> None:
+        def check(name: str, value: str | None) -> None:
             if not name.startswith("--"):
                 # To click, the value of `-o=a` is `=a`: a file of this name would be written.
                 if value is not None and any(
@@ -122,11 +119,8 @@ class Command(click.Command):
                         f"{name}={value}: expected {meant}; = is between a long option and its value only"
                     )
                 raise click.NoSuchOption(name, ctx=ctx)
-            match_long(name, value, state)
 
-        if match_long is not None:
-            parser._match_long_opt = match
-        return parser
+        return checking_names(super().make_parser(ctx), check)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]

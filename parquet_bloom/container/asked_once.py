@@ -17,6 +17,8 @@ MOST_KEPT: Final = 100_000
 # Into which values are divided among which some cannot be held: few steps lead to one, and of many of these, each takes
 # little more than a call.
 _PARTS: Final = 16
+# So many are tried one by one: smaller parts would cost more calls than they spare.
+_FEW: Final = 4 * _PARTS
 
 
 def those_held(make: Callable[[Any], object], values: Sequence[Any] | Array) -> list[int]:
@@ -25,23 +27,22 @@ def those_held(make: Callable[[Any], object], values: Sequence[Any] | Array) -> 
     return [at for at in range(len(values)) if at not in problems]
 
 
-def those_not_held(
-    make: Callable[[Any], object], values: Sequence[Any] | Array
-) -> dict[int, ValueTypeError]:
+def those_not_held(make: Callable[[Any], object], values: Sequence[Any] | Array) -> dict[int, str]:
     """By the positions of the others, ascending, why not: all that are side by side are tried at once, as those that can
     be held mostly are many, or none."""
-    problems: dict[int, ValueTypeError] = {}
+    problems: dict[int, str] = {}
     ranges = [(0, len(values))]
     while ranges:
         start, end = ranges.pop()
         try:
             make(values[start:end])
         except ValueTypeError as error:
-            size = -(-(end - start) // _PARTS)
+            size = -(-(end - start) // _PARTS) if end - start > _FEW else 1
             if end - start > 1:
                 ranges += [(at, min(at + size, end)) for at in range(start, end, size)][::-1]
             else:
-                problems[start] = error.with_traceback(None)
+                # The error itself would keep all that was on the stack, by those that it came of.
+                problems[start] = str(error)
     return problems
 
 

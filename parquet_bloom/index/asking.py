@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -52,6 +53,14 @@ class Hits:
         }:
             yield self.distinct_units[number], place
 
+    def named(self, name_of: Callable[[str], str]) -> Hits:
+        """The same, as FoundValues.named."""
+        hits = copy(self)
+        hits.distinct_units = {
+            number: _named(unit, name_of) for number, unit in self.distinct_units.items()
+        }
+        return hits
+
 
 class NotHeld(NamedTuple):
     """Units whose column cannot hold some of the values: why, by the positions of these."""
@@ -77,6 +86,19 @@ class FoundValues(NamedTuple):
         yield from self.unknown
         for each in self.not_held:
             yield from each.units
+
+    def named(self, name_of: Callable[[str], str]) -> FoundValues:
+        """The same, with other names of the files."""
+        return FoundValues(
+            [each.named(name_of) for each in self.hits],
+            [_named(unit, name_of) for unit in self.unknown],
+            [_named(unit, name_of) for unit in self.unknown_parts],
+            [
+                NotHeld([_named(unit, name_of) for unit in each.units], each.problems)
+                for each in self.not_held
+            ],
+            self.not_asked,
+        )
 
 
 class AskedIndex:
@@ -230,8 +252,7 @@ class ValuesByKind:
         try:
             found: AskedHashes | ManyHashes | None = self._hashes(kind, self._values)
         except ValueTypeError:
-            errors = those_not_held(partial(self._hashes, kind), self._values)
-            problems = {at: str(error) for at, error in errors.items()}
+            problems = those_not_held(partial(self._hashes, kind), self._values)
             held = [at for at in range(len(self._values)) if at not in problems]
             found = self._hashes_at(kind, held) if held else None
         if found is not None and self._key is not None:
@@ -272,6 +293,10 @@ class ValuesByKind:
         return [
             problem for at, problem in last.items() if all(at in problems for problems in others)
         ]
+
+
+def _named(unit: Unit, name_of: Callable[[str], str]) -> Unit:
+    return unit._replace(path=name_of(unit.path))
 
 
 def listed_numbers(numbers: Numbers) -> list[int]:

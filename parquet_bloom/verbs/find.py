@@ -4,63 +4,30 @@ column itself."""
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.arguments import columns_given, files_given, flag_given, name_given
-from parquet_bloom.container import number_of
-from parquet_bloom.container.asked_once import those_held
-from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import (
-    ColumnError,
-    MissingKeyError,
-    ParquetBloomError,
-    UnsupportedError,
-    ValueTypeError,
-)
 from parquet_bloom.index.asking import AskedIndex
 from parquet_bloom.index.manifest import existing
-from parquet_bloom.index.states import in_stores_of, state_of, state_unless_asked_for
+from parquet_bloom.index.states import state_of, state_unless_asked_for
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.options import TableView
-from parquet_bloom.reads.columns import telling, whole_column
 from parquet_bloom.storage import open_folder, open_source, with_options
-from parquet_bloom.storage.cache import CacheUse
-from parquet_bloom.storage.left_out import LeftOut
-from parquet_bloom.values.given import (
-    check_none_missing,
-    each_once,
-    list_values,
-    python_values,
-    show_value,
-)
-from parquet_bloom.verbs.asked_files import AnsweredBy, AskedFile, AskedFiles
-from parquet_bloom.verbs.found import (
-    AbsentValues,
-    FindReport,
-    FoundRow,
-    UnknownFile,
-    UnverifiedFile,
-)
+from parquet_bloom.values.given import check_none_missing, each_once, list_values
+from parquet_bloom.verbs.candidates import Candidates, in_files, in_index
 from parquet_bloom.verbs.index_probe import check_column, check_has_files
-from parquet_bloom.verbs.listed_files import ListedFiles, files_found, list_files, names_in_index
-from parquet_bloom.verbs.several import Lacking, message_of
-from parquet_bloom.vocabulary import NULL_BY_NAME
+from parquet_bloom.verbs.listed_files import ListedFiles, files_found, for_index, list_files
+from parquet_bloom.verbs.row_search import RowSearch
 
 if TYPE_CHECKING:
     from parquet_bloom.arguments import SomeNames
-    from parquet_bloom.container import FoundIn
-    from parquet_bloom.container.protocols import Askable, Column, Container
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.native.lazy import Array
     from parquet_bloom.parallel import Progress
-    from parquet_bloom.reads.partitions import Partitions
-    from parquet_bloom.reads.rows import RowSource, RowTables
     from parquet_bloom.storage.cache import Cache
-    from parquet_bloom.vocabulary import Format, TableChoice
+    from parquet_bloom.verbs.found import FindReport
+    from parquet_bloom.vocabulary import TableChoice
 
 
 def find(
@@ -108,10 +75,10 @@ def find(
     check_none_missing(given)
     sought = each_once(given)
     TableView.check_none(table, flag_given("union_by_name", union_by_name))
-    search = _RowSearch(
+    search = RowSearch(
         name_given("column", column), sought, columns_given(columns), keys, cache, union_by_name
     )
-    with _candidates(search, files, table, index, hash_key, storage_options) as (found, among):
+    with _to_look_into(search, files, table, index, hash_key, storage_options) as (found, among):
         return search.report(found, among, progress)
 
 
@@ -128,20 +95,20 @@ def are_held(
 ) -> NDArray[np.bool_] | None:
     """Of each of `values`, whether any row holds it, which `find` would name: shape (n,); None if a file cannot be read.
     Raises as find."""
-    search = _RowSearch(column, list_values(values), None, keys)
-    with _candidates(search, files, table, index, hash_key, storage_options) as (found, among):
+    search = RowSearch(column, list_values(values), None, keys)
+    with _to_look_into(search, files, table, index, hash_key, storage_options) as (found, among):
         return search.are_held(found, among)
 
 
 @contextmanager
-def _candidates(
-    search: _RowSearch,
+def _to_look_into(
+    search: RowSearch,
     files: Any,
     table: TableChoice | TableView | None,
     index: str | os.PathLike[str] | None,
     hash_key: bytes | str | None,
     storage_options: Mapping[str, str] | None,
-) -> Iterator[tuple[list[_Candidate], ListedFiles]]:
+) -> Iterator[tuple[Candidates, ListedFiles]]:
     """What may hold the values, and the files that it is among."""
     if files is None and (index is None or table is not None):
         raise TypeError(
@@ -155,13 +122,12 @@ def _candidates(
         look = state_unless_asked_for if search.cache is None else state_of
         among = files_found(names, view, storage_options, look, search.left_out)
     elif names is not None:
-        named = names_in_index(names, view)
-        among = files_found(named, view, storage_options, left_out=search.left_out)
+        among = for_index(files_found(names, view, storage_options, left_out=search.left_out))
     if among is not None:
         search.add_not_found(among.errors)
     if index is None:
         assert among is not None
-        yield search.in_files(among), among
+        yield in_files(among), among
         return
     folder = open_folder(with_options(os.fspath(index), storage_options))
     opener = open_source if search.cache is None else search.cache.open_lasting
@@ -175,529 +141,7 @@ def _candidates(
             search.add_gone(among.errors)
         if among is None:
             check_has_files(folder.path, search.column, asked.num_files(search.column))
-        found = search.in_index(asked, folder.path, among)
+        found = in_index(asked, folder.path, search.column, search.values, among)
         if among is None and search.cache is not None:
-            among = list_files([each.path for each in found], (), storage_options)
+            among = list_files([each.path for each in found.found], (), storage_options)
         yield found, ListedFiles({}, options=storage_options) if among is None else among
-
-
-# By part, the data pages of the column; None for all.
-Places: TypeAlias = Mapping[int, Collection[int] | None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A file to look into: if it is in this state, only in these row groups, and there in these pages of the column
-    (None: all); else where its statistics and filters do not exclude the values."""
-
-    path: str
-    places: Mapping[str, Places]
-
-
-class _Left(NamedTuple):
-    """Where in a file values may be, and how many of its row groups were ruled out."""
-
-    places: Places
-    by_statistics: int = 0
-    by_filters: int = 0
-
-    @property
-    def answered_by(self) -> AnsweredBy:
-        """What answers for the file: statistics only if they do alone."""
-        if self.places:
-            return "values"
-        return "statistics" if self.by_statistics and not self.by_filters else "filters"
-
-
-AnswerT = TypeVar("AnswerT")
-
-
-class _Encoded(NamedTuple):
-    """What a column is asked: all of the values; or those at some `positions`, and why not the others."""
-
-    asked: object
-    positions: Array | None = None
-    problem: str = ""
-
-
-class _RowSearch:
-    """What is looked for, and what was read for that."""
-
-    def __init__(
-        self,
-        column: str,
-        values: Sequence[Any] | Array,
-        columns: Sequence[str] | None,
-        keys: Keys | None,
-        cache: Cache | None = None,
-        union_by_name: bool = False,
-    ) -> None:
-        """Raises TypeError for what is no cache."""
-        self._is_by_name = union_by_name
-        self.column = column
-        self.cache = None if cache is None else CacheUse(cache)
-        # Of pages with rows, nothing is kept.
-        self._cache_for_rows = None if cache is None else CacheUse(cache, is_keeping=False)
-        # Of one object, so that what is asked is encoded once for all files.
-        self._values: Any = tuple(values) if isinstance(values, list) else values
-        self._keys = keys
-        self._asked: tuple[Column, _Encoded] | None = None
-        self._index: str | None = None
-        self._generation: int | None = None
-        self._made: float | None = None
-        # Whether the index knew any of the files, and the values can be any of its column.
-        self._is_by_index = False
-        self._num_files = self._files_read = self._parts_read = 0
-        self._files_by_statistics = self._files_by_filters = 0
-        self._parts_by_statistics = self._parts_by_filters = 0
-        self._pages_read = self._bytes_read = 0
-        self._tables = _tables(columns)
-        # Where columns may be that the files with rows lack.
-        self._paths: Sequence[str] = ()
-        self._partitions: Partitions | None = None
-        self._unknown: list[UnknownFile] = []
-        self._unverified: list[UnverifiedFile] = []
-        # What cannot be a value of the column in a file.
-        self._no_values: list[ValueTypeError] = []
-        # Of files that lack the column, or a key for it.
-        self._not_askable: list[ColumnError | MissingKeyError] = []
-        # Files that lack the column, as their table has null there; those that go by its name, while no other has it.
-        self._files_without = 0
-        self._without: dict[str, ColumnError] = {}
-        self._lacking = Lacking()
-        self._is_column = False
-        # Folders of which nobody knows the files.
-        self._not_listed: list[UnknownFile] = []
-        self.left_out = LeftOut()
-        self.inputs: tuple[str, ...] = ()
-        self._formats: set[Format] = set()
-        self._read: dict[str, AskedFile] = {}
-        self._started = time.time()
-
-    @cached_property
-    def _asked_for(self) -> list[Any]:
-        """The values as reports have them."""
-        return python_values(self._values)
-
-    def add_gone(self, errors: Sequence[OSError]) -> None:
-        """Sources of an index where nothing is any more: whether their files are gone, too, nobody knows."""
-        for error in errors:
-            reason = "nothing is there any more, and the index is about it: index remove forgets it"
-            self._not_listed.append(UnknownFile(str(error.filename), reason))
-
-    def add_not_found(self, errors: Sequence[OSError]) -> None:
-        """Names that mean no files, or at which nobody may look."""
-        for error in errors:
-            name = str(error.filename)
-            reason = message_of(name, error).removeprefix(f"{name}: ")
-            self._not_listed.append(UnknownFile(name, reason))
-
-    def in_files(self, files: ListedFiles) -> list[_Candidate]:
-        """All of them, without an index."""
-        found = [_Candidate(path, {}) for path in files.found]
-        self._num_files, self._paths = len(found), [*files.found]
-        return found
-
-    def in_index(
-        self, asked: AskedIndex, index: str, files: ListedFiles | None
-    ) -> list[_Candidate]:
-        """Those that an index does not exclude: of its own files, or of these."""
-        self._index, self._generation = index, asked.manifest.generation
-        self._made = asked.manifest.made
-        new = set() if files is None else self._not_known(asked, files)
-        try:
-            found = asked.look_up_some(self.column, self._values)
-        except ValueTypeError:
-            # What is new may be of another type.
-            if files is None or not new:
-                raise
-            return self.in_files(files)
-        for value, reason in found.not_asked.items():
-            raise ValueTypeError(
-                f"{show_value(self._asked_for[value])}: cannot be looked for: {reason}"
-            )
-        places: dict[str, dict[str, dict[int, set[int] | None]]] = {}
-        for hits in found.hits:
-            for unit, place in hits.distinct_places:
-                in_state = places.setdefault(unit.path, {}).setdefault(unit.version, {})
-                if asked.places == "row-group":
-                    in_state[unit.row_group + place] = None
-                elif asked.places == "page":
-                    pages = in_state.setdefault(unit.row_group, set())
-                    assert pages is not None
-                    pages.add(place)
-        for unit in found.unknown_parts:
-            in_state = places.setdefault(unit.path, {}).setdefault(unit.version, {})
-            in_state[unit.row_group] = None
-        whole = {unit.path for unit in found.unknown_of_some}
-        if files is None:
-            self._num_files = asked.num_files(self.column)
-            if self._tables is not None:
-                paths = {unit.path for unit, _ in asked.units(self.column)}
-                self._paths = in_stores_of(asked.manifest.sources, sorted(paths))
-        elif len(new) == len(files.found):
-            return self.in_files(files)
-        else:
-            whole |= new
-            self._num_files, self._paths = len(files.found), [*files.found]
-        self._is_by_index = True
-        # Those that the index rules out have it.
-        self._is_column = any(not unit.reason for unit, _ in asked.units(self.column))
-        if asked.places == "file":
-            whole |= places.keys()
-        wanted = whole | places.keys()
-        listed = sorted(wanted if files is None else wanted & files.found.keys())
-        return [
-            _Candidate(path, {} if path in whole else places[path])
-            for path in in_stores_of(asked.manifest.sources, listed)
-        ]
-
-    def _not_known(self, asked: AskedIndex, files: ListedFiles) -> set[str]:
-        """The files that an index does not know as they are now."""
-        known = {
-            unit.path
-            for unit, read_as in asked.units(self.column)
-            if files.is_known(unit, self.column, read_as)
-        }
-        return files.found.keys() - known
-
-    def _check_answers(self, candidates: Sequence[_Candidate], files: ListedFiles) -> None:
-        """Raise what the verbs raise that could ask none of several files."""
-        if self._no_values and len(self._no_values) == len(candidates) - self._files_without:
-            # The values are at fault, and no file.
-            raise ValueTypeError(self._unknown[0].reason)
-        if self._not_askable and len(self._not_askable) == self._num_files:
-            # A table knows more about its columns than each of its files.
-            files.check_columns([self.column])
-            if self._lacking.num_files == self._num_files and not self._lacking.are_alike:
-                raise self._lacking.error(self.column)
-            raise self._first_of_all()
-
-    def _first_of_all(self) -> ColumnError | MissingKeyError:
-        """What is wrong with the first file, and, if that is a key, with how many more."""
-        first, *others = self._not_askable
-        if others and all(isinstance(each, MissingKeyError) for each in self._not_askable):
-            return MissingKeyError(f"{first}, nor for {number_of(len(others), 'other file')}")
-        return first
-
-    def _take_back_nulls(self) -> None:
-        """Without a file that has the column, nobody knows that it is one: it may be misspelt."""
-        for path, error in self._without.items():
-            # Others are unknown for another reason.
-            if self._read.pop(path, None) is not None:
-                self._files_without -= 1
-                self._add_unknown(path, error)
-
-    def _with_hints(self) -> Iterator[UnknownFile]:
-        """The files that are unknown; of one that lacks what others have, what its user may say."""
-        is_hinted = self._is_column and not self._is_by_name
-        for file in self._unknown:
-            # What it has under a name that is close may be meant.
-            if is_hinted and file.path in self._without and not file.reason.endswith("?"):
-                yield UnknownFile(file.path, f"{file.reason}; null there with union_by_name=True")
-            else:
-                yield file
-
-    def _add_unknown(self, path: str, error: Exception) -> None:
-        if isinstance(error, ValueTypeError):
-            self._no_values.append(error)
-        elif isinstance(error, ColumnError | MissingKeyError):
-            self._not_askable.append(error)
-        self._unknown.append(UnknownFile(path, message_of(path, error).removeprefix(f"{path}: ")))
-
-    def report(
-        self, candidates: Sequence[_Candidate], files: ListedFiles, progress: Progress | None
-    ) -> FindReport:
-        rows: list[FoundRow] = []
-        if self._tables is not None and candidates:
-            self._partitions = self._partitions_of(self._tables, files)
-        for done, candidate in enumerate(candidates):
-            if progress:
-                progress(done, len(candidates))
-            rows += self._looked_into(candidate, files, self._rows) or ()
-        if self._tables is not None and candidates:
-            self._ask_others(self._tables, candidates, files)
-        if progress:
-            progress(len(candidates), len(candidates))
-        if self._is_by_name and not self._is_column:
-            self._take_back_nulls()
-        if not self._is_by_index:
-            # What an index has looked up is an answer, whatever has become of the files.
-            self._check_answers(candidates, files)
-        not_listed = [
-            *self._not_listed,
-            *(
-                UnknownFile(path, f"a folder that cannot be listed: {reason}")
-                for path, reason in self.left_out.all_unlisted
-            ),
-        ]
-        unknown = (*self._with_hints(), *not_listed)
-        return FindReport(
-            column=self.column,
-            index=self._index,
-            generation=self._generation,
-            num_files=self._num_files + len(not_listed),
-            files_by_index=self._num_files - len(candidates),
-            files_by_statistics=self._files_by_statistics,
-            files_by_filters=self._files_by_filters,
-            files_read=self._files_read,
-            row_groups_by_statistics=self._parts_by_statistics,
-            row_groups_by_filters=self._parts_by_filters,
-            row_groups_read=self._parts_read,
-            pages_read=self._pages_read,
-            bytes_read=self._bytes_read,
-            rows=tuple(rows),
-            unknown=unknown,
-            absent=AbsentValues(self._values, rows, known=not unknown),
-            unverified=tuple(self._unverified),
-            asked=AskedFiles(files.found, self._read, [file.path for file in unknown]),
-            deleted_in=tuple(
-                path
-                for path in dict.fromkeys(row.path for row in rows)
-                if files.may_hide_rows(path)
-            ),
-            left_out=self.left_out.besides(files.found),
-            inputs=self.inputs,
-            tables=files.tables,
-            formats=tuple(sorted(self._formats)),
-            started=self._started,
-            made=self._made,
-            files_without_column=self._files_without,
-            union_by_name=self._is_by_name,
-            values=self._tables and self._tables.table(),
-        )
-
-    def are_held(
-        self, candidates: Sequence[_Candidate], files: ListedFiles
-    ) -> NDArray[np.bool_] | None:
-        """Of each value, whether a row holds it; None if a file cannot be read."""
-        are_held = np.zeros(len(self._values), np.bool_)
-        for candidate in candidates:
-            for each in self._looked_into(candidate, files, _as_found) or ():
-                are_held[each.values] = True
-        is_unsure = self._unknown or self._not_listed or self.left_out.all_unlisted
-        return None if is_unsure else are_held
-
-    def _looked_into(
-        self,
-        candidate: _Candidate,
-        files: ListedFiles,
-        answer: Callable[[Askable, Sequence[FoundIn]], AnswerT],
-    ) -> AnswerT | None:
-        """What `answer` makes of the rows that a file has; None if it cannot be read."""
-        path = candidate.path
-        try:
-            known = self._left_by_cache(candidate, files)
-            with self._opened(path, files, self._cache_for_rows) as file:
-                self._formats.add(file.format)
-                if file.unverified is not None:
-                    self._unverified.append(UnverifiedFile(path, file.unverified))
-                try:
-                    left = self._left_of(file, candidate) if known is None else known
-                    found = self._found_in(file, left.places)
-                    values = self._tables and self._values_of(file, self._tables, found, files)
-                    file.source.check_one_version()
-                finally:
-                    self._bytes_read += file.source.bytes_read
-                    self._pages_read += file.pages_read
-                if self._tables is not None:
-                    self._tables.add(values)
-                self._files_read += bool(left.places)
-                self._parts_by_statistics += left.by_statistics
-                self._parts_by_filters += left.by_filters
-                # What has no column here is null, or would have been raised.
-                is_null = file.answer_to_all(self.column) is not None
-                problem = "" if is_null else self._encoded(file, file.column(self.column)).problem
-                by: AnsweredBy = "schema" if is_null else left.answered_by
-                if problem:
-                    self._unknown.append(UnknownFile(path, problem))
-                else:
-                    self._files_by_statistics += by == "statistics"
-                    self._files_by_filters += by == "filters"
-                    self._files_without += by == "schema"
-                self._read[path] = AskedFile(path, file.source.size, file.source.version, by)
-                return answer(file, found)
-        except (ParquetBloomError, OSError) as error:
-            self._add_unknown(path, error)
-            return None
-
-    def _column_of(self, file: Askable) -> Column:
-        try:
-            column = file.column(self.column)
-        except ColumnError as error:
-            self._lacking.add(file)
-            if file.is_without(self.column):
-                self._without[file.path] = error
-            raise
-        self._is_column = True
-        return column
-
-    def _opened(self, path: str, files: ListedFiles, cache: CacheUse | None) -> Container:
-        file = files.open(path, self._keys, cache)
-        if self._is_by_name:
-            file.unite_by_name([self.column])
-        return file
-
-    def _left_by_cache(self, candidate: _Candidate, files: ListedFiles) -> _Left | None:
-        """Where in a file values may be, and what says so stays in the cache; None without one."""
-        if self.cache is None:
-            return None
-        with self._opened(candidate.path, files, self.cache) as file:
-            try:
-                return self._left_of(file, candidate)
-            finally:
-                self._bytes_read += file.source.bytes_read
-
-    def _left_of(self, file: Askable, candidate: _Candidate) -> _Left:
-        """Where in a file values may be."""
-        if told := file.answer_to_all(self.column):
-            if told.verdict == "absent":
-                if told.reason == NULL_BY_NAME:
-                    with suppress(ColumnError):
-                        self._column_of(file)
-                return _Left({})
-            raise UnsupportedError(f"{file.path}: {told.reason}")
-        column = self._column_of(file)
-        file.check_row_counts()
-        places = candidate.places.get(file.source.version)
-        if places is None or max(places, default=0) >= file.num_parts:
-            return self._not_excluded(file, column)
-        return _Left({part: places[part] for part in sorted(places)})
-
-    def _found_in(self, file: Askable, places: Places) -> list[FoundIn]:
-        if not places:
-            return []
-        self._parts_read += len(places)
-        column = file.column(self.column)
-        if self._tables is not None:
-            file.will_read_rows(self._tables.columns, places, column)
-        asked, positions, _ = self._encoded(file, column)
-        found = file.find_rows(column, places, asked)
-        if positions is None:
-            return list(found)
-        return [each._replace(values=positions[each.values]) for each in found]
-
-    def _encoded(self, file: Askable, column: Column) -> _Encoded:
-        """The values that a column can hold, once for all files with the same schema. Raises ValueTypeError if there
-        are none."""
-        if self._asked is None or self._asked[0] is not column:
-            self._asked = column, self._encode(file, column)
-        found = self._asked[1]
-        if found.positions is not None and not found.positions.size:
-            raise ValueTypeError(f"{file.path}: {found.problem}")
-        return found
-
-    def _encode(self, file: Askable, column: Column) -> _Encoded:
-        values = self._values
-        try:
-            return _Encoded(file.encode(column, values))
-        except ValueTypeError as error:
-            problem = str(error).removeprefix(f"{file.path}: ")
-        held = those_held(partial(file.encode, column), values)
-        positions = np.array(held, np.intp)
-        if isinstance(values, np.ndarray):
-            values = values[positions]
-        else:
-            values = tuple(values[at] for at in held)
-        return _Encoded(file.encode(column, values) if held else None, positions, problem)
-
-    def _rows(self, file: Askable, found: Sequence[FoundIn]) -> list[FoundRow]:
-        first_rows, rows = [0], []
-        for part, row, value in _one_by_one(found):
-            while len(first_rows) <= part:
-                num_rows = file.describe_part(len(first_rows) - 1).num_rows
-                first_rows.append(first_rows[-1] + num_rows)
-            rows.append(
-                FoundRow(self._asked_for[value], file.path, part, row, first_rows[part] + row)
-            )
-        return rows
-
-    def _values_of(
-        self, file: Askable, tables: RowTables, found: Sequence[FoundIn], files: ListedFiles
-    ) -> Any:
-        """A row can hold several of the values, and is read once."""
-        rows: dict[int, list[int]] = {}
-        places: dict[tuple[int, int], int] = {}
-        for part, row, _ in _one_by_one(found):
-            if (part, row) not in places:
-                places[part, row] = len(places)
-                rows.setdefault(part, []).append(row)
-        source = self._row_source(file, tables, files)
-        return tables.read(source, rows, [places[part, row] for part, row, _ in _one_by_one(found)])
-
-    def _partitions_of(self, tables: RowTables, files: ListedFiles) -> Partitions:
-        """Raises UnsupportedError, FormatError."""
-        found = files.partitions(self.inputs, self._paths)
-        opener = partial(files.open, keys=self._keys, cache=self._cache_for_rows)
-        try:
-            stored = files.stored_keys(found, tables.columns, opener)
-        except (ParquetBloomError, OSError):
-            # What cannot be read tells nothing.
-            stored = None
-        partitions = found.as_stored(stored)
-        partitions.check(tables.columns)
-        return partitions
-
-    def _row_source(self, file: Askable, tables: RowTables, files: ListedFiles) -> RowSource:
-        from parquet_bloom.reads.partitions import PartitionedFile
-
-        assert self._partitions is not None
-        of_table = files.as_listed(file, tables.columns)
-        # By what is stored there, the rows were found.
-        own = whole_column(self.column, of_table.top_columns)
-        return PartitionedFile(of_table, self._partitions, own)
-
-    def _ask_others(
-        self, tables: RowTables, candidates: Sequence[_Candidate], files: ListedFiles
-    ) -> None:
-        """Files that hold none of the values, for columns that those lack which may."""
-        looked_into = {each.path for each in candidates}
-        for path in telling([path for path in self._paths if path not in looked_into]):
-            if not tables.lacking:
-                return
-            # What cannot be read tells nothing.
-            with (
-                suppress(ParquetBloomError, OSError),
-                files.open(path, self._keys, self._cache_for_rows) as file,
-            ):
-                tables.add(tables.read(self._row_source(file, tables, files), {}, ()))
-                self._bytes_read += file.source.bytes_read
-
-    def _not_excluded(self, file: Askable, column: Column) -> _Left:
-        """The row groups in which neither statistics nor filters rule out every value, or the index groups of stripes."""
-        asked = self._encoded(file, column).asked
-        within = file.within_bounds(column, range(file.num_parts), asked)
-        places: dict[int, Collection[int] | None] = {}
-        by_filters = 0
-        for part, groups in within.items():
-            left, num_groups, has_rows = [], 0, False
-            for number, answers in enumerate(file.prober(column, part).answers(asked)):
-                num_groups += 1
-                has_rows |= any(each.num_rows for each in answers.distinct)
-                if (groups is None or number in groups) and not answers.are_absent:
-                    left.append(number)
-            if left:
-                places[part] = left if len(left) < num_groups else None
-            else:
-                # What has no rows, no filter ruled out.
-                by_filters += has_rows
-        return _Left(places, file.num_parts - len(within), by_filters)
-
-
-def _one_by_one(found: Sequence[FoundIn]) -> Iterator[tuple[int, int, int]]:
-    """Part, row in it, and position of the value."""
-    for part, rows, values in found:
-        for row, value in zip(rows.tolist(), values.tolist(), strict=True):
-            yield part, row, value
-
-
-def _as_found(_: Askable, found: Sequence[FoundIn]) -> Sequence[FoundIn]:
-    return found
-
-
-def _tables(columns: Sequence[str] | None) -> RowTables | None:
-    if columns is None:
-        return None
-    from parquet_bloom.reads.rows import RowTables
-
-    return RowTables(tuple(dict.fromkeys(columns)))

@@ -177,6 +177,8 @@ class Index:
     def check(
         self,
         *,
+        files: Any = None,
+        table: TableChoice | TableView | None = None,
         deep: bool = False,
         keys: Keys | None = None,
         threads: int | None = None,
@@ -185,14 +187,18 @@ class Index:
         """Prove the index, as it is by now: that its files are whole and lead engines to the same keys as us, and that
         it knows all files as they are now.
 
+        files and table: as for add; of all files, only these are looked at, and what the index knows in these folders.
         deep: read all values, or filters, again, too, and prove that each is found where it is, and that nothing else is. That
         filters have all values is what validate proves.
         All others as for pb.inspect.
 
-        Raises FormatError if its manifest is damaged, OSError.
+        Raises FormatError if its manifest is damaged, FileNotFoundError for a name that means nothing, RewriteError for
+        what is no table, OSError.
         """
         return check_index(
             self._place,
+            files=files,
+            table=table,
             deep=deep,
             hash_key=self._hash_key,
             keys=keys,

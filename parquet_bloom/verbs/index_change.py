@@ -330,7 +330,7 @@ class _Change:
             known = self._paths(old)
             tables = tuple(table for table in old.tables if not _is_meant(table, names))
             left = self._files_of([table for table in old.tables if _is_meant(table, names)])
-            self._states = {path: None for path in known if path in left or _is_named(path, names)}
+            self._states = {path: None for path in known if path in left or is_named(path, names)}
             sources = tuple(name for name in old.sources if name not in names)
             if not self._states and sources == old.sources and tables == old.tables:
                 raise FileNotFoundError(
@@ -572,8 +572,9 @@ def _check_sources(files: ListedFiles, known: Collection[str]) -> None:
 
 def _is_found_by(name: str, path: str) -> bool:
     """Whether a folder or a glob means a file."""
-    return path != name and (fnmatchcase(path, name) or _is_named(path, [name]))
+    return path != name and (fnmatchcase(path, name) or is_named(path, [name]))
 
 
-def _is_named(path: str, names: Sequence[str]) -> bool:
+def is_named(path: str, names: Sequence[str]) -> bool:
+    """Whether a path is one of `names`, or below one."""
     return any(path == name or path.startswith(f"{name.rstrip('/')}/") for name in names)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple
 
-from parquet_bloom.arguments import flag_given, threads_given
+from parquet_bloom.arguments import files_given, flag_given, threads_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, complaint_about
@@ -16,10 +16,18 @@ from parquet_bloom.index.asking import key_of
 from parquet_bloom.index.manifest import Manifest, existing
 from parquet_bloom.index.opened import OpenSegment
 from parquet_bloom.index.unnamed import unneeded
+from parquet_bloom.options import TableView
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.verbs.documents import VerbReport
-from parquet_bloom.verbs.index_change import NotIndexed
-from parquet_bloom.verbs.listed_files import ListedFiles, list_files
+from parquet_bloom.verbs.index_change import NotIndexed, is_named
+from parquet_bloom.verbs.listed_files import (
+    ListedFiles,
+    for_index,
+    list_files,
+    names_in_index,
+    tables_given,
+)
+from parquet_bloom.verbs.table_folders import warn_of_tables
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -29,6 +37,7 @@ if TYPE_CHECKING:
     from parquet_bloom.index.units import Unit
     from parquet_bloom.index.values_reader import AnyValuesReader
     from parquet_bloom.parallel import Progress
+    from parquet_bloom.vocabulary import TableChoice
 
 IndexProblem = Literal[
     "damaged", "new", "changed", "gone", "unlisted", "unread", "lost", "unexplained"
@@ -56,7 +65,7 @@ class IndexFinding:
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexCheck(VerbReport):
     """What check_index found. `files`, `keys`, `filters`: how many the index knows, pairs of value and place, those in
-    slices; `not_indexed`: what is unknown in every answer; `values`: how many were read and looked up; `unneeded`: files in its folder, of `bytes_unneeded`, that compact_index will remove."""
+    slices; `files_checked`: of the files, those that it was to look at; `not_indexed`: what is unknown in every answer; `values`: how many were read and looked up; `unneeded`: files in its folder, of `bytes_unneeded`, that compact_index will remove."""
 
     _rows: ClassVar = ("findings",)
 
@@ -64,6 +73,7 @@ class IndexCheck(VerbReport):
     generation: int
     deep: bool
     files: int
+    files_checked: int
     keys: int
     filters: int
     values: int
@@ -90,6 +100,8 @@ class IndexCheck(VerbReport):
 def check_index(
     index: str | os.PathLike[str],
     *,
+    files: Any = None,
+    table: TableChoice | TableView | None = None,
     deep: bool = False,
     hash_key: bytes | str | None = None,
     keys: Keys | None = None,
@@ -101,17 +113,19 @@ def check_index(
     flag_given("deep", deep)
     folder = open_folder(with_options(os.fspath(index), storage_options))
     manifest = existing(folder)
+    among = _named(files, table, folder.path, storage_options)
     key = key_of(folder.path, manifest, hash_key) if deep else None
     work = _Check(manifest, folder.path, key, keys, storage_options, threads_given(threads))
     with ExitStack() as stack:
         work.open([stack.enter_context(closing(OpenSegment(folder, s))) for s in manifest.segments])
-        work.check_files(deep, progress)
+        work.check_files(among, deep, progress)
     left = unneeded(folder)
     return IndexCheck(
         index=folder.path,
         generation=manifest.generation,
         deep=deep,
         files=work.num_files,
+        files_checked=work.num_checked,
         keys=sum(segment.num_keys for segment in manifest.segments),
         filters=sum(segment.num_filters for segment in manifest.segments),
         values=work.num_values,
@@ -120,6 +134,36 @@ def check_index(
         not_indexed=tuple(work.not_indexed()),
         findings=tuple(work.findings),
     )
+
+
+class _Among(NamedTuple):
+    """Files that a check is about: those that are there, and the places in which others were."""
+
+    listed: ListedFiles
+    places: Sequence[str]
+
+
+def _named(
+    files: Any,
+    table: TableChoice | TableView | None,
+    index: str,
+    storage_options: Mapping[str, str] | None,
+) -> _Among | None:
+    """None for all that the index is about. Raises as Index.check."""
+    view = TableView.given(table)
+    if files is None:
+        if view is not None:
+            raise TypeError("files: None, expected the tables")
+        return None
+    names = files_given("files", files)
+    if view is None:
+        warn_of_tables(names)
+        listed = list_files(names, (), storage_options, index)
+    else:
+        listed = list_files((), tables_given(names, view), storage_options)
+    for error in listed.errors:
+        raise error
+    return _Among(for_index(listed), names_in_index(names, view))
 
 
 class _Check:
@@ -141,9 +185,10 @@ class _Check:
         self._is_damaged = False
         # Of each file, its units in each segment.
         self._known: dict[str, list[tuple[SegmentProof, list[Unit]]]] = {}
+        self.num_files = 0
 
     @property
-    def num_files(self) -> int:
+    def num_checked(self) -> int:
         return len(self._known)
 
     def not_indexed(self) -> Iterator[NotIndexed]:
@@ -173,11 +218,12 @@ class _Check:
                 if not known or known[-1][0] is not proof:
                     known.append((proof, []))
                 known[-1][1].append(unit)
+        self.num_files = len(self._known)
         # What else is missing then, is missing for that.
         self._is_damaged = bool(self.findings)
 
-    def check_files(self, deep: bool, progress: Progress | None) -> None:
-        files = self._listed()
+    def check_files(self, among: _Among | None, deep: bool, progress: Progress | None) -> None:
+        files = self._listed() if among is None else self._only(among)
         if not self._is_damaged:
             for path in sorted(files.found.keys() - self._known.keys()):
                 self._found("new", f"{path}: not in the index")
@@ -191,6 +237,20 @@ class _Check:
                 self._filters_found(proof, proof.filters.rest())
         if progress:
             progress(len(self._known), len(self._known))
+
+    def _only(self, among: _Among) -> ListedFiles:
+        """Take note of these files alone, by the names that were given."""
+        files = among.listed
+        given = {path: files.given(path) for path in self._known}
+        self._known = {
+            given[path]: [
+                (proof, [unit._replace(path=given[path]) for unit in units])
+                for proof, units in known
+            ]
+            for path, known in self._known.items()
+            if given[path] in files.found or is_named(path, among.places)
+        }
+        return files
 
     def _listed(self) -> ListedFiles:
         """The files that the index is about, as far as they can be looked at."""

@@ -163,10 +163,10 @@ def files_if_given(
             raise TypeError("files: None, expected the tables")
         return None
     from parquet_bloom.options import TableView
-    from parquet_bloom.verbs.listed_files import files_asked, names_in_index
+    from parquet_bloom.verbs.listed_files import files_asked, for_index
 
     names, view = files_given("files", files), TableView.given(table)
-    return files_asked(names_in_index(names, view), view, storage_options)
+    return for_index(files_asked(names, view, storage_options))
 
 
 def check_column(path: str, index: Manifest, column: str) -> None:
@@ -205,6 +205,7 @@ def probe_asked(
         num_files = asked.num_files(column)
         check_has_files(path, column, num_files)
     else:
+        found = found.named(files.given)
         current, others = _among(files, column, asked.units(column), _paths(found), storage_options)
         num_files = len(files.found)
     answers = IndexAnswers(found, manifest.places, current, others, gone)
@@ -234,7 +235,9 @@ def _among(
     storage_options: Mapping[str, str] | None,
 ) -> tuple[dict[str, str], list[IndexedFile]]:
     """The states of the files, as far as an answer needs them, and those that the index does not know in theirs."""
-    known = {unit.path for unit, read_as in units if files.is_known(unit, column, read_as)}
+    known = {
+        files.given(unit.path) for unit, read_as in units if files.is_known(unit, column, read_as)
+    }
     # Nobody was asked for them yet.
     to_see = [
         path for path, file in files.found.items() if file.version is None and path in candidates

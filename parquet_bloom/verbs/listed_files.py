@@ -61,6 +61,11 @@ class ListedFiles:
     options: Mapping[str, str] | None = None
     _recorded: _Recorded = field(default_factory=dict)
     _lake_tables: Sequence[LakeTable] = ()
+    _given: Mapping[str, str] = field(default_factory=dict)
+
+    def given(self, path: str) -> str:
+        """What users call a file that an index has by this path, see for_index."""
+        return self._given.get(path, path)
 
     def open(self, path: str, keys: Keys | None, cache: CacheUse | None = None) -> Container:
         """One of the files, or another one. Of a table, as far as it records it, and with its names of columns. Raises
@@ -96,11 +101,12 @@ class ListedFiles:
 
     def is_known(self, unit: Unit, column: str, read_as: str) -> bool:
         """Whether a file is there, is as it was when an index read it, and its column means the same."""
-        now = self.found.get(unit.path)
+        path = self.given(unit.path)
+        now = self.found.get(path)
         return (
             now is not None
             and is_as_read(now, unit.size, unit.version)
-            and self.read_as(unit.path, column) == read_as
+            and self.read_as(path, column) == read_as
         )
 
     def ends(self, paths: Iterable[str], keys: Keys | None) -> dict[str, FileEnd]:
@@ -322,6 +328,16 @@ def names_in_index(names: list[str], view: TableView | None) -> list[str]:
         return names
     places = lasting(names)
     return places if view is None else [name.rstrip("/") for name in places]
+
+
+def for_index(files: ListedFiles) -> ListedFiles:
+    """The same for an index, which has them by paths that mean the same from anywhere; each once, by the first of its
+    names."""
+    given: dict[str, str] = {}
+    for path, place in zip(files.found, lasting(files.found), strict=True):
+        given.setdefault(place, path)
+    found = {path: files.found[path] for path in given.values()}
+    return replace(files, found=found, _given=given)
 
 
 def tables_given(names: Iterable[str], view: TableView) -> tuple[TableSource, ...]:

@@ -11,7 +11,7 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.container.by_name import is_without
-from parquet_bloom.verbs.find import _RowSearch
+from parquet_bloom.verbs.row_search import RowSearch
 from parquet_bloom.vocabulary import NULL_BY_NAME
 
 
@@ -141,14 +141,14 @@ def test_a_damaged_file_is_nothing_to_go_by(names):
 def test_a_file_without_it_that_changes_meanwhile_is_unknown_for_that(names, monkeypatch):
     """None has the column: what was null in one is taken back, and not in the other, of which nothing was said."""
     shutil.copy(names[1], names[0])
-    find_in = _RowSearch._found_in
+    find_in = RowSearch._found_in
 
     def found_in(search, file, places):
         if file.path == names[1]:
             raise OSError(f"{file.path}: changed while it was read")
         return find_in(search, file, places)
 
-    monkeypatch.setattr(_RowSearch, "_found_in", found_in)
+    monkeypatch.setattr(RowSearch, "_found_in", found_in)
     report = pb.find(names, "id", [5], union_by_name=True)
     assert [(each.path, each.reason) for each in report.unknown] == [
         (names[1], "changed while it was read"),

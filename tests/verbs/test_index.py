@@ -136,6 +136,33 @@ def test_other_values_are_absent(lake, tmp_path):
         assert len(found.results) == 2000
 
 
+@pytest.mark.parametrize(
+    "name", ["lake", "./lake/", "lake/*", "lake/05.parquet", "{}", "file://{}"]
+)
+def test_files_are_called_as_they_were_given(lake, tmp_path, monkeypatch, name):
+    """Whether an index is asked about them or not; without files, as the index has them: it is asked from anywhere."""
+    monkeypatch.chdir(tmp_path)
+    name = name.format(lake)
+    id = pq.read_table(lake / "05.parquet")["id"][0].as_py()
+    with pb.Index.build("index", "lake", "id") as index:
+        report = pb.find(name, "id", id, index="index")
+        alone = pb.find(name, "id", id)
+        assert report.files_by_index == report.num_files - 1
+        assert (report.rows, report.unknown) == (alone.rows, alone.unknown)
+        assert [file.path for file in report.asked] == [file.path for file in alone.asked]
+        (result,) = index.probe("id", id, files=name).results
+        assert [file.path for file in result.files] == [alone.rows[0].path]
+        # One file, by two names.
+        twice = pb.find([name, lake, lake / "05.parquet"], "id", id, index="index")
+        assert (twice.num_files, len(twice.rows)) == (FILES, 1)
+        assert [row.path for row in pb.find(None, "id", id, index="index").rows] == [
+            str(lake / "05.parquet")
+        ]
+        (lake / "05.parquet").touch()
+        changed = index.probe("id", id, files=name).files_unknown
+        assert [file.path for file in changed] == [alone.rows[0].path]
+
+
 def test_new_values_are_in_no_file(lake, tmp_path):
     with pb.Index.build(tmp_path / "index", lake, "id") as index:
         there = pq.read_table(lake / "05.parquet")["id"].to_pylist()[:300]

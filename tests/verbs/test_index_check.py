@@ -245,6 +245,43 @@ def test_many_files_that_changed_hide_nothing_else(lake, tmp_path):
     assert len(document["findings"]) == 24
 
 
+def test_named_files_alone_are_checked(lake, tmp_path, monkeypatch):
+    """By the names that were given; what the index knows in a folder and is no more, is gone."""
+    monkeypatch.chdir(tmp_path)
+    (lake / "old").mkdir()
+    (lake / "3.parquet").rename(lake / "old" / "3.parquet")
+    write(lake / "old" / "4.parquet", 1_000_000)
+    with pb.Index.build("index", "lake", "id") as index:
+        (lake / "0.parquet").unlink()
+        os.utime(lake / "1.parquet", ns=(0, 0))
+        (lake / "old" / "4.parquet").unlink()
+        shutil.copy(lake / "1.parquet", lake / "new.parquet")
+        named = index.check(files=["lake/2.parquet", "lake/old"], deep=True)
+        assert problems(named) == [
+            ("gone", f"{lake}/old/4.parquet: is no more, or in no source of the index")
+        ]
+        assert (named.files, named.files_checked, named.values) == (FILES + 1, 3, 2 * 900)
+        assert index.check(files=lake / "2.parquet").ok
+        assert problems(index.check(files="lake/*.parquet")) == [
+            ("new", "lake/new.parquet: not in the index"),
+            ("changed", "lake/1.parquet: not in the index as it is now"),
+        ]
+        assert len(index.check().findings) == 4
+        with pytest.raises(FileNotFoundError, match=r"lake/0\.parquet"):
+            index.check(files="lake/0.parquet")
+        with pytest.raises(TypeError, match=r"^files: None, expected the tables$"):
+            index.check(table="auto")
+    run = outcome("index", "check", "--index", "index", "lake/new.parquet", "lake/2.parquet")
+    assert (run.code, run.stdout.splitlines()) == (
+        1,
+        [
+            "new: lake/new.parquet: not in the index",
+            "index: 1 finding: 1 of 5 files, 4,500 keys; the files were not read: --deep does that",
+            "next: pbloom index add --index index lake/new.parquet lake/2.parquet",
+        ],
+    )
+
+
 def test_add_is_named_only_if_it_mends_all(lake, tmp_path, monkeypatch):
     folder, key = tmp_path / "index", "ascii:0123456789abcdef"
     pb.Index.build(folder, lake, "id", hash_key=key).close()

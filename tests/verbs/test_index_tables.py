@@ -204,12 +204,15 @@ def test_nothing_is_lost_to_a_rival(tmp_path, monkeypatch, seed):
         assert found.probe("id", "nobody").tables[0].version == newest(table)
 
 
-def test_columns_that_are_called_otherwise(tmp_path):
+def test_columns_that_are_called_otherwise(tmp_path, monkeypatch):
     table = swapped(tmp_path / "events", a="x", b="y")
+    monkeypatch.chdir(tmp_path)
     with pb.Index.build(tmp_path / "index", table, ["a", "b"], table="auto") as found:
         assert found.probe("a", "in x", files=table, table="auto").results[0].verdict == "maybe"
         assert found.probe("a", "in y", files=table, table="auto").is_absent
         assert len(pb.find(table, "a", "in x", table="auto", index=tmp_path / "index").rows) == 9
+        as_given = pb.find("events", "a", "in x", table="auto", index="index")
+        assert as_given.rows == pb.find("events", "a", "in x", table="auto").rows
         schema = json.loads(last_action(table, "metaData")["schemaString"])
         for field in schema["fields"]:
             field["name"] = {"a": "b", "b": "a"}[field["name"]]
