@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -182,10 +183,12 @@ def _interruption_behind(error: BaseException | None) -> KeyboardInterrupt | Non
 _LONGEST_HELP: Final = 1_000
 
 
-def checking_names(parser: Any, check: Callable[[str, str | None], None]) -> Any:
-    """A parser of click that refuses the name of a long option after one dash: it would take `-fpp` for `-f pp`, and
-    `-column` for the column `olumn`. `check`: of any other name, and the value after its =, before the parser looks for it."""
+def strict(parser: Any, check: Callable[[str, str | None], None]) -> Any:
+    """A parser of click that refuses what click takes for something else than was meant: the name of a long option after
+    one dash, as `-fpp` for `-f pp`, and `-column` for the column `olumn`; and an option that is there again, of which
+    it would drop the first. `check`: of any other name, and the value after its =, before the parser looks for it."""
     match_long: Any = getattr(parser, "_match_long_opt", None)
+    parse: Any = parser.parse_args
 
     def match(name: str, value: str | None, state: Any) -> None:
         if (meant := f"-{name}") in parser._long_opt:
@@ -193,9 +196,22 @@ def checking_names(parser: Any, check: Callable[[str, str | None], None]) -> Any
         check(name, value)
         match_long(name, value, state)
 
+    def parse_args(args: list[str]) -> tuple[dict[str, Any], list[str], list[click.Parameter]]:
+        found, rest, given = parse(args)
+        for option, times in Counter(given).items():
+            if times > 1 and isinstance(option, click.Option) and _is_single(option):
+                name = max(option.opts, key=len)
+                raise click.UsageError(f"{name}: expected once, found {times} times", parser.ctx)
+        return found, rest, given
+
     if match_long is not None:
         parser._match_long_opt = match
+    parser.parse_args = parse_args
     return parser
+
+
+def _is_single(option: click.Option) -> bool:
+    return not (option.multiple or option.is_flag or option.count)
 
 
 class Ordered(click.Group):
@@ -208,7 +224,7 @@ class Ordered(click.Group):
         self.params.append(everything)
 
     def make_parser(self, ctx: click.Context) -> Any:
-        return checking_names(super().make_parser(ctx), lambda name, value: None)
+        return strict(super().make_parser(ctx), lambda name, value: None)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)

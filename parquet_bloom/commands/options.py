@@ -371,7 +371,8 @@ def literals(command: Callback) -> Callback:
             "values_from",
             type=click.File("rb"),
             metavar="FILE",
-            help="File with values: one per line; in .csv, .tsv and Parquet in the column that is called as --column, or in"
+            multiple=True,
+            help="File with values, repeatable: one per line; in .csv, .tsv and Parquet in the column that is called as --column, or in"
             " the only column of Parquet. - is standard input.",
         ),
         values_option(
@@ -388,10 +389,10 @@ def literals(command: Callback) -> Callback:
     )
     @wraps(command)
     def with_literals(
-        texts: tuple[str, ...], values_from: BinaryIO | None, values_column: str | None,
+        texts: tuple[str, ...], values_from: tuple[BinaryIO, ...], values_column: str | None,
         read_as: LiteralType | None, **given: object,
     ) -> object:  # fmt: skip
-        if values_column is not None and values_from is None:
+        if values_column is not None and not values_from:
             raise click.UsageError("--values-column: expected with --values-from or --ids only")
         names = click.get_current_context().params.get("files") or ()
         if texts and len(names) > 1:
@@ -403,15 +404,16 @@ def literals(command: Callback) -> Callback:
         from parquet_bloom.values.types import literal
 
         values: tuple[object, ...] = tuple(literal(text, read_as) for text in dict.fromkeys(texts))
-        if values_from is not None:
+        if values_from:
             from parquet_bloom.commands.value_files import values_in
 
             named = given.get("columns")
             columns = named if isinstance(named, tuple) else ()
-            values += tuple(values_in(values_from, values_column, columns, read_as))
+            for file in values_from:
+                values += tuple(values_in(file, values_column, columns, read_as))
         if not values:
-            if values_from is not None:
-                raise click.UsageError(f"{values_from.name}: no values")
+            if values_from:
+                raise click.UsageError(f"{values_from[0].name}: no values")
             raise click.UsageError("expected at least one --value, or --values-from or --ids")
         for each in values if read_as is not None else ():
             if isinstance(each, literal):

@@ -14,7 +14,7 @@ import click
 from click.core import augment_usage_errors
 
 from parquet_bloom.filters.sizing import SIZES
-from parquet_bloom.program import checking_names, color, debug, help_all, is_all_wanted
+from parquet_bloom.program import color, debug, help_all, is_all_wanted, strict
 
 if TYPE_CHECKING:
     from click.types import OptionHelpExtra
@@ -120,7 +120,7 @@ class Command(click.Command):
                     )
                 raise click.NoSuchOption(name, ctx=ctx)
 
-        return checking_names(super().make_parser(ctx), check)
+        return strict(super().make_parser(ctx), check)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]

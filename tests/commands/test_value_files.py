@@ -325,6 +325,15 @@ def test_the_answer_of_an_index_has_absent_values_too(folder):
     assert (found["value"], found["verdict"]) == ("7", "maybe")
 
 
+def test_every_file_of_values_is_read(folder):
+    """click would drop all but the last."""
+    pq.write_table(pa.table({"id": [1, 5]}), "ids.parquet")
+    (folder / "a").write_text("1\n2\n")
+    (folder / "b.csv").write_text("id\n2\n5\n")
+    asked = ("find", "ids.parquet", "-c", "id", "--ids", "a", "--values-from", "b.csv", "-v", "7")
+    assert rows(outcome(*asked)) == ["1", "5"]
+
+
 @pytest.mark.parametrize("suffix", ["parquet", "orc"])
 def test_quotes_in_csv_are_part_of_a_text(folder, suffix):
     """In a list of literals they may stand around one; CSV has taken its own off."""
