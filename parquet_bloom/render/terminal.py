@@ -9,6 +9,7 @@ import errno
 import io
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import (
@@ -49,6 +50,9 @@ _MOST_REMARKS: Final = 10
 
 # Shorter work needs no progress bar.
 PATIENCE_SECONDS = 1.0
+# Bars are drawn again that long after they were, where lines are written one after the other: to draw them takes longer
+# than to look into a small file.
+REST_SECONDS = 0.2
 
 # What cells become below headings that say what they are: a name is never nothing.
 _SHOWN: Final[Mapping[str, Callable[[str], str]]] = {
@@ -349,6 +353,7 @@ def _shown(said: Callable[[int, int], str]) -> Iterator[Callable[[int, int], Non
                 total=total or None,
                 visible=late,
             )
+            _draw(bars)
 
         try:
             yield show
@@ -397,6 +402,28 @@ def show_cursor() -> None:
         bars.console.show_cursor()
 
 
+# When bars were drawn, and who may draw or write: what another thread does must not bring them back meanwhile.
+_drawn = 0.0
+_writing = threading.RLock()
+
+
+def _draw(bars: Progress) -> None:
+    """On the terminal, unless they are there, or were there just now."""
+    global _drawn
+    now = time.monotonic()
+    if (
+        not bars.live.is_started
+        and now - _drawn >= REST_SECONDS
+        and _writing.acquire(blocking=False)
+    ):
+        try:
+            with undisturbed():
+                bars.start()
+                _drawn = now
+        finally:
+            _writing.release()
+
+
 def _without_bars() -> AbstractContextManager[None]:
     """Take the bars off the terminal, so that something else can be written there."""
     if _live and any(task.visible for task in _live[0].tasks):
@@ -406,10 +433,10 @@ def _without_bars() -> AbstractContextManager[None]:
 
 @contextmanager
 def _stopped(bars: Progress) -> Iterator[None]:
-    with undisturbed():
-        bars.stop()
-    try:
-        yield
-    finally:
+    with _writing:
         with undisturbed():
-            bars.start()
+            bars.stop()
+        try:
+            yield
+        finally:
+            _draw(bars)

@@ -24,6 +24,7 @@ def on_a_terminal(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", shown)
     monkeypatch.setattr(terminal, "PATIENCE_SECONDS", -1.0)
+    monkeypatch.setattr(terminal, "REST_SECONDS", 0.0)
     return shown
 
 
@@ -38,6 +39,19 @@ def test_a_bar_within_a_bar(monkeypatch):
     assert "3 files" in text
     assert "a.parquet" in text
     assert "\npbloom: a.parquet: damaged\n" in text.replace("\r", "\n").replace("\x1b[2K", "\n")
+
+
+@pytest.mark.parametrize(("rest", "times"), [(0.0, 21), (1e9, 2)])
+def test_many_lines_do_not_draw_a_bar_each(monkeypatch, rest, times):
+    """That takes most of the time where files are small. The first is drawn at once."""
+    shown = on_a_terminal(monkeypatch)
+    monkeypatch.setattr(terminal, "REST_SECONDS", rest)
+    monkeypatch.setattr(terminal, "_drawn", -2e9)
+    with terminal.progress("20 files") as files:
+        for done in range(20):
+            files(done + 1, 20)
+            terminal.complain(f"{done}: damaged")
+    assert shown.getvalue().count("\x1b[?25l") == times
 
 
 def test_a_label_in_words_and_the_time_left(monkeypatch):
