@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from parquet_bloom.container.conditions import OPERATORS, Compared, Condition, In
-from parquet_bloom.values.given import is_missing, list_values, plain_value
+from parquet_bloom.values.given import each_once, is_missing, list_values, plain_value
 from parquet_bloom.values.types import TimestampNanos, literal
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def _one_of(column: Any, values: Any) -> Predicate:
     if isinstance(values, set | frozenset):
         values = list(values)
     try:
-        found = list_values(values)
+        found = each_once(list_values(values))
     except TypeError as error:
         raise TypeError(f"filters: column {column}: {error}") from None
     if getattr(getattr(found, "dtype", None), "kind", "") in ("i", "u"):

@@ -14,10 +14,17 @@ from parquet_bloom.verbs.reading import Reading
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import TableView
+    from parquet_bloom.reads.pruning import LeftByChance
     from parquet_bloom.storage.cache import Cache
     from parquet_bloom.vocabulary import TableChoice
 
 _EXCLUDING: Final = ("partitions", "index", "statistics", "filters")
+
+# Of fewer row groups by chance, a plan says nothing but in its fields.
+_LEAST: Final = 0.5
+# More row groups than this share of them, and few are spared.
+_MUCH: Final = 0.5
+_HELP: Final = "a lower fpp of filters, an index or fewer values leave fewer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +43,8 @@ class ReadPlan(VerbReport):
     `files_by_statistics` by min/max statistics alone, and `files_by_filters` by their own filters, where statistics left
     any row groups, or as they have only nulls; `files_not_asked` are left as a whole, without asking them. Of the files
     that were asked, `row_groups_by_statistics` and `row_groups_by_filters` are excluded, and `row_groups_by_index` of
-    those that an index leaves."""
+    those that an index leaves. `by_chance`: what filters leave though they hold none of the values, of each column that
+    filters were asked about, as far as enough of them was read to tell."""
 
     _rows: ClassVar = ("left",)
 
@@ -52,6 +60,7 @@ class ReadPlan(VerbReport):
     row_groups_by_filters: int
     row_groups_left: int
     rows_left: int
+    by_chance: tuple[LeftByChance, ...]
     left: tuple[LeftFile, ...]
 
     def __repr__(self) -> str:
@@ -59,7 +68,9 @@ class ReadPlan(VerbReport):
         left = f"{number_of(self.row_groups_left, 'row group')} left in {self.files_left:,} of {of}"
         why = "".join(map(self._excluded_by, _EXCLUDING))
         asked = f"; {self.files_not_asked:,} not asked" if self.files_not_asked else ""
-        return f"<ReadPlan: {left}{why or '; nothing excluded'}{asked}>"
+        several = [each for each in self.by_chance if each.false_row_groups >= _LEAST]
+        chances = "".join(f"; {_left_by_chance(each)}" for each in several)
+        return f"<ReadPlan: {left}{why or '; nothing excluded'}{asked}{chances}>"
 
     def _repr_html_(self) -> str:
         """By what how many are excluded, and how many are left, then the files that are."""
@@ -85,6 +96,19 @@ class ReadPlan(VerbReport):
     def _counts(self, what: str) -> tuple[int, int]:
         """The files and the row groups that this excluded; nothing but whole files by partitions."""
         return getattr(self, f"files_by_{what}"), getattr(self, f"row_groups_by_{what}", 0)
+
+
+def _left_by_chance(told: LeftByChance) -> str:
+    """`by chance alone, filters would leave 38 of 40 row groups without any of 300 values of id`, and what helps if that is
+    much."""
+    groups = number_of(told.row_groups_asked, "row group")
+    values = "the value" if told.num_values == 1 else f"any of {told.num_values:,} values"
+    text = (
+        f"by chance alone, filters would leave {told.false_row_groups:.2g} of {groups} without {values}"
+        f" of {told.column}"
+    )
+    is_much = told.false_row_groups > _MUCH * told.row_groups_asked
+    return f"{text}: {_HELP}" if is_much else text
 
 
 def read_plan(

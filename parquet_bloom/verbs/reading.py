@@ -36,6 +36,7 @@ from parquet_bloom.reads.pruning import MOST_LEFT, Excluded, Left, Open, Pruner
 from parquet_bloom.storage import open_folder, open_source, with_options
 from parquet_bloom.storage.cache import CacheUse
 from parquet_bloom.storage.source import is_url
+from parquet_bloom.verbs.documents import document_of
 from parquet_bloom.verbs.listed_files import ListedFiles, files_again, list_files, names_in_index
 from parquet_bloom.verbs.table_folders import warn_of_tables
 from parquet_bloom.vocabulary import FORMAT_TITLES
@@ -234,6 +235,7 @@ class Reading:
                 matching.add(found_in(each))
         rows = matching.table()
         read = excluded._asdict() | {
+            "by_chance": [document_of(each) for each in excluded.by_chance],
             "files_read": matching.num_files,
             "row_groups_read": matching.num_groups,
             "pages_read": matching.pages_read,
