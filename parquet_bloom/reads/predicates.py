@@ -103,11 +103,15 @@ def columns_of(filters: Any) -> tuple[str, ...]:
 def listed(filters: Any) -> Any:
     """The same with lists for iterators, which can be looked through only once."""
     if isinstance(filters, Mapping):
-        return {column: _listed(value) for column, value in filters.items()}
-    return _listed(filters)
+        return {column: _as_list(value) for column, value in filters.items()}
+    parts = _as_list(filters)
+    if _is_condition(parts):
+        column, operator, values = parts
+        return column, operator, _as_list(values)
+    return [*map(listed, parts)] if isinstance(parts, tuple | list) else parts
 
 
-def _listed(values: Any) -> Any:
+def _as_list(values: Any) -> Any:
     return list(values) if isinstance(values, Iterator) else values
 
 
