@@ -123,11 +123,10 @@ def read_plan(
     cache: Cache | None = None,
 ) -> ReadPlan:
     """What pb.rows, pb.dataset, pb.polars_source and pb.row_groups leave out of `files` by these `filters`, and by what:
-    partitions of tables, an `index`, min/max statistics or filters. All arguments, and what it raises, as for
-    row_groups.
+    partitions of tables and folders such as `country=DE/`, an `index`, min/max statistics or filters. All arguments, and
+    what it raises, as for row_groups.
 
-    Engines do more by themselves: of folders such as `country=DE/`, pyarrow and polars read only those that a query
-    asks for, and so does pb.rows.
+    Of partitions that are neither integers nor text, and of their texts such as `007`, pb.rows and engines leave out more.
     """
     reading = Reading(files, filters, table, index, hash_key, keys, storage_options, cache)
     found, excluded = reading.row_groups()

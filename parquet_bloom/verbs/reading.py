@@ -25,6 +25,8 @@ from parquet_bloom.reads.predicates import (
     Predicate,
     all_of,
     also_in_utc,
+    are_alike,
+    are_alike_in_names,
     columns_of,
     conditions_in,
     listed,
@@ -157,17 +159,17 @@ class Reading:
         return pruner.with_groups(pruner.left(self._paths(files, predicate)), of_whole)
 
     def _paths(self, files: ListedFiles, predicate: Predicate) -> list[str]:
-        """The files that their partitions in tables do not exclude."""
-        if not self.is_of_tables:
-            return [*files.found]
+        """The files that their partitions do not exclude."""
         asked = {each.column for each in conditions_in(predicate)}
-        partitions = self._partitions
-        names = [name for name in partitions.names if name in asked]
+        names = [name for name in self._partitions.names if name in asked] if asked else []
+        alike = are_alike if self.is_of_tables else are_alike_in_names
 
         def known(path: str) -> dict[str, object]:
-            return {name: partitions.value(path, name).as_py() for name in names}
+            return {name: self._partitions.value(path, name).as_py() for name in names}
 
-        return [path for path in files.found if not names or may_hold(predicate, known(path))]
+        return [
+            path for path in files.found if not names or may_hold(predicate, known(path), alike)
+        ]
 
     @property
     def is_of_tables(self) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -228,6 +229,58 @@ def test_by_partitions_of_a_table(tmp_path: Path) -> None:
     assert repr(plan).endswith(
         "; excluded by partitions: 1 file; excluded by statistics: 1 file, 1 row group>"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "condition", "expected"),
+    [
+        ("day", ["2026-01-01", "2026-01-02"], ("==", "2026-01-02"), [1]),
+        ("day", ["2026-01-01", "2026-01-02"], (">", "2026-01-01"), [1]),
+        ("day", ["2026-01-01", "2026-01-02"], ("in", ["2026-01-03"]), []),
+        ("n", ["01", "2", "-3"], ("in", [1, -3]), [0, 2]),
+        ("n", ["01", "2", "-3"], ("<=", 1), [0, 2]),
+        ("country", ["AT", "DE"], ("==", "DE"), [1]),
+        ("country", ["AT", "DE"], ("!=", "DE"), [0, 1]),
+        # What some engines compare in another way than as text.
+        ("day", ["2026-01-01", "2026-01-02"], ("==", "2026-1-2"), [0, 1]),
+        ("day", ["2026-01-01", "2026-1-2"], ("==", "2026-01-02"), [1]),
+        ("code", ["007", "x"], ("==", "7"), [0, 1]),
+        ("code", ["1.0", "2.0"], ("==", 1), [0, 1]),
+        ("n", ["1", "2"], ("==", "1"), [0, 1]),
+        ("n", ["1", "__HIVE_DEFAULT_PARTITION__"], ("==", 2), [1]),
+    ],
+)
+def test_by_the_names_of_folders(
+    tmp_path: Path, name: str, texts: list[str], condition: tuple[str, Any], expected: list[int]
+) -> None:
+    """Files in others are not opened."""
+    paths = [tmp_path / f"{name}={text}" / "0.parquet" for text in texts]
+    for path in paths:
+        path.parent.mkdir()
+        pq.write_table(pa.table({"id": [3, 4]}), path)
+    every = [[(name, *condition), ("id", "==", 3)]]
+    plan = pb.read_plan(tmp_path, every)
+    wanted = [str(path) for path in paths if paths.index(path) in expected]
+    assert {each.path for each in plan.left} == {*wanted}
+    assert plan.files_by_partitions == len(texts) - len(expected)
+    assert {*pb.row_groups(tmp_path, every)["path"].to_pylist()} == {*wanted}
+    assert {*pb.dataset(tmp_path, every).files} == {*wanted}
+    first = min(paths)
+    for path in {*map(str, paths)} - {str(first), *wanted}:
+        Path(path).write_bytes(b"no Parquet")
+    assert pb.read_plan(tmp_path, every) == plan
+    assert pb.dataset(tmp_path, every).to_table().num_rows == 2 * len(expected)
+
+
+def test_by_folders_and_the_query_of_polars(tmp_path: Path) -> None:
+    for day in range(3):
+        path = tmp_path / f"day=2026-01-0{day + 1}" / f"n={day}" / "0.parquet"
+        path.parent.mkdir(parents=True)
+        pq.write_table(pa.table({"id": [3, 4]}), path)
+    source = pb.polars_source(tmp_path)
+    asked = (pl.col("n") == 1) & (pl.col("id") == 3)
+    assert source.filter(asked).collect().select("id", "n").rows() == [(3, 1)]
+    assert source.filter((pl.col("n") == 1) | (pl.col("n") == 2)).collect().height == 4
 
 
 @pytest.mark.parametrize(
