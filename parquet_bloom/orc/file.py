@@ -286,6 +286,15 @@ class OrcContainer(OrcReader):
 
         return read_rows(self, columns, rows)
 
+    @property
+    def has_views(self) -> bool:
+        """There is no schema of Arrow in ORC files."""
+        return False
+
+    def end_as_called(self) -> NoReturn:
+        """Raise UnsupportedError: readers of ORC files are given no other footers."""
+        raise UnsupportedError(f"{self.path}: ORC, whose columns get no other names")
+
     # --------------------------------------------------------------------------------------------
     # Descriptions
 

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from parquet_bloom.reads.partitions import Partitions
     from parquet_bloom.reads.whole_groups import WholeGroups
     from parquet_bloom.storage.cache import Cache
+    from parquet_bloom.storage.source import FileEnd
     from parquet_bloom.vocabulary import TableChoice
 
 # From so many row groups on, or so many rows in them, files are read by several threads.
@@ -186,15 +187,25 @@ class Reading:
         not hold all that they say."""
         from parquet_bloom.reads.fragments import Fragments
 
+        with_views: set[str] = set()
+
+        def opener(path: str) -> Container:
+            file = self._open_parquet(path)
+            if file.has_views:
+                with_views.add(path)
+            return file
+
         with self._one_index():
-            self.check_first()
+            self.check_first(opener)
             files = self.files
-            pruner = self._pruner(files, self.predicate, self._open_parquet)
+            pruner = self._pruner(files, self.predicate, opener)
             left = pruner.left(self._paths(files, self.predicate))
         files.check_not_deleted([each.path for each in left])
         every = list(files.found)
         of_left = [each.path for each in left]
         ends = files.ends([*every[:1], *of_left], self.keys)
+        if with_views and not self.is_of_tables:
+            ends = self._without_views([*every[:1], *of_left])
         are_local = not any(map(is_url, every))
         fragments = Fragments(self._partitions, self.keys, every, are_local, ends)
         if schema is None and files.leaf_columns:
@@ -204,6 +215,15 @@ class Reading:
         elif schema is None:
             schema = fragments.schema(telling(every), self.filtered)
         return fragments.dataset(left, schema)
+
+    def _without_views(self, paths: Sequence[str]) -> dict[str, FileEnd]:
+        """The ends of those that have views, for a reader that can compare these with nothing."""
+        ends: dict[str, FileEnd] = {}
+        for path in paths:
+            with self._open_parquet(path) as file:
+                if file.has_views:
+                    ends[path] = file.end_as_called()
+        return ends
 
     def rows(self, columns: Sequence[str] | None) -> pa.Table:
         """The rows of all files that match the filters. Raises as verbs.rows."""
@@ -288,14 +308,15 @@ class Reading:
     def _partitions(self) -> Partitions:
         return self.files.partitions(self.names or ())
 
-    def check_first(self) -> None:
+    def check_first(self, opener: Open | None = None) -> None:
         """Raise UnsupportedError if the first file is of a format that only we read; behind a URL, nobody looks.
         FileNotFoundError for tables without files. Other errors are those of whoever reads it."""
         first = next(iter(self.files.found), None)
         if first is None:
             raise FileNotFoundError(errno.ENOENT, "no files", ", ".join(self.names or ()))
         if not is_url(first):
-            self._open_parquet(first).close()
+            with (opener or self._open_parquet)(first):
+                pass
 
     def _pruner(
         self,
