@@ -97,7 +97,7 @@ class Left(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class LeftByChance:
     """Of `row_groups_asked` row groups whose filters were asked about `num_values` values of a `column`, how many these
-    would leave by chance if none held any of the values, `false_row_groups` on average: computed from their bits."""
+    would leave by chance if none held any of the values, `false_row_groups` on average: computed from bits of theirs."""
 
     column: str
     num_values: int

@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 _FEW: Final = 4
 # Of many hashes, so many are looked up first: mostly, one is found.
 _FIRST: Final = 256
+# So many bytes of a filter tell its rate, as hashes spread over its blocks evenly: to count all bits of a large one takes
+# longer than to look up the values.
+_SAMPLE: Final = 128 * BLOCK_BYTES
 
 
 def parts_left(file: OpenFile, condition: Condition, parts: Sequence[int]) -> PartsLeft:
@@ -218,7 +221,8 @@ def _asked_usually(
     if are_clear(filter.bitset):
         return None
     found = filter.check_hashes(hashes[:_FIRST]).any() or filter.check_hashes(hashes[_FIRST:]).any()
-    return _Found(bool(found), hashed.by_chance(filter.fpp))
+    some = SplitBlockBloomFilter.over(data[size : size + _SAMPLE])
+    return _Found(bool(found), hashed.by_chance(some.fpp))
 
 
 def _asked_by_blocks(
