@@ -25,6 +25,7 @@ _LEAST: Final = 0.5
 # More row groups than this share of them, and few are spared.
 _MUCH: Final = 0.5
 _HELP: Final = "a lower fpp of filters, an index or fewer values leave fewer"
+_UNDECIDED: Final = "nothing to ask files, as of !=, not in, null and NaN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,8 @@ class ReadPlan(VerbReport):
     any row groups, or as they have only nulls; `files_not_asked` are left as a whole, without asking them. Of the files
     that were asked, `row_groups_by_statistics` and `row_groups_by_filters` are excluded, and `row_groups_by_index` of
     those that an index leaves. `by_chance`: what filters leave though they hold none of the values, of each column that
-    filters were asked about, as far as enough of them was read to tell."""
+    filters were asked about, as far as enough of them was read to tell. `undecided`: columns of which nothing is said that
+    files can be asked about, such as `!=`, or null among the values."""
 
     _rows: ClassVar = ("left",)
 
@@ -61,6 +63,7 @@ class ReadPlan(VerbReport):
     row_groups_left: int
     rows_left: int
     by_chance: tuple[LeftByChance, ...]
+    undecided: tuple[str, ...]
     left: tuple[LeftFile, ...]
 
     def __repr__(self) -> str:
@@ -70,7 +73,8 @@ class ReadPlan(VerbReport):
         asked = f"; {self.files_not_asked:,} not asked" if self.files_not_asked else ""
         several = [each for each in self.by_chance if each.false_row_groups >= _LEAST]
         chances = "".join(f"; {_left_by_chance(each)}" for each in several)
-        return f"<ReadPlan: {left}{why or '; nothing excluded'}{asked}{chances}>"
+        undecided = f"; {', '.join(self.undecided)}: {_UNDECIDED}" if self.undecided else ""
+        return f"<ReadPlan: {left}{why or '; nothing excluded'}{asked}{undecided}{chances}>"
 
     def _repr_html_(self) -> str:
         """By what how many are excluded, and how many are left, then the files that are."""
@@ -143,5 +147,6 @@ def read_plan(
         files_left=len(left),
         row_groups_left=sum(len(each.row_groups) for each in left),
         rows_left=sum(each.rows for each in left),
+        undecided=reading.undecided,
         left=left,
     )

@@ -173,6 +173,12 @@ class Reading:
         ]
 
     @property
+    def undecided(self) -> tuple[str, ...]:
+        """The columns of the filters that exclude nothing, whatever files say."""
+        decided = {each.column for each in conditions_in(self.predicate)}
+        return tuple(column for column in self.filtered if column not in decided)
+
+    @property
     def is_of_tables(self) -> bool:
         return self._view is not None
 

@@ -209,6 +209,20 @@ def test_by_an_index(lake: Path, tmp_path: Path) -> None:
     assert plan.row_groups_left == 1
 
 
+def test_a_gap_among_the_values_leaves_everything(lake: Path) -> None:
+    """Engines disagree on what it is equal to; who does not see it wonders why nothing is skipped."""
+    for condition in (("id", "in", [1001, None]), ("id", "in", [1.5, np.nan]), ("id", "!=", 3)):
+        plan = pb.read_plan(lake, [condition, ("n", "<", 100)])
+        assert plan.undecided == ("id",)
+        assert plan.to_dict()["undecided"] == ["id"]
+        assert repr(plan) == (
+            "<ReadPlan: 8 row groups left in 4 of 4 files; nothing excluded; id: nothing to ask files,"
+            " as of !=, not in, null and NaN>"
+        )
+    assert pb.read_plan(lake, [("id", "==", 3), ("id", "!=", 4)]).undecided == ()
+    assert pb.read_plan(lake, [[("id", "==", None)], [("n", "==", 4)]]).undecided == ("id", "n")
+
+
 def test_without_conditions_nobody_is_asked(lake: Path) -> None:
     plan = pb.read_plan(lake, {})
     assert counts(plan) == {"num_files": 4, "files_not_asked": 4}
