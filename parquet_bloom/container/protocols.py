@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from parquet_bloom.container.in_commands import InCommands
     from parquet_bloom.options import BuildOptions, RepairOptions, Selection
     from parquet_bloom.parallel import Progress
-    from parquet_bloom.storage.source import Source
+    from parquet_bloom.storage.source import FileEnd, Source
     from parquet_bloom.vocabulary import Dialect, Format, Verdict
 
 
@@ -293,6 +293,14 @@ class Describable(WithFilters, Protocol):
     @property
     def row_index_stride(self) -> int | None:
         """Rows per index group, 0 without an index; None in a format that has none."""
+
+    @property
+    def has_views(self) -> bool:
+        """Whether readers make views of text, which they cannot compare; not of a file that is encrypted."""
+
+    def end_as_called(self) -> FileEnd:
+        """Its end for readers that know no names but those in it: with those of the table that it is opened for, and without
+        views. Raises UnsupportedError if it is encrypted, or not Parquet."""
 
     def check_has_blocks(self, what: str) -> None:
         """Raise UnsupportedError, about `what`, if the format's filters have no blocks."""

@@ -1,11 +1,25 @@
-"""Rates and shares as people read them."""
+"""Rates of false positives, those of several look-ups together, and shares as people read them."""
 
 from __future__ import annotations
 
+from math import expm1, inf, log1p
 from typing import Final
 
 # Smaller ones are all the same to people.
 LEAST_SHARE: Final = 1e-6
+
+
+def never_false(fpp: float, num_values: int = 1) -> float:
+    """The logarithm of how likely a filter of this rate is to find none by chance of so many values that it does not hold.
+    The sum of several is that of all."""
+    if fpp < 1:
+        return num_values * log1p(-fpp)
+    return -inf if num_values else 0.0
+
+
+def at_least_once(never: float) -> float:
+    """How likely anything is found by chance, where never_false is in all `never`."""
+    return -expm1(never)
 
 
 def percent(fraction: float, digits: int = 2) -> str:

@@ -23,6 +23,7 @@ from parquet_bloom.container import (
 from parquet_bloom.container.conditions import PartsLeft
 from parquet_bloom.container.in_commands import AsFile, InCommands
 from parquet_bloom.errors import ColumnError, ParquetBloomError, UnsupportedError, ValueTypeError
+from parquet_bloom.filters.rates import at_least_once, never_false
 from parquet_bloom.native import _kernel
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.reader import (
@@ -39,7 +40,7 @@ from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER, NULL_BY_NAME
 _FILTER_BYTES = 600
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import FoundIn, OneFilter, Repairs
+    from parquet_bloom.container import FoundIn, GroupAnswers, OneFilter, Repairs
     from parquet_bloom.container.column_filter import ColumnFilter
     from parquet_bloom.container.conditions import Condition
     from parquet_bloom.container.descriptions import (
@@ -226,18 +227,22 @@ class OrcContainer(OrcReader):
         within = [part for part in parts if any(groups[part])]
         if asked is None:
             return PartsLeft(within, within)
-        left = [part for part in within if self._may_hold(column, part, groups[part], asked)]
-        return PartsLeft(within, left)
+        answers = {part: self._answers(column, part, groups[part], asked) for part in within}
+        left = [part for part in within if not all(answer.are_absent for answer in answers[part])]
+        rates = [[answer.fpp for answer in each] for each in answers.values()]
+        by_chance = [
+            at_least_once(sum(never_false(fpp, len(asked)) for fpp in each if fpp is not None))
+            for each in rates
+            if None not in each
+        ]
+        return PartsLeft(within, left, by_chance)
 
-    def _may_hold(
+    def _answers(
         self, column: OrcColumn, part: int, within: Sequence[bool], asked: AskedValues
-    ) -> bool:
-        """Whether filters do not exclude all index groups of a stripe that are `within` bounds."""
+    ) -> list[GroupAnswers]:
+        """Those of the index groups of a stripe that are `within` bounds."""
         answers = self.prober(column, part).answers(asked)
-        return any(
-            is_within and not answer.are_absent
-            for is_within, answer in zip(within, answers, strict=True)
-        )
+        return [answer for is_within, answer in zip(within, answers, strict=True) if is_within]
 
     def _within(self, column: OrcColumn, part: int, holds: MayHold | None) -> list[bool]:
         """Of each index group of a stripe, whether its statistics do not exclude it."""
@@ -280,6 +285,15 @@ class OrcContainer(OrcReader):
         from parquet_bloom.orc.row_reader import read_rows
 
         return read_rows(self, columns, rows)
+
+    @property
+    def has_views(self) -> bool:
+        """There is no schema of Arrow in ORC files."""
+        return False
+
+    def end_as_called(self) -> NoReturn:
+        """Raise UnsupportedError: readers of ORC files are given no other footers."""
+        raise UnsupportedError(f"{self.path}: ORC, whose columns get no other names")
 
     # --------------------------------------------------------------------------------------------
     # Descriptions

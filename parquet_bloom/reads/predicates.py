@@ -11,13 +11,14 @@ Whether a column can hold the values is asked file by file.
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from parquet_bloom.container.conditions import OPERATORS, Compared, Condition, In
-from parquet_bloom.values.given import is_missing, list_values, plain_value
+from parquet_bloom.values.given import each_once, is_missing, list_values, plain_value
 from parquet_bloom.values.types import TimestampNanos, literal
 
 if TYPE_CHECKING:
@@ -66,6 +67,11 @@ _NOT_TEXT: Final = frozenset(
 )
 _TEXT: Final = frozenset({"STRING", "CHAR", "VARCHAR"})
 
+# Text that is neither a number, nor a date or a time; and a date as all write it.
+_NEVER_OTHER: Final = re.compile(r"[^\W\d]")
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_COMPARE: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
 _UNDECIDED: Final = ("!=", "not in", "is", "is not")
 
 
@@ -103,11 +109,15 @@ def columns_of(filters: Any) -> tuple[str, ...]:
 def listed(filters: Any) -> Any:
     """The same with lists for iterators, which can be looked through only once."""
     if isinstance(filters, Mapping):
-        return {column: _listed(value) for column, value in filters.items()}
-    return _listed(filters)
+        return {column: _as_list(value) for column, value in filters.items()}
+    parts = _as_list(filters)
+    if _is_condition(parts):
+        column, operator, values = parts
+        return column, operator, _as_list(values)
+    return [*map(listed, parts)] if isinstance(parts, tuple | list) else parts
 
 
-def _listed(values: Any) -> Any:
+def _as_list(values: Any) -> Any:
     return list(values) if isinstance(values, Iterator) else values
 
 
@@ -188,23 +198,41 @@ def unlike(condition: Condition, column: Column) -> str | None:
     return None
 
 
-def may_hold(predicate: Predicate, known: Mapping[str, object]) -> bool:
-    """Whether a row of which some columns are known may match, as far as that can be said: of integers and text."""
+# Whether all engines compare two values in the same way.
+AreAlike: TypeAlias = Callable[[object, object], bool]
+
+
+def may_hold(predicate: Predicate, known: Mapping[str, object], are_alike: AreAlike) -> bool:
+    """Whether a row of which some columns are known may match, as far as that can be said."""
     match predicate:
         case And():
-            return all(may_hold(part, known) for part in predicate.parts)
+            return all(may_hold(part, known, are_alike) for part in predicate.parts)
         case Or():
-            return any(may_hold(part, known) for part in predicate.parts)
+            return any(may_hold(part, known, are_alike) for part in predicate.parts)
         case In() if predicate.column in known:
             value = known[predicate.column]
             values = [plain_value(each) for each in predicate.values]
-            return value in values or not all(_are_alike(value, each) for each in values)
+            return value in values or not all(are_alike(value, each) for each in values)
+        case Compared() if predicate.column in known:
+            value, other = known[predicate.column], plain_value(predicate.value)
+            compare: Any = _COMPARE[predicate.operator]
+            return not are_alike(value, other) or bool(compare(value, other))
     return True
 
 
-def _are_alike(value: object, other: object) -> bool:
-    """Whether all engines compare them in the same way."""
+def are_alike(value: object, other: object) -> bool:
+    """Of values of one type, as of the partitions of a table: integers and text."""
     return type(value) is type(other) and type(value) in (int, str)
+
+
+def are_alike_in_names(value: object, other: object) -> bool:
+    """Of the names of folders, which some engines take for dates and numbers: `2026-1-3` is `2026-01-03` to them."""
+    return are_alike(value, other) and not (_may_be_other(value) or _may_be_other(other))
+
+
+def _may_be_other(value: object) -> bool:
+    """Whether an engine may take a text for what is also written in another way."""
+    return isinstance(value, str) and not (_NEVER_OTHER.match(value) or _DATE.fullmatch(value))
 
 
 def _is_condition(part: object) -> bool:
@@ -233,7 +261,7 @@ def _one_of(column: Any, values: Any) -> Predicate:
     if isinstance(values, set | frozenset):
         values = list(values)
     try:
-        found = list_values(values)
+        found = each_once(list_values(values))
     except TypeError as error:
         raise TypeError(f"filters: column {column}: {error}") from None
     if getattr(getattr(found, "dtype", None), "kind", "") in ("i", "u"):

@@ -13,8 +13,9 @@ from contextlib import AbstractContextManager
 from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
-from parquet_bloom.container.conditions import Condition
+from parquet_bloom.container.conditions import Condition, In
 from parquet_bloom.container.protocols import Container
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, ValueTypeError
 from parquet_bloom.reads.indexed import Indexed
 from parquet_bloom.reads.predicates import (
@@ -48,10 +49,17 @@ class Group(NamedTuple):
     first_row: int
 
 
+class Chances(NamedTuple):
+    """Of a condition: how likely the filters of row groups are to leave them by chance, see PartsLeft."""
+
+    condition: In
+    by_chance: Sequence[float]
+
+
 class Left(NamedTuple):
     """What is left of a file: row groups `numbers`, None for all; `groups`: the same with their rows, and `num_groups`,
     how many the file has; None if it was not opened. `by_statistics` and `by_filters`: how many of those that were asked
-    are not left, for whom filters were not needed, or were."""
+    are not left, for whom filters were not needed, or were. `chances`: what is known of these filters."""
 
     path: str
     numbers: tuple[int, ...] | None
@@ -59,6 +67,7 @@ class Left(NamedTuple):
     num_groups: int | None = None
     by_statistics: int = 0
     by_filters: int = 0
+    chances: tuple[Chances, ...] = ()
 
     def among(self, numbers: tuple[int, ...] | None) -> Left:
         """Of a file with groups, only these."""
@@ -85,9 +94,21 @@ class Left(NamedTuple):
         return "statistics" if self.by_statistics and not self.by_filters else "filters"
 
 
+@dataclass(frozen=True, slots=True)
+class LeftByChance:
+    """Of `row_groups_asked` row groups whose filters were asked about `num_values` values of a `column`, how many these
+    would leave by chance if none held any of the values, `false_row_groups` on average: computed from bits of theirs."""
+
+    column: str
+    num_values: int
+    row_groups_asked: int
+    false_row_groups: float
+
+
 class Excluded(NamedTuple):
     """What is not left: of `num_files`, how many by what, and how many were left without asking them; of files that
-    were asked, how many row groups, and by an index those of files that it leaves. By statistics: without filters."""
+    were asked, how many row groups, and by an index those of files that it leaves. By statistics: without filters.
+    `by_chance`: of each condition that filters were asked about."""
 
     num_files: int = 0
     files_by_partitions: int = 0
@@ -98,26 +119,38 @@ class Excluded(NamedTuple):
     row_groups_by_index: int = 0
     row_groups_by_statistics: int = 0
     row_groups_by_filters: int = 0
+    by_chance: tuple[LeftByChance, ...] = ()
 
     @classmethod
     def of(cls, found: Iterable[Left]) -> Excluded:
         """From what is left of each file, nothing included."""
         counts: Counter[str] = Counter()
+        chances: dict[int, list[Chances]] = {}
         for each in found:
+            for of_condition in each.chances:
+                chances.setdefault(id(of_condition.condition), []).append(of_condition)
             counts["row_groups_by_statistics"] += each.by_statistics
             counts["row_groups_by_filters"] += each.by_filters
             if each.is_nothing:
                 counts[f"files_by_{each.excluded_by}"] += 1
             elif each.numbers is None and each.groups is None:
                 counts["files_not_asked"] += 1
-        return cls(**counts)
+        return cls(**counts, by_chance=tuple(map(_summed, chances.values())))
+
+
+def _summed(chances: Sequence[Chances]) -> LeftByChance:
+    """Of one condition."""
+    condition, each = chances[0].condition, [one for some in chances for one in some.by_chance]
+    return LeftByChance(condition.column, len(condition.values), len(each), sum(each))
 
 
 class _Among(NamedTuple):
-    """Of row groups, those that are `left`, and which of the others statistics alone do not exclude."""
+    """Of row groups, those that are `left`, which of the others statistics alone do not exclude, and what is known of the
+    filters that were asked."""
 
     left: Sequence[int]
     by_filters: frozenset[int] = frozenset()
+    chances: tuple[Chances, ...] = ()
 
 
 class Pruner:
@@ -220,11 +253,12 @@ class Pruner:
         found = self._among(file, predicate, wanted)
         numbers, by_filters = tuple(found.left), len(found.by_filters)
         by_statistics = len(wanted) - len(numbers) - by_filters
+        of_asked = (len(parts), by_statistics, by_filters, found.chances)
         if any(condition.column in file.columns for condition in conditions_in(predicate)):
             self._asked += len(wanted)
             self._kept += len(numbers)
         if not numbers:
-            return Left(path, (), (), len(parts), by_statistics, by_filters)
+            return Left(path, (), (), *of_asked)
         groups, first, taken = [], 0, set(numbers)
         for part in parts:
             num_rows = file.describe_part(part).num_rows
@@ -233,23 +267,26 @@ class Pruner:
             first += num_rows
         is_whole = len(numbers) == len(parts) and among is None
         numbers_of = None if is_whole else numbers
-        return Left(path, numbers_of, tuple(groups), len(parts), by_statistics, by_filters)
+        return Left(path, numbers_of, tuple(groups), *of_asked)
 
     def _among(self, file: Container, predicate: Predicate, parts: Sequence[int]) -> _Among:
         """Those of the row groups that may have rows which match."""
         match predicate:
             case And():
                 by_filters: set[int] = set()
+                known: tuple[Chances, ...] = ()
                 for part in predicate.parts:
                     if parts:
-                        parts, by_these = self._among(file, part, parts)
+                        parts, by_these, of_these = self._among(file, part, parts)
                         by_filters |= by_these
-                return _Among(parts, frozenset(by_filters))
+                        known += of_these
+                return _Among(parts, frozenset(by_filters), known)
             case Or():
                 found = [self._among(file, part, parts) for part in predicate.parts]
                 left_by_any = {number for each in found for number in each.left}
                 by_any = {number for each in found for number in each.by_filters}
-                return _Among(sorted(left_by_any), frozenset(by_any - left_by_any))
+                of_all = tuple(one for each in found for one in each.chances)
+                return _Among(sorted(left_by_any), frozenset(by_any - left_by_any), of_all)
             case Anything():
                 return _Among(parts)
         told = file.answer_to_all(predicate.column)
@@ -257,14 +294,17 @@ class Pruner:
             self._present.add(predicate.column)
             return _Among((), frozenset(parts))
         try:
-            within, left = file.parts_left(predicate, parts)
+            within, left, by_chance = file.parts_left(predicate, parts)
         except ColumnError as error:
             # Engines read null, or complain themselves.
             self._missing.setdefault(predicate.column, error)
             return _Among(parts)
         self._present.add(predicate.column)
         self._compare_kinds(file, predicate)
-        return _Among(left, frozenset(within) - frozenset(left))
+        chances: tuple[Chances, ...] = ()
+        if by_chance and isinstance(predicate, In) and len(predicate.values):
+            chances = (Chances(predicate, by_chance),)
+        return _Among(left, frozenset(within) - frozenset(left), chances)
 
     def _compare_kinds(self, file: Container, condition: Condition) -> None:
         column = file.column(condition.column)

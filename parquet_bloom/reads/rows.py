@@ -151,6 +151,12 @@ def _plain(kind: pa.DataType) -> pa.DataType:
         return pa.list_(kind.value_field.with_type(_plain(kind.value_type)))
     if types.is_large_list(kind):
         return pa.large_list(kind.value_field.with_type(_plain(kind.value_type)))
+    if types.is_map(kind):
+        return pa.map_(
+            kind.key_field.with_type(_plain(kind.key_type)),
+            kind.item_field.with_type(_plain(kind.item_type)),
+            kind.keys_sorted,
+        )
     return kind
 
 

@@ -224,13 +224,6 @@ class _DataFile(Container, Protocol):
     def stand_for(self, in_commands: AsTable) -> None:
         """Let commands that help next name the table."""
 
-    @property
-    def has_views(self) -> bool:
-        """Whether readers make views of text, which they cannot compare."""
-
-    def end_as_called(self) -> FileEnd:
-        """Its end, with these names in its footer, and without views. Raises UnsupportedError if it is encrypted."""
-
 
 def opened_as(
     names: StoredNames,

@@ -14,10 +14,18 @@ from parquet_bloom.verbs.reading import Reading
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import TableView
+    from parquet_bloom.reads.pruning import LeftByChance
     from parquet_bloom.storage.cache import Cache
     from parquet_bloom.vocabulary import TableChoice
 
 _EXCLUDING: Final = ("partitions", "index", "statistics", "filters")
+
+# Of fewer row groups by chance, a plan says nothing but in its fields.
+_LEAST: Final = 0.5
+# More row groups than this share of them, and few are spared.
+_MUCH: Final = 0.5
+_HELP: Final = "a lower fpp of filters, an index or fewer values leave fewer"
+_UNDECIDED: Final = "nothing to ask files, as of !=, not in, null and NaN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +44,9 @@ class ReadPlan(VerbReport):
     `files_by_statistics` by min/max statistics alone, and `files_by_filters` by their own filters, where statistics left
     any row groups, or as they have only nulls; `files_not_asked` are left as a whole, without asking them. Of the files
     that were asked, `row_groups_by_statistics` and `row_groups_by_filters` are excluded, and `row_groups_by_index` of
-    those that an index leaves."""
+    those that an index leaves. `by_chance`: what filters leave though they hold none of the values, of each column that
+    filters were asked about, as far as enough of them was read to tell. `undecided`: columns of which nothing is said that
+    files can be asked about, such as `!=`, or null among the values."""
 
     _rows: ClassVar = ("left",)
 
@@ -52,6 +62,8 @@ class ReadPlan(VerbReport):
     row_groups_by_filters: int
     row_groups_left: int
     rows_left: int
+    by_chance: tuple[LeftByChance, ...]
+    undecided: tuple[str, ...]
     left: tuple[LeftFile, ...]
 
     def __repr__(self) -> str:
@@ -59,7 +71,10 @@ class ReadPlan(VerbReport):
         left = f"{number_of(self.row_groups_left, 'row group')} left in {self.files_left:,} of {of}"
         why = "".join(map(self._excluded_by, _EXCLUDING))
         asked = f"; {self.files_not_asked:,} not asked" if self.files_not_asked else ""
-        return f"<ReadPlan: {left}{why or '; nothing excluded'}{asked}>"
+        several = [each for each in self.by_chance if each.false_row_groups >= _LEAST]
+        chances = "".join(f"; {_left_by_chance(each)}" for each in several)
+        undecided = f"; {', '.join(self.undecided)}: {_UNDECIDED}" if self.undecided else ""
+        return f"<ReadPlan: {left}{why or '; nothing excluded'}{asked}{undecided}{chances}>"
 
     def _repr_html_(self) -> str:
         """By what how many are excluded, and how many are left, then the files that are."""
@@ -87,6 +102,19 @@ class ReadPlan(VerbReport):
         return getattr(self, f"files_by_{what}"), getattr(self, f"row_groups_by_{what}", 0)
 
 
+def _left_by_chance(told: LeftByChance) -> str:
+    """`by chance alone, filters would leave 38 of 40 row groups without any of 300 values of id`, and what helps if that is
+    much."""
+    groups = number_of(told.row_groups_asked, "row group")
+    values = "the value" if told.num_values == 1 else f"any of {told.num_values:,} values"
+    text = (
+        f"by chance alone, filters would leave {told.false_row_groups:.2g} of {groups} without {values}"
+        f" of {told.column}"
+    )
+    is_much = told.false_row_groups > _MUCH * told.row_groups_asked
+    return f"{text}: {_HELP}" if is_much else text
+
+
 def read_plan(
     files: Any,
     filters: Any,
@@ -99,11 +127,10 @@ def read_plan(
     cache: Cache | None = None,
 ) -> ReadPlan:
     """What pb.rows, pb.dataset, pb.polars_source and pb.row_groups leave out of `files` by these `filters`, and by what:
-    partitions of tables, an `index`, min/max statistics or filters. All arguments, and what it raises, as for
-    row_groups.
+    partitions of tables and folders such as `country=DE/`, an `index`, min/max statistics or filters. All arguments, and
+    what it raises, as for row_groups.
 
-    Engines do more by themselves: of folders such as `country=DE/`, pyarrow and polars read only those that a query
-    asks for, and so does pb.rows.
+    Of partitions that are neither integers nor text, and of their texts such as `007`, pb.rows and engines leave out more.
     """
     reading = Reading(files, filters, table, index, hash_key, keys, storage_options, cache)
     found, excluded = reading.row_groups()
@@ -120,5 +147,6 @@ def read_plan(
         files_left=len(left),
         row_groups_left=sum(len(each.row_groups) for each in left),
         rows_left=sum(each.rows for each in left),
+        undecided=reading.undecided,
         left=left,
     )

@@ -25,6 +25,8 @@ from parquet_bloom.reads.predicates import (
     Predicate,
     all_of,
     also_in_utc,
+    are_alike,
+    are_alike_in_names,
     columns_of,
     conditions_in,
     listed,
@@ -36,6 +38,7 @@ from parquet_bloom.reads.pruning import MOST_LEFT, Excluded, Left, Open, Pruner
 from parquet_bloom.storage import open_folder, open_source, with_options
 from parquet_bloom.storage.cache import CacheUse
 from parquet_bloom.storage.source import is_url
+from parquet_bloom.verbs.documents import document_of
 from parquet_bloom.verbs.listed_files import ListedFiles, files_again, list_files, names_in_index
 from parquet_bloom.verbs.table_folders import warn_of_tables
 from parquet_bloom.vocabulary import FORMAT_TITLES
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
     from parquet_bloom.reads.partitions import Partitions
     from parquet_bloom.reads.whole_groups import WholeGroups
     from parquet_bloom.storage.cache import Cache
+    from parquet_bloom.storage.source import FileEnd
     from parquet_bloom.vocabulary import TableChoice
 
 # From so many row groups on, or so many rows in them, files are read by several threads.
@@ -156,17 +160,23 @@ class Reading:
         return pruner.with_groups(pruner.left(self._paths(files, predicate)), of_whole)
 
     def _paths(self, files: ListedFiles, predicate: Predicate) -> list[str]:
-        """The files that their partitions in tables do not exclude."""
-        if not self.is_of_tables:
-            return [*files.found]
+        """The files that their partitions do not exclude."""
         asked = {each.column for each in conditions_in(predicate)}
-        partitions = self._partitions
-        names = [name for name in partitions.names if name in asked]
+        names = [name for name in self._partitions.names if name in asked] if asked else []
+        alike = are_alike if self.is_of_tables else are_alike_in_names
 
         def known(path: str) -> dict[str, object]:
-            return {name: partitions.value(path, name).as_py() for name in names}
+            return {name: self._partitions.value(path, name).as_py() for name in names}
 
-        return [path for path in files.found if not names or may_hold(predicate, known(path))]
+        return [
+            path for path in files.found if not names or may_hold(predicate, known(path), alike)
+        ]
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The columns of the filters that exclude nothing, whatever files say."""
+        decided = {each.column for each in conditions_in(self.predicate)}
+        return tuple(column for column in self.filtered if column not in decided)
 
     @property
     def is_of_tables(self) -> bool:
@@ -183,15 +193,25 @@ class Reading:
         not hold all that they say."""
         from parquet_bloom.reads.fragments import Fragments
 
+        with_views: set[str] = set()
+
+        def opener(path: str) -> Container:
+            file = self._open_parquet(path)
+            if file.has_views:
+                with_views.add(path)
+            return file
+
         with self._one_index():
-            self.check_first()
+            self.check_first(opener)
             files = self.files
-            pruner = self._pruner(files, self.predicate, self._open_parquet)
+            pruner = self._pruner(files, self.predicate, opener)
             left = pruner.left(self._paths(files, self.predicate))
         files.check_not_deleted([each.path for each in left])
         every = list(files.found)
         of_left = [each.path for each in left]
         ends = files.ends([*every[:1], *of_left], self.keys)
+        if with_views and not self.is_of_tables:
+            ends = self._without_views([*every[:1], *of_left])
         are_local = not any(map(is_url, every))
         fragments = Fragments(self._partitions, self.keys, every, are_local, ends)
         if schema is None and files.leaf_columns:
@@ -201,6 +221,15 @@ class Reading:
         elif schema is None:
             schema = fragments.schema(telling(every), self.filtered)
         return fragments.dataset(left, schema)
+
+    def _without_views(self, paths: Sequence[str]) -> dict[str, FileEnd]:
+        """The ends of those that have views, for a reader that can compare these with nothing."""
+        ends: dict[str, FileEnd] = {}
+        for path in paths:
+            with self._open_parquet(path) as file:
+                if file.has_views:
+                    ends[path] = file.end_as_called()
+        return ends
 
     def rows(self, columns: Sequence[str] | None) -> pa.Table:
         """The rows of all files that match the filters. Raises as verbs.rows."""
@@ -234,6 +263,7 @@ class Reading:
                 matching.add(found_in(each))
         rows = matching.table()
         read = excluded._asdict() | {
+            "by_chance": [document_of(each) for each in excluded.by_chance],
             "files_read": matching.num_files,
             "row_groups_read": matching.num_groups,
             "pages_read": matching.pages_read,
@@ -284,14 +314,15 @@ class Reading:
     def _partitions(self) -> Partitions:
         return self.files.partitions(self.names or ())
 
-    def check_first(self) -> None:
+    def check_first(self, opener: Open | None = None) -> None:
         """Raise UnsupportedError if the first file is of a format that only we read; behind a URL, nobody looks.
         FileNotFoundError for tables without files. Other errors are those of whoever reads it."""
         first = next(iter(self.files.found), None)
         if first is None:
             raise FileNotFoundError(errno.ENOENT, "no files", ", ".join(self.names or ()))
         if not is_url(first):
-            self._open_parquet(first).close()
+            with (opener or self._open_parquet)(first):
+                pass
 
     def _pruner(
         self,

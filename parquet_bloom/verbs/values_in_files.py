@@ -16,12 +16,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import field
 from itertools import groupby
-from math import expm1, inf, log1p
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import files_given
 from parquet_bloom.container import AS_TEXT, WHERE_KNOWN, number_of
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.filters.rates import at_least_once, never_false
 from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.options import ProbeOptions
 from parquet_bloom.parallel import check_fits, read_once
@@ -235,7 +235,7 @@ class GatheredValues:
                 self._are_rates_known = False
             else:
                 self._false_groups += group.fpp
-                self._never_false += log1p(-group.fpp) if group.fpp < 1 else -inf
+                self._never_false += never_false(group.fpp)
 
     def add_failed(self, path: str, message: str) -> None:
         """A file that could not be asked."""
@@ -254,7 +254,7 @@ class GatheredValues:
             maybe=maybe,
             unknown=len(results) - absent - maybe,
             false_groups=self._false_groups if are_known else None,
-            false_maybe=-expm1(self._never_false) if are_known else None,
+            false_maybe=at_least_once(self._never_false) if are_known else None,
             results=results,
             files_unknown=tuple(self._unknown),
             bytes_read=self._bytes_read,

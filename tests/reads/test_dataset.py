@@ -225,3 +225,29 @@ def test_orc_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(pb.UnsupportedError) as caught:
         pb.dataset(path, {"id": 1})
     assert str(caught.value) == f"{path}: ORC, expected Parquet; pb.row_groups and pb.rows take it"
+
+
+@pytest.mark.parametrize("kinds", ["view view", "text view", "view text"])
+def test_text_in_views_is_compared(tmp_path: Path, kinds: str) -> None:
+    """As DataFusion and delta-rs write it: pyarrow compares views with nothing, and other columns not beside them."""
+    made = {"text": (pa.string(), pa.binary()), "view": (pa.string_view(), pa.binary_view())}
+    for number, kind in enumerate(kinds.split()):
+        text, binary = made[kind]
+        columns = {
+            "id": [1, 2],
+            "name": pa.array(["a", "b"], text),
+            "key": pa.array([b"a", b"b"], binary),
+            "in": pa.array([{"m": [("k", "v")]}, None], pa.struct([("m", pa.map_(text, text))])),
+        }
+        pq.write_table(pa.table(columns), tmp_path / f"{number}.parquet")
+    wanted = [{"id": 2, "name": "b", "key": b"b", "in": None}] * 2
+    for asked in ({"name": "b"}, {"key": b"b"}, {"id": 2}, {"name": ["b", "c"]}):
+        dataset = pb.dataset(tmp_path, asked)
+        assert [str(dataset.schema.field(name).type) for name in ("name", "key")] == [
+            "string", "binary",
+        ]  # fmt: skip
+        ((column, values),) = asked.items()
+        condition = pc.field(column).isin(values if isinstance(values, list) else [values])
+        assert dataset.to_table(filter=condition).to_pylist() == wanted
+        assert pb.rows(tmp_path, asked).to_pylist() == wanted
+    assert pb.dataset(tmp_path, {}).to_table().num_rows == 4

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
 from make.footers import with_meta
+from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.parquet.thrift import ttypes
@@ -106,7 +108,91 @@ def test_it_is_what_reads_leave(lake: Path) -> None:
     assert {name: told[name] for name in EXCLUDED} == {
         name: getattr(plan, name) for name in EXCLUDED
     }
+    assert told["by_chance"] == plan.to_dict()["by_chance"] != []
     assert told["row_groups_read"] == plan.row_groups_left
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """A file of 20 row groups of even numbers, whose filters have a rate of about 1 %."""
+    path = tmp_path / "many.parquet"
+    numbers = 2 * np.random.default_rng(1).permutation(20_000)
+    pq.write_table(pa.table({"id": numbers, "n": numbers}), path, row_group_size=1000)
+    pb.build(path, columns="id", in_place=True, fpp=0.01)
+    return path
+
+
+def by_chance(path: Path, num_values: int) -> float:
+    """How many row groups its filters leave on average."""
+    rates = [
+        chunk.filter.fpp for group in pb.inspect(path).row_groups for chunk in group.columns[:1]
+    ]
+    return sum(1 - (1 - rate) ** num_values for rate in rates)
+
+
+@pytest.mark.parametrize("num_values", [30, 1200])
+def test_what_filters_leave_by_chance(many: Path, num_values: int) -> None:
+    """Of many values, any filter finds one: what is left then tells nothing."""
+    absent = 2 * np.arange(num_values) + 1001
+    plan = pb.read_plan(many, {"id": [*absent, absent[0]]})
+    (told,) = plan.by_chance
+    expected = pytest.approx(by_chance(many, num_values))
+    assert told == pb.LeftByChance("id", num_values, 20, expected)
+    assert plan.to_dict()["by_chance"] == [
+        {
+            "column": "id",
+            "num_values": num_values,
+            "row_groups_asked": 20,
+            "false_row_groups": expected,
+        }
+    ]
+    help = ": a lower fpp of filters, an index or fewer values leave fewer"
+    assert repr(plan).endswith(
+        f"; by chance alone, filters would leave {told.false_row_groups:.2g} of 20 row groups without any of"
+        f" {num_values:,} values of id{help if num_values == 1200 else ''}>"
+    )
+    assert abs(plan.row_groups_left - told.false_row_groups) < 5
+
+
+def test_of_a_few_values_blocks_tell(many: Path) -> None:
+    plans = [pb.read_plan(many, {"id": 2 * value + 1001}) for value in range(200)]
+    told = [each for plan in plans for each in plan.by_chance]
+    assert {(each.num_values, each.row_groups_asked) for each in told} == {(1, 20)}
+    mean = sum(each.false_row_groups for each in told) / 200
+    assert mean == pytest.approx(by_chance(many, 1), rel=0.1)
+    assert "by chance" not in repr(plans[0])
+
+
+def test_of_large_filters_blocks_tell_too(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": 2 * np.arange(300_000)}), path)
+    pb.build(path, columns="id", in_place=True, fpp=0.02)
+    (told,) = pb.read_plan(path, {"id": 2 * np.arange(20) + 1001}).by_chance
+    (row_group,) = pb.inspect(path).row_groups
+    assert row_group.columns[0].filter.num_bytes > 20 * (16 << 10)
+    assert told.false_row_groups == pytest.approx(by_chance(path, 20), rel=0.5)
+    # A filter that is read whole tells by some of its blocks.
+    (told,) = pb.read_plan(path, {"id": 2 * np.arange(60) + 1001}).by_chance
+    assert told.false_row_groups == pytest.approx(by_chance(path, 60), rel=0.1)
+
+
+def test_each_condition_has_its_own(many: Path) -> None:
+    either = [[("id", "in", [1001, 1003])], [("id", "==", 1005), ("n", ">", 0)]]
+    told = pb.read_plan(many, either).by_chance
+    assert [(each.column, each.num_values) for each in told] == [("id", 2), ("id", 1)]
+    for nothing in ({"n": 3}, {}, {"id": []}, [("id", ">", 3)]):
+        assert pb.read_plan(many, nothing).by_chance == ()
+
+
+def test_of_stripes(tmp_path: Path) -> None:
+    path = tmp_path / "a.orc"
+    orc.write_table(pa.table({"id": 2 * np.arange(30_000)}), path, bloom_filter_columns=[1])
+    (stripe,) = pb.inspect(path).stripes
+    # Of three index groups, the others are not within bounds.
+    (told,) = pb.read_plan(path, {"id": 2 * np.arange(20) + 1001}).by_chance
+    assert (told.num_values, told.row_groups_asked) == (20, 1)
+    expected = 1 - (1 - stripe.columns[0].filter.fpp) ** 20
+    assert told.false_row_groups == pytest.approx(expected, rel=0.02)
 
 
 def test_by_an_index(lake: Path, tmp_path: Path) -> None:
@@ -121,6 +207,20 @@ def test_by_an_index(lake: Path, tmp_path: Path) -> None:
     plan = pb.read_plan(lake / "2.parquet", {"id": held}, index=index)
     assert counts(plan) == {"num_files": 1, "row_groups_by_index": 1}
     assert plan.row_groups_left == 1
+
+
+def test_a_gap_among_the_values_leaves_everything(lake: Path) -> None:
+    """Engines disagree on what it is equal to; who does not see it wonders why nothing is skipped."""
+    for condition in (("id", "in", [1001, None]), ("id", "in", [1.5, np.nan]), ("id", "!=", 3)):
+        plan = pb.read_plan(lake, [condition, ("n", "<", 100)])
+        assert plan.undecided == ("id",)
+        assert plan.to_dict()["undecided"] == ["id"]
+        assert repr(plan) == (
+            "<ReadPlan: 8 row groups left in 4 of 4 files; nothing excluded; id: nothing to ask files,"
+            " as of !=, not in, null and NaN>"
+        )
+    assert pb.read_plan(lake, [("id", "==", 3), ("id", "!=", 4)]).undecided == ()
+    assert pb.read_plan(lake, [[("id", "==", None)], [("n", "==", 4)]]).undecided == ("id", "n")
 
 
 def test_without_conditions_nobody_is_asked(lake: Path) -> None:
@@ -146,6 +246,58 @@ def test_by_partitions_of_a_table(tmp_path: Path) -> None:
     assert repr(plan).endswith(
         "; excluded by partitions: 1 file; excluded by statistics: 1 file, 1 row group>"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "condition", "expected"),
+    [
+        ("day", ["2026-01-01", "2026-01-02"], ("==", "2026-01-02"), [1]),
+        ("day", ["2026-01-01", "2026-01-02"], (">", "2026-01-01"), [1]),
+        ("day", ["2026-01-01", "2026-01-02"], ("in", ["2026-01-03"]), []),
+        ("n", ["01", "2", "-3"], ("in", [1, -3]), [0, 2]),
+        ("n", ["01", "2", "-3"], ("<=", 1), [0, 2]),
+        ("country", ["AT", "DE"], ("==", "DE"), [1]),
+        ("country", ["AT", "DE"], ("!=", "DE"), [0, 1]),
+        # What some engines compare in another way than as text.
+        ("day", ["2026-01-01", "2026-01-02"], ("==", "2026-1-2"), [0, 1]),
+        ("day", ["2026-01-01", "2026-1-2"], ("==", "2026-01-02"), [1]),
+        ("code", ["007", "x"], ("==", "7"), [0, 1]),
+        ("code", ["1.0", "2.0"], ("==", 1), [0, 1]),
+        ("n", ["1", "2"], ("==", "1"), [0, 1]),
+        ("n", ["1", "__HIVE_DEFAULT_PARTITION__"], ("==", 2), [1]),
+    ],
+)
+def test_by_the_names_of_folders(
+    tmp_path: Path, name: str, texts: list[str], condition: tuple[str, Any], expected: list[int]
+) -> None:
+    """Files in others are not opened."""
+    paths = [tmp_path / f"{name}={text}" / "0.parquet" for text in texts]
+    for path in paths:
+        path.parent.mkdir()
+        pq.write_table(pa.table({"id": [3, 4]}), path)
+    every = [[(name, *condition), ("id", "==", 3)]]
+    plan = pb.read_plan(tmp_path, every)
+    wanted = [str(path) for path in paths if paths.index(path) in expected]
+    assert {each.path for each in plan.left} == {*wanted}
+    assert plan.files_by_partitions == len(texts) - len(expected)
+    assert {*pb.row_groups(tmp_path, every)["path"].to_pylist()} == {*wanted}
+    assert {*pb.dataset(tmp_path, every).files} == {*wanted}
+    first = min(paths)
+    for path in {*map(str, paths)} - {str(first), *wanted}:
+        Path(path).write_bytes(b"no Parquet")
+    assert pb.read_plan(tmp_path, every) == plan
+    assert pb.dataset(tmp_path, every).to_table().num_rows == 2 * len(expected)
+
+
+def test_by_folders_and_the_query_of_polars(tmp_path: Path) -> None:
+    for day in range(3):
+        path = tmp_path / f"day=2026-01-0{day + 1}" / f"n={day}" / "0.parquet"
+        path.parent.mkdir(parents=True)
+        pq.write_table(pa.table({"id": [3, 4]}), path)
+    source = pb.polars_source(tmp_path)
+    asked = (pl.col("n") == 1) & (pl.col("id") == 3)
+    assert source.filter(asked).collect().select("id", "n").rows() == [(3, 1)]
+    assert source.filter((pl.col("n") == 1) | (pl.col("n") == 2)).collect().height == 4
 
 
 @pytest.mark.parametrize(

@@ -793,3 +793,16 @@ def test_a_damaged_row_group_among_small_ones(tmp_path: Path) -> None:
     with pytest.raises(PageError, match="row group 1, column n: "):
         pb.rows(path, [("id", ">=", 50)])
     assert pb.rows(path, [("id", "<", 50)]).num_rows == 50
+
+
+@pytest.mark.parametrize("in_lists", [False, True])
+def test_iterators_are_looked_through_once(tmp_path: Path, in_lists: bool) -> None:
+    """By us, in more than one place."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": range(100)}), path)
+    for operator, num_rows in (("in", 2), ("not in", 98)):
+        condition = ("id", operator, (value for value in (3, 7)))
+        conditions = (each for each in [condition])
+        filters = [[*conditions]] if in_lists else conditions
+        assert pb.rows(path, filters).num_rows == num_rows
+    assert pb.rows(path, {"id": map(int, "37")}).num_rows == 2

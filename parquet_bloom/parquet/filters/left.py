@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from parquet_bloom.container.conditions import Compared, Condition, In, PartsLeft
 from parquet_bloom.errors import ColumnError, ValueTypeError
+from parquet_bloom.filters.rates import at_least_once, never_false
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
 _FEW: Final = 4
 # Of many hashes, so many are looked up first: mostly, one is found.
 _FIRST: Final = 256
+# So many bytes of a filter tell its rate, as hashes spread over its blocks evenly: to count all bits of a large one takes
+# longer than to look up the values.
+_SAMPLE: Final = 128 * BLOCK_BYTES
 
 
 def parts_left(file: OpenFile, condition: Condition, parts: Sequence[int]) -> PartsLeft:
@@ -65,7 +69,7 @@ def parts_left(file: OpenFile, condition: Condition, parts: Sequence[int]) -> Pa
     within = [part for part in parts if test.bounds is None or test.bounds.hold(file, column, part)]
     if test.asked is None:
         return PartsLeft(within, within)
-    return PartsLeft(within, _by_filters(file, column, within, test.asked))
+    return _by_filters(file, column, within, test.asked)
 
 
 # ------------------------------------------------------------------------------------------------
@@ -109,11 +113,13 @@ class _Hashed:
 
     @read_once
     def few(self) -> Sequence[tuple[bytes, int]] | None:
-        """Each with the half of its hash that selects the block; None for more than a few."""
-        if self.asked.is_many:
-            return None
-        plain = list(self.asked.plain)
-        return None if len(plain) > _FEW else [(each, _kernel.xxh64(each) >> 32) for each in plain]
+        """As `each`; None for more than a few."""
+        return None if self.asked.is_many or len(self.each) > _FEW else self.each
+
+    @read_once
+    def each(self) -> Sequence[tuple[bytes, int]]:
+        """With the half of its hash that selects the block."""
+        return [(each, _kernel.xxh64(each) >> 32) for each in self.asked.plain]
 
     @read_once
     def hashes(self) -> NDArray[np.uint64]:
@@ -121,15 +127,28 @@ class _Hashed:
             return self.asked.stored.hashes
         return np.array([_kernel.xxh64(each) for each in self.asked.plain], np.uint64)
 
+    def by_chance(self, fpp: float) -> float:
+        """How likely a filter of this rate is to seem to hold any of them, if it holds none."""
+        return at_least_once(never_false(fpp, len(self.hashes)))
+
+
+class _Found(NamedTuple):
+    """Whether a filter may hold any of the values, and how likely it was to seem so if it held none; None if too little of
+    it was read to tell."""
+
+    is_any: bool
+    by_chance: float | None
+
 
 def _by_filters(
     file: OpenFile, column: LeafColumn, parts: Sequence[int], hashed: _Hashed
-) -> Sequence[int]:
+) -> PartsLeft:
     if file.source.is_remote:
         file.source.will_read(_ranges(file, parts, column, hashed))
     is_plain = file.footer.protection is UNPROTECTED
     chunks = file.footer.chunks_of([column])
     left: list[int] = []
+    by_chance: list[float] = []
     for part in parts:
         offset = chunks.one("bloom_filter_offset", part, column.index)
         length = chunks.one("bloom_filter_length", part, column.index)
@@ -142,13 +161,12 @@ def _by_filters(
             found = _asked_usually(file, offset, length, header, hashed)
         else:
             found = None
-        if found is None:
-            prober = ChunkProber(file, file.footer.chunk(part, column), None, None)
-            (answer,) = prober.answers(hashed.asked)
-            found = not answer.are_absent
-        if found:
+        found = found or _asked_otherwise(file, part, column, hashed)
+        if found.is_any:
             left.append(part)
-    return left
+        if found.by_chance is not None:
+            by_chance.append(found.by_chance)
+    return PartsLeft(parts, left, by_chance)
 
 
 def _seems_null(file: OpenFile, column: LeafColumn, part: int) -> bool:
@@ -192,32 +210,46 @@ def _block(start: int, end: int, header: int, half: int) -> Range:
 
 def _asked_usually(
     file: OpenFile, offset: int, length: int, header: bytes, hashed: _Hashed
-) -> bool | None:
-    """Whether a filter that is stored as by most writers may hold any of the values; None if it is not, or has no
-    bits where some should be."""
-    read, size = file.source.read_at, len(header)
-    if hashed.few is not None:
-        if read(offset, size) != header:
-            return None
-        for plain, half in hashed.few:
-            start, _ = _block(offset, offset + length, size, half)
-            block = read(start, BLOCK_BYTES)
-            if are_clear(block):
-                return None
-            if SplitBlockBloomFilter.over(block).check_value(plain):
-                return True
-        return False
-    if length > BYTES_PER_VALUE * len(hashed.hashes):
-        return None
-    data = bytes(read(offset, length))
+) -> _Found | None:
+    """What a filter says that is stored as by most writers; None if it is not, or has no bits where some should be."""
+    if hashed.few is not None or length > BYTES_PER_VALUE * len(hashed.hashes):
+        return _asked_by_blocks(file, offset, length, header, hashed)
+    data, size = bytes(file.source.read_at(offset, length)), len(header)
     if data[:size] != header:
         return None
     filter, hashes = SplitBlockBloomFilter.over(data[size:]), hashed.hashes
     if are_clear(filter.bitset):
         return None
-    return bool(
-        filter.check_hashes(hashes[:_FIRST]).any() or filter.check_hashes(hashes[_FIRST:]).any()
-    )
+    found = filter.check_hashes(hashes[:_FIRST]).any() or filter.check_hashes(hashes[_FIRST:]).any()
+    some = SplitBlockBloomFilter.over(data[size : size + _SAMPLE])
+    return _Found(bool(found), hashed.by_chance(some.fpp))
+
+
+def _asked_by_blocks(
+    file: OpenFile, offset: int, length: int, header: bytes, hashed: _Hashed
+) -> _Found | None:
+    """The same of a filter that is not read whole. How likely each block is to have a value, its own bits tell."""
+    read, size = file.source.read_at, len(header)
+    if read(offset, size) != header:
+        return None
+    is_any, never = False, 0.0
+    for plain, half in hashed.each:
+        start, _ = _block(offset, offset + length, size, half)
+        bits = read(start, BLOCK_BYTES)
+        if are_clear(bits):
+            return None
+        block = SplitBlockBloomFilter.over(bits)
+        is_any = is_any or bool(block.check_value(plain))
+        never += never_false(block.fpp)
+    return _Found(is_any, at_least_once(never))
+
+
+def _asked_otherwise(file: OpenFile, part: int, column: LeafColumn, hashed: _Hashed) -> _Found:
+    """What any filter says. Raises TamperedError."""
+    prober = ChunkProber(file, file.footer.chunk(part, column), None, None)
+    (answer,) = prober.answers(hashed.asked)
+    by_chance = None if answer.fpp is None else hashed.by_chance(answer.fpp)
+    return _Found(not answer.are_absent, by_chance)
 
 
 @lru_cache(maxsize=64)
