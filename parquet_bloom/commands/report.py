@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,6 @@ from parquet_bloom.commands.sections import Command, output_option
 from parquet_bloom.commands.table_options import table_views
 from parquet_bloom.errors import needing
 from parquet_bloom.options import (
-    DEFAULT_FPP,
     AdviseOptions,
     InspectOptions,
     TableView,
@@ -79,7 +77,7 @@ def report(
         import_module("parquet_bloom.render.report")
     inputs = option.inputs_of(files, view)
     options = ValidateOptions(deep=deep, diagnose=deep, policy=policy, **given)
-    advised = AdviseOptions(fpp=fpp, accepted_rates=policy.highest_rates(), **given)
+    advised = AdviseOptions(fpp=fpp, **policy.for_advice(), **given)
 
     def page() -> _Page:
         found = None
@@ -123,7 +121,7 @@ def _of_one_file(
             file,
             options,
             looked_at,
-            replace(advised, fpp=advised.fpp or DEFAULT_FPP),
+            advised,
             show,
         )
     from parquet_bloom.render.report import render_report

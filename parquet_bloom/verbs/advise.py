@@ -48,6 +48,7 @@ from parquet_bloom.engines.settings import WriterSettings
 from parquet_bloom.files import FORMATS, open_file
 from parquet_bloom.options import DEFAULT_FPP, AdviseOptions, BuildOptions
 from parquet_bloom.parallel import Progress
+from parquet_bloom.rules.policy import Policy, policy_given
 from parquet_bloom.storage import with_options
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.several import (
@@ -235,6 +236,7 @@ def advise(
     rates: bool = False,
     engines: SomeNames = (),
     value_sample: Mapping[str, Any] | None = None,
+    policy: Policy | None = None,
     ignore_checksums: bool = False,
     threads: int | None = None,
     keys: Keys | None = None,
@@ -255,7 +257,9 @@ def advise(
     bytes of all files, such as "1%": which columns to build then, and at which rates, that of `fpp` if it is given, is in
     the report's `budget`. existing: what build will do with filters that are there, which the budget pays for if they
     stay. value_sample: by column, the
-    values that are really looked up, repeated as often as they are, given as for probe. progress: called with (chunks
+    values that are really looked up, repeated as often as they are, given as for probe. policy: that of validate, of which
+    `require` and `max_fpp` count: the columns that it wants filters of get them if they can have any, and all columns get
+    them at a rate that it accepts, unless `fpp` says another. progress: called with (chunks
     done, chunks in all), or of several files with (files done, files in all). ignore_checksums as for build, all
     others as for inspect.
 
@@ -264,7 +268,7 @@ def advise(
     EncryptionError if a file cannot be decrypted, OSError. A column that cannot be read for lack of
     a codec, an encoding or a key is not an error: its `reason` says so.
     """
-    options = AdviseOptions.of(locals())
+    options = AdviseOptions.of(locals(), **policy_given(policy).for_advice())
     one = one_of(path)
     if one is None:
         together: Any = _advise_together(path, options, keys, storage_options, progress)
@@ -450,7 +454,7 @@ class _JudgedTable:
 
     sketch: TableSketch
     columns: Sequence[JudgedColumn]
-    fpp: float
+    options: AdviseOptions
     budget: BudgetPlan | None
 
     def report(self, file: SurveyedFile, path: str) -> AdviceReport:
@@ -463,7 +467,9 @@ class _JudgedTable:
                 found,
                 file.size,
                 sketch.size,
-                partial(subject.settings, sketch.format, path, self.fpp),
+                partial(
+                    subject.settings, sketch.format, path, self.options.target_for(subject.name)
+                ),
             )
             for subject, column, found in zip(
                 sketch.subjects, file.columns, self.columns, strict=True
@@ -476,7 +482,7 @@ class _JudgedTable:
             num_rows=file.num_rows,
             num_groups=file.num_groups,
             size=file.size,
-            fpp=self.fpp,
+            fpp=self.options.target_fpp,
             recommended=tuple(each.column for each in columns if each.verdict == "build"),
             columns=columns,
             budget=self.budget,
@@ -495,7 +501,7 @@ def _judged_tables(
         plans = _plans(budget, options, tables)
     for (sketch, judged), plan in zip(tables, plans, strict=False):
         columns = _within(plan, sketch, judged) if plan else judged
-        yield _JudgedTable(sketch, columns, options.target_fpp, plan)
+        yield _JudgedTable(sketch, columns, options, plan)
 
 
 def _within(

@@ -126,7 +126,7 @@ def report(
     columns: SomeNames | None = None,
     row_groups: SomeNumbers | None = None,
     deep: bool = True,
-    fpp: float = 0.01,
+    fpp: float | None = None,
     policy: Policy | None = None,
     ignore_checksums: bool = False,
     threads: int | None = None,
@@ -141,7 +141,7 @@ def report(
     FilesReport, with the report on each, and the errors of files that failed.
 
     deep: look up every stored value, and advise; otherwise only footer and filters are read. fpp:
-    the target of the advice, 0 to 1, exclusive. progress: called with (done, in all), first of the
+    the target of the advice, as for advise. progress: called with (done, in all), first of the
     filters to check, then of the chunks to read for the advice; or, of several files, with (files done, files in all).
     All others as for validate.
 
@@ -151,7 +151,7 @@ def report(
     given = locals()
     # What is wrong is refused before the file is opened.
     required = policy_given(policy)
-    to_advise = AdviseOptions.of(given, accepted_rates=required.highest_rates())
+    to_advise = AdviseOptions.of(given, **required.for_advice())
     options = ValidateOptions.of(given, diagnose=deep, policy=required)
     looked_at = InspectOptions.of(given)
     is_one = one_of(path) is not None

@@ -15,7 +15,15 @@ import pytest
 from make.commands import outcome
 
 import parquet_bloom as pb
-from parquet_bloom.advice.budget import LEAST_SAVED, RATES, Offer, allot, offers_of, rates_of
+from parquet_bloom.advice.budget import (
+    LEAST_SAVED,
+    RATES,
+    Offer,
+    allot,
+    highest_rate,
+    offers_of,
+    rates_of,
+)
 from parquet_bloom.advice.lookups import ExpectedReads, in_units
 from parquet_bloom.advice.samples import StoredSample
 from parquet_bloom.advice.sketch import ColumnSketch, RungCounts
@@ -165,12 +173,29 @@ def test_what_a_budget_builds_is_smaller_than_the_dictionaries(tmp_path):
 
 
 def test_rates_are_those_of_the_ladder_and_the_target():
-    assert rates_of(AdviseOptions()) == (0.01, 0.001, 0.0001)
-    assert rates_of(AdviseOptions(fpp=0.02)) == (0.02,)
-    assert rates_of(AdviseOptions(budget=1)) == RATES
-    assert rates_of(AdviseOptions(budget=1, fpp=0.02)) == (0.02,)
+    assert rates_of(AdviseOptions(), "id") == (0.01, 0.001, 0.0001)
+    assert rates_of(AdviseOptions(fpp=0.02), "id") == (0.02,)
+    assert rates_of(AdviseOptions(budget=1), "id") == RATES
+    assert rates_of(AdviseOptions(budget=1, fpp=0.02), "id") == (0.02,)
     shown = AdviseOptions(budget=1, fpp=0.02, rates=True)
-    assert rates_of(shown) == (0.1, 0.02, 0.01, 0.001, 0.0001)
+    assert rates_of(shown, "id") == (0.1, 0.02, 0.01, 0.001, 0.0001)
+
+
+@pytest.mark.parametrize(
+    ("options", "rates", "highest"),
+    [
+        ({}, (0.0005, 0.0001), 0.0005),
+        ({"budget": 1}, (0.0005, 0.0003, 0.0001), 0.0005),
+        ({"fpp": 0.02}, (0.02,), 0.02),
+    ],
+)
+def test_what_a_policy_accepts_of_a_column_limits_its_ladder(options, rates, highest):
+    wanted = AdviseOptions(accepted_rates={None: 0.5, "id": 0.0005}, **options)
+    assert rates_of(wanted, "id") == rates
+    assert highest_rate(wanted, "id") == highest
+    # Of others, it accepts more than is usual.
+    assert rates_of(wanted, "time") == rates_of(AdviseOptions(**options), "time")
+    assert highest_rate(wanted, "time") == 0.5
 
 
 # ------------------------------------------------------------------------------------------------
