@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 @option.overwrite_answer
 @option.columns()
 @option.row_groups
+@file_options.union_by_name
 @findings_on_page
 @option.fpp_to_report
 @option.ignore_checksums
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 @option.access
 def report(
     files: FilesAsked, view: TableView | None, output: Path, overwrite: bool, deep: bool,
-    fpp: float | None, policy: Policy, keys: Keys | None, **given: Any,
+    fpp: float | None, policy: Policy, union_by_name: bool, keys: Keys | None, **given: Any,
 ) -> None:  # fmt: skip
     """Write one HTML page about the filters of files.
 
@@ -76,7 +77,11 @@ def report(
     with needing("report", "jinja2", "report"):
         import_module("parquet_bloom.render.report")
     inputs = option.inputs_of(files, view)
-    options = ValidateOptions(deep=deep, diagnose=deep, policy=policy, **given)
+    options = ValidateOptions(
+        deep=deep, diagnose=deep, policy=policy, union_by_name=union_by_name, **given
+    )
+    if union_by_name:
+        inputs.check_some_have((*(options.columns or ()), *options.required), keys)
     advised = AdviseOptions(fpp=fpp, **policy.for_advice(), **given)
 
     def page() -> _Page:
@@ -148,6 +153,7 @@ def _of_many(
             return reporter.look_at(file, of_each)
 
     code = inputs.each(work, reporter.add_failed, take=reporter.add, threads=at_a_time)
+    inputs.tell_lacking()
     found = reporter.report()
     if not found.summary.files:
         # Nothing to write about, and it was said why.

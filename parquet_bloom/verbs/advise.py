@@ -46,7 +46,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import EngineUse, always_so, engines_named
 from parquet_bloom.engines.settings import WriterSettings
 from parquet_bloom.files import FORMATS, open_file
-from parquet_bloom.options import DEFAULT_FPP, AdviseOptions, BuildOptions
+from parquet_bloom.options import DEFAULT_FPP, AdviseOptions, BuildOptions, TableView
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.policy import Policy, policy_given
 from parquet_bloom.storage import with_options
@@ -59,7 +59,7 @@ from parquet_bloom.verbs.several import (
     message_of,
     one_of,
 )
-from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict, Existing, Format
+from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict, Existing, Format, TableChoice
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -239,6 +239,7 @@ def advise(
     policy: Policy | None = None,
     ignore_checksums: bool = False,
     threads: int | None = None,
+    table: TableChoice | TableView | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
@@ -269,9 +270,9 @@ def advise(
     a codec, an encoding or a key is not an error: its `reason` says so.
     """
     options = AdviseOptions.of(locals(), **policy_given(policy).for_advice())
-    one = one_of(path)
+    one = None if table is not None else one_of(path)
     if one is None:
-        together: Any = _advise_together(path, options, keys, storage_options, progress)
+        together: Any = _advise_together(path, table, options, keys, storage_options, progress)
         return cast("AdviceReport", together)
     advisor = Advisor(options, keys)
     advisor.add(with_options(one, storage_options), progress)
@@ -281,6 +282,7 @@ def advise(
 
 def _advise_together(
     files: Any,
+    table: TableChoice | TableView | None,
     options: AdviseOptions,
     keys: Keys | None,
     storage_options: Mapping[str, str] | None,
@@ -300,8 +302,9 @@ def _advise_together(
             failures.append(Failure(path, message_of(path, found)))
 
     each_read(
-        files, options, read, take, keys=keys, storage_options=storage_options, progress=progress
-    )
+        files, options, read, take, table=table, keys=keys, storage_options=storage_options,
+        progress=progress,
+    )  # fmt: skip
     return FilesReport(tuple(advisor.tables()), tuple(failures))
 
 

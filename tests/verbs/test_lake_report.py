@@ -223,6 +223,60 @@ def test_a_table_is_its_live_files(run, tmp_path):
     assert re.search(r"day=2026-11-01 2 0 .* day=2026-11-02 2 0 ", text)
 
 
+def test_a_table_from_python(tmp_path):
+    table = make_table(tmp_path / "table", commits=2)
+    (table / "orphan.parquet").write_bytes(b"no file of the table")
+    found = pb.report(table, table="auto")
+    assert [each.path.startswith(str(table)) for each in found.reports] == [True, True]
+    assert found.failures == ()
+    assert [each.recommended for each in pb.advise(table, table="delta")] == [("id",)]
+    with pytest.raises(TypeError, match="union_by_name: not with table"):
+        pb.report(table, table="auto", union_by_name=True)
+    with pytest.raises(pb.ColumnError, match="no column nope"):
+        pb.report(table, table="auto", columns="nope")
+
+
+@pytest.fixture
+def grown(tmp_path):
+    """Two files of before a column was added, and one of after."""
+    for number in range(3):
+        columns = {"id": np.random.default_rng(number).permutation(1 << 20)[:ROWS]}
+        if number == 2:
+            columns["code"] = columns["id"][::-1]
+        path = tmp_path / "grown" / f"{number}.parquet"
+        path.parent.mkdir(exist_ok=True)
+        pq.write_table(pa.table(columns), path, row_group_size=ROWS // 4)
+    pb.build(tmp_path / "grown", columns="code", union_by_name=True, in_place=True)
+    return tmp_path / "grown"
+
+
+def test_files_of_before_a_column_was_added(grown, tmp_path):
+    page, asked = tmp_path / "page.html", ("report", grown, "-c", "code", "--require", "code")
+    without = outcome(*asked, "-o", page)
+    assert (without.code, "2 files could not be read: not ok\n" in without.stdout) == (2, True)
+    assert "--union-by-name" in without.stderr
+    united = outcome(*asked, "-o", page, "--overwrite", "--union-by-name")
+    assert (united.code, united.stderr) == (0, "")
+    assert united.stdout.endswith("; no findings in 4 filters and 2,000 values: ok\n")
+    text = Document(page.read_text()).text
+    assert "code 1 of 1 4 of 4 " in text
+    # Nothing is advised on files without the column.
+    assert "0.parquet and 1 more" not in text
+    misspelt = outcome("report", grown, "-c", "kode", "-o", page, "--overwrite", "--union-by-name")
+    assert (misspelt.code, "3 files: no column kode; did you mean code" in misspelt.stderr) == (
+        2,
+        True,
+    )
+
+
+def test_files_of_before_a_column_was_added_from_python(grown):
+    wanted = {"columns": "code", "policy": pb.Policy(require=("code",))}
+    assert len(pb.report(grown, **wanted).failures) == 2
+    found = pb.report(grown, union_by_name=True, **wanted)
+    assert (found.ok, found.failures) == (True, ())
+    assert [[each.column for each in report.columns] for report in found] == [[], [], ["code"]]
+
+
 def test_what_cannot_be_read_at_all_leaves_no_page(run):
     result, html = run("lake/day=2/c.parquet", "nowhere.parquet")
     assert (result.code, html) == (2, None)
