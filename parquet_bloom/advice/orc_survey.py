@@ -32,7 +32,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.advice.budget import rates_of
+from parquet_bloom.advice.budget import highest_rate, rates_of
 from parquet_bloom.advice.lookups import MinMax, make_bounds
 from parquet_bloom.advice.ndv import DistinctHashes
 from parquet_bloom.advice.order import KEY_BYTES, Keys, OrderKey
@@ -178,8 +178,12 @@ class OrcSurveyor:
             survey.filter_bytes, survey.fpp = wanted.num_bytes, wanted.fpp
             survey.rungs = ladder
             survey.has_filter = chunk.has_filters
+        highest = highest_rate(self._options, column.name)
         for survey, there in zip(surveys, _filters_there(self.file, chunk) or (), strict=False):
             survey.fpp_there = there.fpp
+            # The bits tell; what is no worse than would be built in its place is good enough.
+            is_worse = survey.filter_bytes > 0 and there.fpp > survey.fpp
+            survey.has_too_small = is_worse and there.fpp > highest
         return surveys
 
 
