@@ -222,8 +222,8 @@ def _keys_at(column: OrcColumn, values: Values, positions: NDArray[np.intp]) -> 
 def _given_value(column: OrcColumn, value: object) -> GivenValue:
     """A value or literal that is looked up. Raises ValueTypeError."""
     found = AskedValues(column, [value]).hashes(OrcKeyForm())
-    if found.unknown:
-        return GivenValue((), None, True)
+    if reason := found.unknown.get(0):
+        return GivenValue.without_hashes(reason)
     key = None
     if is_ordered(column):
         plain = encode_given(leaf_type(column), value).plain[0]

@@ -261,6 +261,8 @@ def _max_values(chunk: ColumnChunk) -> int:
 
 def given_value(value: Encodings, key_of: KeyOf | None) -> GivenValue:
     """A value that is looked up, by its stored bytes."""
+    if value.unknown and not value.plain:
+        return GivenValue.without_hashes(value.unknown)
     return GivenValue(
         hashes=[_kernel.xxh64(plain) for plain in value.plain],
         key=key_of(value.plain[0]) if key_of and value.plain else None,
