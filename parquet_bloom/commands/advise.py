@@ -385,7 +385,8 @@ def _write_details(report: AdviceReport, options: AdviseOptions, verbose: bool) 
         write_line("")
         write_line(f"{advice.column}: {painted(each.verdict)}")
         for offer in advice.rates or ():
-            is_it = offer.fpp == advice.fpp and (is_asked or advice.verdict == "build")
+            is_to_build = is_asked or each.verdict in ("build", "rebuild")
+            is_it = offer.fpp == advice.fpp and is_to_build
             mark = f" ({here})" * is_it
             write_line(
                 f"  at {exact_percent(offer.fpp)}: {size(offer.filter_bytes)},"

@@ -165,7 +165,10 @@ def test_an_integer_of_too_many_bits_is_nowhere(tmp_path, form):
     else:
         pq.write_table(table, path, row_group_size=rows // 4)
     asked = {}
-    for name, values in {"one": [7], "more": [7, 1 << 40, 1 << 70, pb.literal("-5000000000")]}.items():
+    for name, values in {
+        "one": [7],
+        "more": [7, 1 << 40, 1 << 70, pb.literal("-5000000000")],
+    }.items():
         (asked[name],) = pb.advise(path, value_sample={"id": values}).columns
     one, more = asked["one"], asked["more"]
     assert (one.values_asked, one.values_stored) == (1, 1)
