@@ -93,7 +93,12 @@ def test_a_lake_with_trouble(run):
     )
     text = Document(html).text
     for part in (
-        "Bloom filters of 3 files",
+        "Bloom filters of 3 of 4 files",
+        (
+            "What to do next error Stored values are not in the filter 1 time in 1 file"
+            " pbloom repair lake/day=1/b.parquet --rebuild --in-place build Filters that are advised are missing or too small:"
+            " id pbloom build lake -c id --fpp 0.01 --in-place Columns Partitions "
+        ),
         "What is said here is not about the file that could not be read: see below",
         "lake/day=2/c.parquet: truncated or not a Parquet file",
         "Files 3 With filters 2 Rows 6,000 Columns 2 ",
@@ -113,6 +118,41 @@ def test_a_lake_with_trouble(run):
     assert worst == ["lake/day=1/b.parquet", "lake/day=2/<b>d.parquet", "lake/day=1/a.parquet"]
     assert re.search(r"id INT64 rebuild .*country STRING skip ", text)
     assert "<b>d" not in html
+
+
+def test_what_to_do_next(tmp_path):
+    """What loses rows comes first, each command once; nothing, where all is well."""
+    files, page = tmp_path / "files", tmp_path / "page.html"
+    files.mkdir()
+
+    def steps():
+        outcome("report", files, "-o", page, "--overwrite", "--require", "id,code", "--no-config")
+        html = page.read_text()
+        part = html.partition('id="next"')[2].partition("</section>")[0]
+        return Document(f"<body>{part}</body>").text.replace(str(files), "LAKE")
+
+    for number in range(4):
+        ids = np.random.default_rng(number).permutation(1 << 20)[:ROWS]
+        table = pa.table({"id": ids, "code": ids[::-1], "at": np.arange(ROWS)})
+        pq.write_table(table, files / f"{number}.parquet", row_group_size=ROWS // 2)
+    pb.build(files, columns="id", in_place=True)
+    lost = files / "2.parquet"
+    whole = lost.read_bytes()
+    filter = inspect(lost).row_groups[1].columns[0].filter
+    start = filter.offset + filter.header_bytes
+    lost.write_bytes(whole[:start] + bytes(512) + whole[start + 512 :])
+    assert steps().endswith(
+        "What to do next error Stored values are not in the filter 1 time in 1 file"
+        " pbloom repair LAKE/2.parquet --rebuild --in-place"
+        " error A required filter is missing 8 times in 4 files pbloom build LAKE -c code --in-place"
+        " build Filters that are advised are missing or too small: code"
+        " pbloom build LAKE -c code --fpp 0.01 --in-place"
+    )
+    lost.write_bytes(whole)
+    pb.build(files, columns="code", in_place=True)
+    assert steps().endswith(
+        "What to do next Nothing: all filters that are advised are there, and right."
+    )
 
 
 def test_the_page_needs_nothing_else_and_is_the_same_every_time(run):
@@ -151,7 +191,10 @@ def test_one_command_builds_what_is_advised_in_all_files(run, tmp_path):
     def commands(*arguments):
         _, html = run(*arguments)
         assert f"{lake}/day=0/p.parquet -c" not in Document(html).text
-        return re.findall(f"pbloom build '{lake}'.*?--in-place", Document(html).text)
+        # First of what to do next, then beside the advice.
+        found = re.findall(f"pbloom build '{lake}'.*?--in-place", Document(html).text)
+        assert found == 2 * found[: len(found) // 2]
+        return found[: len(found) // 2]
 
     build = f"pbloom build '{lake}' -c"
     every = f"""{build} 'id,"other, id"' --fpp 0.01 --in-place"""
@@ -189,7 +232,7 @@ def test_what_cannot_be_read_is_not_to_be_built(run, tmp_path):
     names[0].write_bytes(b"not a file")
     _, html = run(*names)
     build = f"pbloom build {names[1]} {names[2]} -c id --fpp 0.01 --in-place"
-    assert re.findall("pbloom build /.*?--in-place", Document(html).text) == [build]
+    assert re.findall("pbloom build /.*?--in-place", Document(html).text) == [build, build]
 
 
 def test_filters_that_are_missing_are_built_where_others_of_the_column_are_wrong(run):
