@@ -45,6 +45,7 @@ from parquet_bloom.container.room import (
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import EngineUse, always_so, engines_named
 from parquet_bloom.engines.settings import WriterSettings
+from parquet_bloom.errors import ColumnError
 from parquet_bloom.files import FORMATS, open_file
 from parquet_bloom.options import DEFAULT_FPP, AdviseOptions, BuildOptions, TableView
 from parquet_bloom.parallel import Progress
@@ -62,6 +63,7 @@ from parquet_bloom.verbs.several import (
 from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict, Existing, Format, TableChoice
 
 if TYPE_CHECKING:
+    from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.storage.traffic import Requests
 
@@ -419,6 +421,29 @@ def options_to_build(report: AdviceReport, options: BuildOptions) -> BuildOption
         return replace(options, columns=report.recommended, fpp_of=fpp_of)
     rates = tuple((each.column, each.fpp) for each in report.budget.columns)
     return replace(options, columns=tuple(name for name, _ in rates), fpp_of=rates)
+
+
+def report_on(file: Container, reports: Sequence[AdviceReport]) -> AdviceReport:
+    """That on the table of the file, which has all columns that were judged of it, of the same types; the only report is
+    on any file. Raises ColumnError if there is none."""
+    if len(reports) == 1:
+        return reports[0]
+    types = {
+        column.name: (column.physical_type, column.logical_type) for column in file.select(None)
+    }
+    of_file = [
+        report
+        for report in reports
+        if report.format == file.format
+        and all(
+            types.get(each.column) == (each.physical_type, each.logical_type)
+            for each in report.columns
+        )
+    ]
+    if not of_file:
+        raise ColumnError(f"{file.path}: advice: no report is on files with its columns")
+    # Where a table lacks what another has, all of its columns are in both.
+    return max(of_file, key=lambda report: len(report.columns))
 
 
 def _without(options: BuildOptions, unread: Sequence[str]) -> BuildOptions:
