@@ -136,10 +136,12 @@ BEYOND_TYPE: Final = (
 )
 # Of an integer that takes more bits than there are for one, with or without a sign.
 BEYOND_BITS: Final = "the column's type in the file holds no integer of so many bits"
+# Of a DECIMAL that is no stored number: of more digits after the point than the scale, or of more bits than there are.
+BEYOND_DIGITS: Final = "the column's type in the file holds no number of so many digits"
 # Of what is no integer, as which such a column would be stored if it had values.
 OF_NULLS: Final = "the column's type in the file has nothing but null"
 # Why a value is in no row, whatever is stored.
-NOT_HELD: Final = (BEYOND_TYPE, BEYOND_BITS, OF_NULLS)
+NOT_HELD: Final = (BEYOND_TYPE, BEYOND_BITS, BEYOND_DIGITS, OF_NULLS)
 # A field of a VARIANT, which then is encoded in the residual of the VARIANT.
 NOT_SHREDDED: Final = "the field is not shredded in the file"
 ENCRYPTED: Final = "encrypted"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 from click.core import ParameterSource
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
 
 GivenKeys: TypeAlias = "Keys | None"
+
+# Parameters of commands that an index tells which files to open.
+_INDEXES: Final = ("index", "index_path")
 
 
 def arguments_of(keys: GivenKeys) -> tuple[str, ...]:
@@ -119,9 +123,26 @@ def key_options(command: Callback) -> Callback:
     @wraps(command)
     def with_keys(keys_file: Path | None, **given: object) -> object:
         settings = _take_settings(given)
-        return command(keys=_keys(settings, keys_file), **given)
+        keys = _keys(settings, keys_file)
+        by_index = any(given.get(name) is not None for name in _INDEXES)
+        # A keys file may be for more than these files, and an index leaves out files.
+        named = () if by_index else settings.get("columns", ())
+        try:
+            found = command(keys=keys, **given)
+        except SystemExit:
+            _tell_of_columns(keys, named)
+            raise
+        _tell_of_columns(keys, named)
+        return found
 
     return with_keys
+
+
+def _tell_of_columns(keys: GivenKeys, named: Collection[str]) -> None:
+    """Which of these, that have keys, are columns of no file."""
+    for name, problem in keys.no_columns.items() if keys and named else ():
+        if name in named:
+            complain(f"{SETTINGS['columns'].option}: {problem}")
 
 
 def _keys(settings: dict[str, Any], keys_file: Path | None) -> Keys | None:

@@ -8,7 +8,7 @@ uniform key. The same for the footer, starting with the footer key.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Final
 
@@ -28,7 +28,7 @@ from parquet_bloom.encryption.key_material import (
 )
 from parquet_bloom.encryption.keyspec import Secret, parse_prefix, read_key
 from parquet_bloom.encryption.settings import key_arguments
-from parquet_bloom.errors import MissingKeyError, UnsupportedError, similar
+from parquet_bloom.errors import MissingKeyError, UnsupportedError, no_column, similar
 
 # Who has more has a list, and to compare each with each column takes long.
 _MOST_COMPARED: Final = 20
@@ -38,6 +38,7 @@ class Keys(Secretive):
     """The keys for one or many encrypted files. The repr shows only where they come from."""
 
     __slots__ = (
+        "_asked_for",
         "_cache",
         "_columns",
         "_footer",
@@ -78,6 +79,7 @@ class Keys(Secretive):
         self._footer = None if footer is None else read_key(footer, "footer key")
         self._uniform = None if uniform is None else read_key(uniform, "uniform key")
         self._columns = _keys("columns", columns, "key of column")
+        self._asked_for = _AskedFor(self._columns)
         # Asked of many files.
         self._like = lru_cache(maxsize=4096)(partial(_like, tuple(self._columns)))
         self._key_ids = _keys("key_ids", key_ids, "key id")
@@ -123,7 +125,18 @@ class Keys(Secretive):
             setattr(keys, name, getattr(self, name))
         if not self._material_is_given:
             keys._material = ExternalMaterial(material_path(path))
+        self._asked_for.opened += 1
         return keys
+
+    def note_columns(self, file: str, columns: Sequence[tuple[str, ...]]) -> None:
+        """Take note of the leaf columns of a file, whether they are encrypted or not."""
+        self._asked_for.note(file, columns)
+
+    @property
+    def no_columns(self) -> dict[str, str]:
+        """What is wrong with the names of columns with keys that no file had: they may be misspelt. Nothing, if there was a
+        file whose columns nobody knows."""
+        return self._asked_for.problems
 
     def footer_key(self, key_metadata: bytes | None) -> Key:
         """The key of the footer. Raises MissingKeyError if there is none."""
@@ -225,6 +238,36 @@ class Keys(Secretive):
             return Key(as_bytes(secret, what), what)
 
         return self._cache.get(key_metadata, retrieve)
+
+
+class _AskedFor:
+    """The names that keys were given for, and which of them no file had yet."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._left = {*names}
+        # How many files were opened, and of how many the columns are known.
+        self.opened = self._noted = 0
+        # The latest file, its columns, and whether there was another one.
+        self._file = ""
+        self._columns: Sequence[tuple[str, ...]] = ()
+        self._are_several = False
+
+    def note(self, file: str, columns: Sequence[tuple[str, ...]]) -> None:
+        self._noted += 1
+        if not self._left:
+            return
+        self._are_several |= self._file not in ("", file)
+        self._file, self._columns = file, columns
+        for path in columns:
+            self._left -= {".".join(path[:length]) for length in range(1, len(path) + 1)}
+
+    @property
+    def problems(self) -> dict[str, str]:
+        if not self._noted or self._noted != self.opened:
+            return {}
+        what = "files" if self._are_several else "file"
+        names = [".".join(path) for path in self._columns]
+        return {name: no_column(name, names, what) for name in sorted(self._left)}
 
 
 def _like(names: Sequence[str], column: str) -> str:

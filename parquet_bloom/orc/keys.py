@@ -55,7 +55,7 @@ from parquet_bloom.values.types import (
     literal,
     not_a_value,
 )
-from parquet_bloom.vocabulary import NOT_HELD
+from parquet_bloom.vocabulary import BEYOND_DIGITS, NOT_HELD
 
 if TYPE_CHECKING:
     from parquet_bloom.filters.k_hash import KHashFilter, KHashFilters
@@ -98,6 +98,8 @@ MOST_DIGITS: Final = 38
 
 # What ORC Java takes a DECIMAL for that has none (Hive 0.11): TypeDescription.
 _WITHOUT_PRECISION: Final = LogicalType("DECIMAL", precision=MOST_DIGITS, scale=10)
+
+_OWN_SCALES: Final = "DECIMAL without a precision: each number has a scale of its own"
 
 # The attribute in which Spark records a type that ORC does not have.
 SPARK_TYPE: Final = "spark.sql.catalyst.type"
@@ -270,7 +272,9 @@ class AskedValues:
             leaf = leaf_type(column)
             for index, value in enumerate(values):
                 encodings = encode_given(leaf, value)
-                if encodings.unknown:
+                if encodings.unknown == BEYOND_DIGITS and not column.precision:
+                    self._unknown[index] = _OWN_SCALES
+                elif encodings.unknown:
                     self._unknown[index] = encodings.unknown
                 owners += [index] * len(encodings.plain)
                 plain += encodings.plain

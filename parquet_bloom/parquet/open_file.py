@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from parquet_bloom.container import AnswerToAll, by_name
 from parquet_bloom.container.in_commands import AsFile, InCommands
-from parquet_bloom.errors import ColumnError
+from parquet_bloom.errors import ColumnError, FormatError
 from parquet_bloom.parquet.footer import shredded
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -45,6 +46,10 @@ class OpenFile:
         self.keys = keys
         self.legacy = legacy
         self.footer: Footer = read_footer(source, keys)
+        if keys is not None:
+            # What is wrong with a schema is said by those who ask for it.
+            with suppress(FormatError):
+                keys.note_columns(self.path, [leaf.path for leaf in self.footer.leaves])
         # By whoever reads rows: data pages, and where they are, as far as anybody has asked.
         self.pages_read = 0
         self.page_places: dict[ChunkKey, Any] = {}

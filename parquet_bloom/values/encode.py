@@ -44,7 +44,7 @@ from parquet_bloom.values.types import (
     not_a_value,
     zeros,
 )
-from parquet_bloom.vocabulary import BEYOND_BITS
+from parquet_bloom.vocabulary import BEYOND_BITS, BEYOND_DIGITS
 
 NANOS = {"MILLIS": 1_000_000, "MICROS": 1_000, "NANOS": 1}
 UNIX_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
@@ -312,12 +312,13 @@ def _encode_decimal(leaf: LeafType, value: object) -> Encodings:
     logical = leaf.logical
     assert logical is not None
     unscaled = _unscaled(leaf, value, logical)
+    if unscaled is None:
+        return Encodings((), BEYOND_DIGITS)
     shortest = signed_bytes(unscaled)
-    if leaf.physical in INTEGERS or leaf.physical == "FIXED_LEN_BYTE_ARRAY":
-        width = leaf.width or 0
-        if shortest > width:
-            raise not_a_value(leaf, value, f"a number that fits {width} bytes")
-        widths = range(width, width + 1)
+    if leaf.width is not None:
+        if shortest > leaf.width:
+            return Encodings((), BEYOND_DIGITS)
+        widths = range(leaf.width, leaf.width + 1)
     else:
         # No bytes at all are zero, too.
         widths = range(shortest if unscaled else 0, longest_decimal(logical) + 1)
@@ -337,14 +338,21 @@ def signed_bytes(number: int) -> int:
     return magnitude.bit_length() // 8 + 1
 
 
-def _unscaled(leaf: LeafType, value: object, logical: LogicalType) -> int:
-    """The stored integer: exact, and range-checked before any large power is computed."""
+def _unscaled(leaf: LeafType, value: object, logical: LogicalType) -> int | None:
+    """The stored integer: exact, and range-checked before any large power is computed; None if no stored one is
+    the value, whatever its digits. Raises ValueTypeError for one that may be stored although it has too many."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         is_float = isinstance(value, float)
         raise not_a_value(leaf, value, "a decimal, not a float" if is_float else "a decimal")
     exact = Decimal(value)
     if not exact.is_finite():
         raise not_a_value(leaf, value, "a finite decimal")
+    if not exact:
+        return 0
+    bits = None if leaf.width is None else 8 * leaf.width
+    # Each digit takes more than three.
+    if bits is not None and 3 * (exact.adjusted() + logical.scale) > bits:
+        return None
     precision = _precision(logical)
     too_long = not_a_value(leaf, value, f"at most {precision} digits")
     _, each_digit, exponent = exact.as_tuple()
@@ -352,16 +360,17 @@ def _unscaled(leaf: LeafType, value: object, logical: LogicalType) -> int:
     if len(each_digit) > 2 * MOST_DIGITS:
         raise too_long
     digits, shift = int("".join(map(str, each_digit))), exponent + logical.scale
-    if digits == 0:
-        return 0
     if shift < -2 * MOST_DIGITS or (shift < 0 and digits % 10**-shift):
-        raise not_a_value(leaf, value, f"at most {logical.scale} digits after the point")
-    if shift > precision:
+        return None
+    if shift > MOST_DIGITS:
         raise too_long
     unscaled: int = digits * 10**shift if shift >= 0 else digits // 10**-shift
-    if unscaled >= 10**precision:
+    unscaled = -unscaled if value < 0 else unscaled
+    if abs(unscaled) >= 10**precision:
+        if bits is not None and 8 * signed_bytes(unscaled) > bits:
+            return None
         raise too_long
-    return -unscaled if value < 0 else unscaled
+    return unscaled
 
 
 def _precision(logical: LogicalType) -> int:

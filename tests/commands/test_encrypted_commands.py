@@ -1,5 +1,6 @@
 """Every command takes keys; and plain files are worked on without anything of encryption."""
 
+import io
 import json
 import os
 import shutil
@@ -7,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
@@ -65,6 +67,47 @@ def test_with_keys_it_works(command, folder):
     )  # fmt: skip
     assert given.code == result.code
     assert given.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (("inspect",), 0),
+        (("inspect", "--json"), 0),
+        (("find", "-c", "int64", "-v", "1"), 1),
+        (("validate",), 0),
+    ],
+)
+def test_a_key_for_a_column_that_no_file_has_is_told(command, code, folder):
+    """But not that of a column that some file has; nor one in a keys file, which may be for other files, too."""
+    plain = io.BytesIO()
+    pq.write_table(pa.table({"int64": [1 << 40], "only": [2]}), plain)
+    columns = {"int64": OWN, "only": OWN}
+    Path("other.parquet").write_bytes(encrypt(plain.getvalue(), Recipe(columns=columns)).data)
+    keys = ("--footer-key", "env:FOOTER,hex", "--column-key", f"int64=ascii:{OWN.decode()}")
+    keys += ("--column-key", f"only=ascii:{OWN.decode()}")
+    files = ("filtered.parquet", "other.parquet")
+    wrong = f"ascii:{OWN.decode()}"
+    run = outcome(*command, *files, *keys)
+    assert (run.code, run.stderr) == (code, "")
+    run = outcome(*command, files[0], *keys[:4], "--column-key", f"int46={wrong}")
+    assert run.code == code
+    assert run.complaint == "--column-key: no column int46; did you mean int64, int16, uint64?"
+    run = outcome(*command, *files, *keys, "--column-key", f"x.y={wrong}")
+    assert (run.code, run.complaint) == (
+        code,
+        "--column-key: no column x.y; the files have int64, only",
+    )
+    settings = json.loads(Path("keys.json").read_text())
+    settings["columns"] |= {"int46": wrong, "only": wrong}
+    Path("keys.json").write_text(json.dumps(settings))
+    run = outcome(*command, *files, "--keys", "keys.json")
+    assert (run.code, run.stderr) == (code, "")
+    # It may have it.
+    Path("other.parquet").write_bytes(b"no Parquet")
+    run = outcome(*command, *files, *keys[:4], "--column-key", f"x.y={wrong}")
+    assert run.code == 2
+    assert run.complaint.startswith("other.parquet: ")
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

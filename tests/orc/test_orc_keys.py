@@ -30,6 +30,7 @@ from parquet_bloom.orc.keys import (
     never_absent,
 )
 from parquet_bloom.values.types import literal
+from parquet_bloom.vocabulary import BEYOND_DIGITS
 
 FORM = OrcKeyForm()
 NTZ = {"spark.sql.catalyst.type": "timestamp_ntz"}
@@ -323,6 +324,18 @@ def test_literals_read_as_another_type():
     assert encode(column("BINARY"), literal("0x01", "string"), FORM).hashes == (hive64(b"0x01"),)
 
 
+def test_digits_after_the_point_are_those_of_the_scale_if_there_is_one():
+    """Without a precision (Hive 0.11), each number has a scale of its own."""
+    values = [Decimal("1.234"), Decimal("1E-11")]
+    cents = AskedValues(column("DECIMAL", precision=5, scale=2), values)
+    assert cents.not_held == dict.fromkeys(range(2), BEYOND_DIGITS)
+    any_scale = AskedValues(column("DECIMAL"), values)
+    assert any_scale.not_held == {}
+    assert any_scale.hashes(FORM).unknown == {
+        1: "DECIMAL without a precision: each number has a scale of its own"
+    }
+
+
 @pytest.mark.parametrize(
     ("of", "value", "message"),
     [
@@ -332,8 +345,8 @@ def test_literals_read_as_another_type():
         (column("CHAR", 3), "abcd", "abcd: cannot be a value of CHAR(3): expected at most 3 characters"),
         (column("CHAR", 3), b"\xff", "0xff: cannot be a value of CHAR(3): expected text that is valid Unicode"),
         (
-            column("DECIMAL", precision=9, scale=2), Decimal("1.234"),
-            "1.234: cannot be a value of DECIMAL(9,2): expected at most 2 digits after the point",
+            column("DECIMAL", precision=9, scale=2), Decimal("12345678.9"),
+            "12345678.9: cannot be a value of DECIMAL(9,2): expected at most 9 digits",
         ),
         (
             column("TIMESTAMP"), datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC),

@@ -882,6 +882,40 @@ def test_integers_beyond_32_bits_are_not_in_columns_of_so_many(tmp_path):
     assert (text.code, text.complaint.endswith(": expected an integer")) == (2, True)
 
 
+def test_decimals_are_not_in_columns_of_fewer_digits(tmp_path):
+    """Of a lake whose prices have got longer; whatever the layout of decimals, and in ORC, too."""
+    short = [Decimal("1.20"), Decimal("-3.45")]
+    longer = Decimal("1.234")
+    money = pa.table({"price": pa.array(short, pa.decimal128(9, 2))})
+    pq.write_table(money, tmp_path / "a.parquet")
+    pq.write_table(money, tmp_path / "b.parquet", store_decimal_as_integer=True)
+    orc.write_table(money, tmp_path / "c.orc")
+    more = pa.array([longer, short[0]], pa.decimal128(20, 3))
+    pq.write_table(pa.table({"price": more}), tmp_path / "d.parquet")
+    for path in tmp_path.iterdir():
+        assert pb.probe(path, "price", longer).is_absent == (path.name != "d.parquet")
+    huge = Decimal("9999999999.99")
+    assert pb.probe([tmp_path / "a.parquet", tmp_path / "b.parquet"], "price", huge).is_absent
+    pb.Index.build(tmp_path / "index", tmp_path, "price").close()
+    for index in (None, tmp_path / "index"):
+        report = pb.find(tmp_path, "price", [longer, short[0], Decimal("2.345")], index=index)
+        found = [(row.value, Path(row.path).name) for row in report.rows]
+        assert sorted(found) == [
+            *((short[0], name) for name in ("a.parquet", "b.parquet", "c.orc", "d.parquet")),
+            (longer, "d.parquet"),
+        ]
+        assert (report.unknown, [*report.absent]) == ((), [Decimal("2.345")])
+    with pb.Index(tmp_path / "index") as asked:
+        (result,) = asked.probe("price", longer).results
+        assert [Path(file.path).name for file in result.files] == ["d.parquet"]
+    for files in ([tmp_path / "a.parquet"], sorted(tmp_path.glob("*.parquet"))):
+        rows = pb.rows(files, filters=[("price", "==", longer)])
+        assert rows["price"].to_pylist() == [longer] * ("d.parquet" in str(files))
+    # Of so many digits that its bits can be it.
+    with pytest.raises(pb.ValueTypeError, match=r": expected at most 9 digits$"):
+        pb.find(tmp_path / "b.parquet", "price", Decimal("12345678.90"))
+
+
 def test_all_missing_files_are_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for count, told in ((1, "0"), (2, "0, 1"), (7, "0, 1, 2, 3, 4, …")):

@@ -32,7 +32,7 @@ from parquet_bloom.values.encode import Encodings
 from parquet_bloom.values.given import plain_value, show_values
 from parquet_bloom.values.literals import encode_given, look_of
 from parquet_bloom.values.types import LeafType, literal
-from parquet_bloom.vocabulary import BEYOND_BITS
+from parquet_bloom.vocabulary import NOT_HELD
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.filters.probe import ChunkProber
@@ -200,9 +200,9 @@ def _encoded(leaf: LeafType, value: object) -> Encodings:
         found = encode_given(leaf, value)
     except ValueTypeError as error:
         return Encodings((), str(error))
-    if found.unknown == BEYOND_BITS:
+    if found.unknown in NOT_HELD:
         # Its typed leaf does not, but a residual may.
-        return Encodings((), f"{show_values([value])[0]}: {BEYOND_BITS}")
+        return Encodings((), f"{show_values([value])[0]}: {found.unknown}")
     return found
 
 
