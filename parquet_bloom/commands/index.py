@@ -375,7 +375,7 @@ def check(
     \b
     Examples:
       pbloom index check --index events.index
-      pbloom index check --index events.index --deep lake/2024/
+      pbloom index check --index events.index --deep lake/2019/
       pbloom index check --index events.index --deep --json
     """
     from parquet_bloom.verbs.index_check import check_index
