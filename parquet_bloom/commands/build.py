@@ -95,9 +95,7 @@ def build(
         raise click.UsageError(
             "--shard: not with --auto, which judges all files: name each --column"
         )
-    option.check_advised(auto, engines, budget)
-    if auto and given["union_by_name"]:
-        raise click.UsageError("--union-by-name: expected --column, not --auto")
+    option.check_advised(auto, engines, budget, given["union_by_name"])
     if budget is not None:
         _check_budgeted(dialect, given)
     options = BuildOptions(columns=columns, dialect=dialect, **given)

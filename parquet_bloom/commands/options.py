@@ -467,8 +467,12 @@ def check_chosen(columns: Collection[str] | None, auto: bool) -> None:
         )
 
 
-def check_advised(auto: bool, engines: Sequence[str], budget: int | str | None) -> None:
-    """Raise UsageError for what says which columns to recommend, where none are."""
+def check_advised(
+    auto: bool, engines: Sequence[str], budget: int | str | None, union_by_name: bool
+) -> None:
+    """Raise UsageError for what says which columns to recommend, where none are, and the other way round."""
+    if auto and union_by_name:
+        raise click.UsageError("--union-by-name: expected --column, not --auto")
     for name, given in (("--engine", engines), ("--budget", budget)):
         if given and not auto:
             raise click.UsageError(

@@ -1,6 +1,7 @@
 """One run over a lake: planned and done by the executors, whose own account of it is what is reported.
 
     begin, list      the plan: sheets of files, see planning
+    look             for columns that some files may lack, see uniting
     build parts      of huge files, see parts
     work             the sheets, one to a task, see worker
     finish           what attempts have left that died
@@ -32,7 +33,7 @@ from parquet_bloom import __version__
 from parquet_bloom.arguments import PATH_OR_URL, path_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import SparkError
+from parquet_bloom.errors import ColumnError, SparkError
 from parquet_bloom.parallel import Progress
 from parquet_bloom.spark.advising import MergingSketches
 from parquet_bloom.spark.description import described
@@ -54,6 +55,7 @@ from parquet_bloom.spark.planning import (
 from parquet_bloom.spark.request import Request, Tasks
 from parquet_bloom.spark.run import Account, LakeRun
 from parquet_bloom.spark.schemas import CONTROL, OUTCOME, SEEN, TOTAL
+from parquet_bloom.spark.uniting import check_some_have
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -169,7 +171,8 @@ def run_job(
             _discarding(executors, Tasks(run, Plan(), request), is_kept),
         ):
             run, plan = _planned(executors, run, search)
-        tasks = Tasks(run, plan, request, search.bounds.least_share)
+            tasks = Tasks(run, plan, request, search.bounds.least_share)
+            check_some_have(executors, tasks)
         # A task that writes a huge file copies all of it once more.
         parts = [search.bounds.part] * plan.num_parts if request.verb == "build" else []
         # Folders have no sizes.
@@ -270,7 +273,7 @@ def _discarding(executors: Executors, tasks: Tasks, is_kept: bool) -> Iterator[N
     """Remove the account of a run that has found nothing, unless it is kept."""
     try:
         yield
-    except FileNotFoundError:
+    except (FileNotFoundError, ColumnError):
         if not is_kept:
             _discard(executors, tasks)
         raise

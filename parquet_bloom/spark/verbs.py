@@ -64,6 +64,7 @@ def build(
     expose_filter_location: bool = False,
     orc_streams: OrcStreams | None = None,
     layout: FileLayout | None = None,
+    union_by_name: bool = False,
     verify: bool = True,
     unconditional: bool = False,
     dry_run: bool = False,
@@ -85,7 +86,8 @@ def build(
 
     paths: files, folders and globs, also a DataFrame's `inputFiles()`. manifest: instead, a file that lists
     the files, as for `pbloom --manifest`, local or behind a URL; executors read it, and no folder is listed.
-    only_missing: leave files
+    union_by_name: files may lack columns, which are null there, if one of them has them; executors look for one first,
+    and ColumnError says that there is none. only_missing: leave files
     alone in which each column has a filter in some row group or stripe. since: only files changed
     since then. max_files, max_input: only the first so many files, or as many as have so many bytes,
     for a trial. keys_file: for encrypted files, a JSON file of keys that the executors can read. The
@@ -110,6 +112,10 @@ def build(
         options = BuildOptions.of(given, columns=columns_needed(columns), threads=1)
     elif columns is not None or not isinstance(advice, Report):
         raise TypeError(f"advice: {advice!r}, expected what advise returned, without columns")
+    elif flag_given("union_by_name", union_by_name):
+        raise TypeError(
+            "union_by_name: expected columns, not advice, which is on those of each file"
+        )
     else:
         options = BuildOptions.of(given, columns=(), threads=1)
     flag_given("only_missing", only_missing)
@@ -212,6 +218,7 @@ def validate(
     columns: SomeNames | None = None,
     deep: bool = True,
     diagnose: bool = False,
+    union_by_name: bool = False,
     policy: Policy | None = None,
     require: SomeNames = (),
     max_fpp: float | None = None,
@@ -249,6 +256,7 @@ def probe(
     *,
     dialect: Dialect | None = None,
     seed: int | None = None,
+    union_by_name: bool = False,
     manifest: str | os.PathLike[str] | None = None,
     since: datetime | None = None,
     keys_file: str | None = None,
