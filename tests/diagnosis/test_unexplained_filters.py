@@ -201,6 +201,22 @@ def test_so_may_many_be_that_are_in_one_page(tmp_path):
     assert found.next == f"pbloom validate {path} -c n --pages --diagnose"
 
 
+@pytest.mark.parametrize(("first", "is_damage"), [(0, False), (500, False), (2500, True)])
+def test_so_may_those_of_several_pages_behind_others(tmp_path, first, is_damage):
+    """Two fifths of the rows, in pages that follow each other. Those from the first on may be what a writer had in a
+    dictionary."""
+    values = np.arange(5000) * 7919
+    path = tmp_path / "file.parquet"
+    data = written(pa.table({"n": values}), data_page_size=8000, use_dictionary=False)
+    there = np.delete(values, slice(first, first + 2000))
+    path.write_bytes(with_bits(built(data, ["n"]), bits_of(there, 512)))
+    (found,) = validate(path).findings
+    assert (found.rule, found.rows.first_page > 0) == ("PB401", is_damage)
+    assert found.rows.last_page > found.rows.first_page
+    look, repair = f"validate {path} -c n --pages --diagnose", f"repair {path} --rebuild --in-place"
+    assert found.next == f"pbloom {look if is_damage else repair}"
+
+
 @pytest.mark.parametrize(
     ("checksums", "said"),
     [
