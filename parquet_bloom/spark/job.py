@@ -38,7 +38,7 @@ from parquet_bloom.parallel import Progress
 from parquet_bloom.spark.advising import MergingSketches
 from parquet_bloom.spark.description import described
 from parquet_bloom.spark.executors import Executors
-from parquet_bloom.spark.failures import failing
+from parquet_bloom.spark.failures import failing, in_one_line
 from parquet_bloom.spark.index_commit import committed
 from parquet_bloom.spark.listing import STANDS_FOR_NOTHING, errors_here, names_for_executors
 from parquet_bloom.spark.meter import Meter
@@ -56,6 +56,7 @@ from parquet_bloom.spark.request import Request, Tasks
 from parquet_bloom.spark.run import Account, LakeRun
 from parquet_bloom.spark.schemas import CONTROL, OUTCOME, SEEN, TOTAL
 from parquet_bloom.spark.uniting import check_some_have
+from parquet_bloom.spark.versions import session_given
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -140,6 +141,7 @@ def run_id_given(run_id: object, audit: str | None) -> str | None:
     return run_id
 
 
+@in_one_line("Spark")
 def run_job(
     spark: SparkSession,
     request: Request,
@@ -150,10 +152,10 @@ def run_job(
     progress: Progress | None = None,
 ) -> Report:
     """Do what is requested with every file; see the verbs for the others. Raises SparkError if
-    the job fails as a whole; if files may be changed by then, it says where the account is; FileNotFoundError if no name
+    the job fails as a whole, and for a session that was stopped; if files may be changed by then, it says where the account is; FileNotFoundError if no name
     stands for a file or folder."""
     started_at, verb = datetime.now(UTC), request.verb.replace("_", "-")
-    executors, run_id = Executors(spark), run_id or uuid.uuid4().hex
+    executors, run_id = Executors(session_given(spark)), run_id or uuid.uuid4().hex
     if search.is_empty:
         return Report(verb, run_id, started_at, (), 0.0, audit)
     if _is_here(spark) and search.index is None:
