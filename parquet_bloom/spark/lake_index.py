@@ -54,7 +54,7 @@ from parquet_bloom.spark.planning import Search
 from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.schemas import ANSWER
 from parquet_bloom.spark.tables import opened_everywhere
-from parquet_bloom.spark.versions import session_given
+from parquet_bloom.spark.versions import is_frame, session_given
 from parquet_bloom.storage import open_folder
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.verbs.index_probe import check_column
@@ -302,7 +302,7 @@ def files_for(
     `hash_key` is that of the index, FormatError, OSError.
     """
     session_given(spark)
-    if not hasattr(values, "mapInArrow"):
+    if not is_frame(values):
         raise TypeError(f"values: a {type(values).__name__}, expected a DataFrame of Spark")
     ((_, place),) = names_for_executors([path_given("index", index, PATH_OR_URL)])
     folder = open_folder(place)

@@ -43,6 +43,7 @@ from parquet_bloom.spark.plan import BOUNDS
 from parquet_bloom.spark.planning import Search
 from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.tables import build_on_spark
+from parquet_bloom.spark.versions import is_frame
 from parquet_bloom.tables.table import MIN_FILE_SIZE
 from parquet_bloom.verbs.build_table import TableBuildReport
 from parquet_bloom.verbs.table_runner import least_size_given
@@ -270,6 +271,11 @@ def probe(
     """Ask the filters of each of `columns` in every file about the same values, given as for
     parquet_bloom.probe. An outcome's `document` has a line for each column. See build."""
     given = locals()
+    if is_frame(values):
+        raise TypeError(
+            "values: a DataFrame of Spark, expected values, such as those of a column of its toPandas(); an index tells"
+            " of the values of a DataFrame, see files_for"
+        )
     asked = list(values_given(values))
     if not asked:
         raise ValueError("values: none, expected at least one")

@@ -25,6 +25,11 @@ def is_connect(spark: object) -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
+def is_frame(given: object) -> bool:
+    """Whether something is a DataFrame, of a session of either kind."""
+    return type(given).__module__.startswith("pyspark.sql") and hasattr(given, "mapInArrow")
+
+
 def session_given(spark: object) -> SparkSession:
     """The session that a user gave. Raises TypeError for something else, SparkError for one that was stopped."""
     if is_connect(spark):

@@ -185,6 +185,11 @@ def test_what_is_no_session(verb, tmp_path):
         lake.files_for("lake", tmp_path, "id", None)
 
 
+def test_what_is_no_frame(spark, tmp_path):
+    with pytest.raises(TypeError, match=r"^values: a list, expected a DataFrame of Spark$"):
+        lake.files_for(spark, tmp_path, "id", [1, 2])
+
+
 @pytest.mark.skipif(IS_CONNECT, reason="what a stopped session of Connect is")
 def test_a_session_that_was_stopped(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(spark.sparkContext, "_jsc", None)
