@@ -14,7 +14,9 @@ from make.filters import bits_of, with_bits
 from make.orc_defects import ORC
 from make.parquet_files import built, written
 from make.wrong_writers import make_column
+from pyarrow import orc
 
+import parquet_bloom as pb
 from parquet_bloom.verbs.validate import validate
 
 
@@ -185,6 +187,24 @@ def test_few_missing_values_may_be_the_fault_of_a_page(tmp_path):
     assert found.next is None
     (found,) = validate(path).findings
     assert found.next == f"pbloom validate {path} -c n --pages --diagnose"
+
+
+def test_so_may_adjacent_rows_of_an_index_group(tmp_path):
+    """Of ORC, which has no checksums: what is seen after a look is all that can be known."""
+    path = tmp_path / "file.orc"
+    values = np.random.default_rng(0).permutation(30_000) * 7919
+    orc.write_table(pa.table({"n": values}), path, compression="uncompressed")
+    pb.build(path, columns="n", in_place=True)
+    data = bytearray(path.read_bytes())
+    data[90_000:93_000:3] = (each ^ 1 for each in data[90_000:93_000:3])
+    path.write_bytes(data)
+    (found,) = validate(path).findings
+    assert (found.rule, found.place.group) == ("PB401", 1)
+    assert 10_000 < found.rows.first < found.rows.last < 19_999
+    assert found.next == f"pbloom validate {path} -c n --diagnose"
+    (found,) = validate(path, diagnose=True).findings
+    assert found.undiagnosed.startswith("nothing explains it; tried on ")
+    assert found.next == f"pbloom repair {path} --rebuild --in-place"
 
 
 def test_so_may_many_be_that_are_in_one_page(tmp_path):
