@@ -54,7 +54,7 @@ from parquet_bloom.spark.planning import Search
 from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.schemas import ANSWER
 from parquet_bloom.spark.tables import opened_everywhere
-from parquet_bloom.spark.versions import is_frame, session_given
+from parquet_bloom.spark.versions import session_given
 from parquet_bloom.storage import open_folder
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.verbs.index_probe import check_column
@@ -301,22 +301,23 @@ def files_for(
     has no values of the type of `values`, naming the cast, ValueError for other `values`, EncryptionError unless
     `hash_key` is that of the index, FormatError, OSError.
     """
-    session_given(spark)
-    if not is_frame(values):
-        raise TypeError(f"values: a {type(values).__name__}, expected a DataFrame of Spark")
     ((_, place),) = names_for_executors([path_given("index", index, PATH_OR_URL)])
     folder = open_folder(place)
     about = existing(folder)
     check_reference(hash_key)
     key_of(folder.path, about, hash_key)
     check_column(folder.path, about, column)
+    if not hasattr(values, "columns"):
+        raise TypeError(f"values: a {type(values).__name__}, expected a DataFrame of Spark")
     name = f.col("`{}`".format(_column_of(values, column).replace("`", "``")))
     asked = values.select(name).where(name.isNotNull())
     given = asked.schema[0]
     check_type(folder.path, about, column, given)
     schema = StructType([given, *ANSWER])
     question = IndexQuestion(place, column, hash_key)
-    work = Executors(spark).work("parquet_bloom.spark.index_asking", "answer", question)
+    work = Executors(session_given(spark)).work(
+        "parquet_bloom.spark.index_asking", "answer", question
+    )
     return asked.mapInArrow(work, schema)
 
 

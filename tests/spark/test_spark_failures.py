@@ -20,6 +20,7 @@ from oracle.parquet_java import QUICK
 from pyspark import java_gateway
 from pyspark.errors import PySparkException
 
+import parquet_bloom as pb
 from parquet_bloom import spark as lake
 from parquet_bloom.errors import SparkError
 from parquet_bloom.program import EndedError
@@ -181,13 +182,13 @@ def test_any_job_says_what_executors_lack(text, line):
 def test_what_is_no_session(verb, tmp_path):
     with pytest.raises(TypeError, match=r"^spark: a PosixPath, expected a SparkSession$"):
         verb(tmp_path, tmp_path)
-    with pytest.raises(TypeError, match=r"^spark: a str, expected a SparkSession$"):
-        lake.files_for("lake", tmp_path, "id", None)
 
 
-def test_what_is_no_frame(spark, tmp_path):
+def test_what_is_no_frame(tmp_path):
+    pq.write_table(pa.table({"id": [1]}), tmp_path / "a.parquet")
+    pb.Index.build(tmp_path / "i", tmp_path / "a.parquet", "id").close()
     with pytest.raises(TypeError, match=r"^values: a list, expected a DataFrame of Spark$"):
-        lake.files_for(spark, tmp_path, "id", [1, 2])
+        lake.files_for(None, tmp_path / "i", "id", [1, 2])
 
 
 @pytest.mark.skipif(IS_CONNECT, reason="what a stopped session of Connect is")
