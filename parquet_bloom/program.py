@@ -7,6 +7,7 @@ the number of the signal that ended the program, as shells report it.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -16,6 +17,7 @@ from contextlib import contextmanager
 from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
+from weakref import ReferenceType, ref
 
 import click
 from click.core import augment_usage_errors
@@ -280,12 +282,33 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
         raise end
 
 
+class _Ending:
+    """The end that a signal has asked for, as long as it is on its way."""
+
+    known: ReferenceType[EndedError] | None = None
+
+    @classmethod
+    def is_on_its_way(cls) -> bool:
+        if cls.known is None or cls.known() is None:
+            return False
+        # A frame that it came through may refer to it.
+        gc.collect()
+        return cls.known() is not None
+
+
 def _leave(number: int, frame: FrameType | None) -> None:
-    """End in good order, as after ^C: first remove what is temporary, undisturbed."""
-    signal.signal(number, signal.SIG_IGN)
+    """End in good order, as after ^C: first remove what is temporary, undisturbed by more signals. Raised in a destructor
+    or a hook of fork, it is dropped by Python: then the next signal ends the program."""
+    if _Ending.is_on_its_way():
+        return
     end = EndedError(number)
-    if not is_postponed(end):
-        raise end
+    _Ending.known = ref(end)
+    try:
+        if not is_postponed(end):
+            raise end
+    finally:
+        # Its traceback has this frame.
+        del end
 
 
 def run(commands: click.Group) -> NoReturn:

@@ -1,5 +1,6 @@
 """A signal that comes in the midst of Thread.start, or of imports."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -9,15 +10,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from parquet_bloom.interruptions import counted, hold
 from parquet_bloom.parallel import work_in_order
-from parquet_bloom.program import _interrupt
+from parquet_bloom.program import EndedError, _interrupt, _leave
 
 
 @pytest.fixture
 def as_the_program():
-    before = signal.signal(signal.SIGINT, _interrupt)
+    handlers = {signal.SIGINT: _interrupt, signal.SIGTERM: _leave, signal.SIGHUP: _leave}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.mark.usefixtures("as_the_program")
@@ -44,6 +48,51 @@ def test_it_is_handled_when_the_thread_is_known(monkeypatch):
         list(work_in_order(range(4), done.append, lambda _: 0, 2))
     assert raised == []
     assert len(done) <= 1
+
+
+class Dropping:
+    """In whose destructor a signal comes: Python drops what is raised there."""
+
+    def __del__(self):
+        with contextlib.suppress(ValueError):
+            signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.mark.usefixtures("as_the_program")
+def test_what_python_drops_is_raised_again_by_the_next_signal(monkeypatch):
+    dropped = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda told: dropped.append(told.exc_type))
+    cleaned = []
+
+    def end():
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        finally:
+            # What removes the temporary files is left alone.
+            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signal.SIGHUP)
+            cleaned.append("all")
+
+    Dropping()
+    assert dropped == [EndedError]
+    with pytest.raises(EndedError) as ended:
+        end()
+    assert (ended.value.number, cleaned) == (signal.SIGTERM, ["all"])
+
+
+@pytest.mark.usefixtures("as_the_program")
+def test_what_was_held_back_comes_once():
+    told = []
+
+    def work():
+        hold()
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+        told.append("counted")
+
+    with pytest.raises(EndedError), counted():
+        work()
+    assert told == ["counted"]
 
 
 INTERRUPTING = """

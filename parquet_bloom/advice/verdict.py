@@ -30,7 +30,7 @@ from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import always_so, engine_note
 from parquet_bloom.filters.rates import exact_percent, percent
-from parquet_bloom.filters.sizing import HIGH_FPP
+from parquet_bloom.filters.sizing import HIGH_FPP, LARGE_SHARE_OF_COLUMN, room_for_fewer
 from parquet_bloom.options import DEFAULT_FPP
 from parquet_bloom.values.types import LeafType
 from parquet_bloom.vocabulary import NO_VALUES, AdviceVerdict
@@ -42,8 +42,6 @@ SORTED_SAVED = 0.5
 # Reading half of the groups takes a little more than half, because of the FPP.
 WORTHWHILE = 0.55
 MANY_SAVED = 2.0
-LARGE = 0.2
-MUCH_LESS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +313,7 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     elif evidence.accepted_rate is not None and evidence.accepted_rate < DEFAULT_FPP:
         yield f"the policy accepts an FPP of at most {exact_percent(evidence.accepted_rate)}"
     share = evidence.filter_bytes / counts.chunk_bytes if counts.chunk_bytes else 0.0
-    if share > LARGE:
+    if share > LARGE_SHARE_OF_COLUMN:
         yield f"the filters are {percent(share)} of the column's size{_with_less_room(evidence, share)}"
     told = _in_dictionaries(evidence)
     others = {*evidence.users} - {*told}
@@ -340,17 +338,11 @@ def _notes(evidence: Evidence) -> Iterator[str]:
 def _with_less_room(evidence: Evidence, share: float) -> str:
     """What `--ndv` makes of filters that have room for many more values than there are."""
     most, unit = evidence.counts.group_ndv, evidence.unit
-    needed = _two_digits(most)
-    if not 0 < needed <= MUCH_LESS * evidence.sized_for:
+    needed = room_for_fewer(most, evidence.sized_for)
+    if needed is None:
         return ""
     smaller = percent(share * needed / evidence.sized_for)
     return f", and {smaller} with --ndv {needed}: no {unit} has more than {number_of(most, 'distinct value')}"
-
-
-def _two_digits(number: int) -> int:
-    """Rounded up to two digits."""
-    step: int = 10 ** max(0, len(str(number)) - 2)
-    return -(-number // step) * step
 
 
 def _mean(groups: float) -> str:

@@ -108,9 +108,7 @@ def build(
         raise click.UsageError(
             "--shard: not with --auto, which judges all files: name each --column"
         )
-    option.check_advised(auto, engines, budget, config, no_config)
-    if auto and given["union_by_name"]:
-        raise click.UsageError("--union-by-name: expected --column, not --auto")
+    option.check_advised(auto, engines, budget, given["union_by_name"], config, no_config)
     if budget is not None:
         _check_budgeted(dialect, given)
     options = BuildOptions(columns=columns, dialect=dialect, **given)

@@ -135,7 +135,7 @@ def _needs_columns(command: Callback) -> Callback:
     ) -> object:  # fmt: skip
         if of_table is None or auto:
             option.check_chosen(columns, auto)
-        option.check_advised(auto, engines, budget)
+        option.check_advised(auto, engines, budget, bool(given.get("union_by_name")))
         if auto:
             given |= {"auto": auto, "engines": engines, "budget": budget}
         return command(of_table=of_table, columns=columns, **given)
@@ -390,6 +390,7 @@ def advise() -> None:
     ),
     orc_streams,
     expose_filter_location,
+    file_options.union_by_name,
     option.ignore_checksums,
     _inputs,
     option.dry_run,
@@ -429,6 +430,7 @@ def inspect() -> None:
     option.columns(required=True),
     option.literals,
     option.stored_dialect,
+    file_options.union_by_name,
     _inputs,
 )
 def probe() -> None:
@@ -444,7 +446,7 @@ def probe() -> None:
     """
 
 
-@_verb(option.columns(), checks, option.ignore_checksums, _inputs)
+@_verb(option.columns(), checks, file_options.union_by_name, option.ignore_checksums, _inputs)
 def validate() -> None:
     """Prove filters right, or say what is wrong with them.
 

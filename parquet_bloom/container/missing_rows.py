@@ -30,15 +30,18 @@ class MissingRows:
     last_page: int | None = field(default=None, metadata=WHERE_KNOWN)
 
     def are_like_damage(self, first_row: int, num_rows: int) -> bool:
-        """Whether bytes of a page may have changed, and not the filter: they are few of these rows and adjacent, or
-        close together in one page, behind others. `first_row`: the first of these `num_rows`."""
+        """Whether bytes of pages may have changed, and not the filter: they are adjacent, and few of these rows or
+        between whole pages of others, or close together in one page, behind others. `first_row`: the first of these
+        `num_rows`."""
         if self.only_at_end:
             return False
         among = self.last - self.first + 1
         are_adjacent = among <= 2 * self.count
         if self.first_page == self.last_page and self.first > first_row:
             return are_adjacent or (among / num_rows) ** self.count < BY_CHANCE
-        return are_adjacent and self.count < FEW_MISSING * num_rows
+        # A writer that hashes otherwise, or leaves out its dictionary, has no page without any before them.
+        is_behind_a_page = bool(self.first_page)
+        return are_adjacent and (is_behind_a_page or self.count < FEW_MISSING * num_rows)
 
 
 def missing_rows(

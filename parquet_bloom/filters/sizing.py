@@ -37,6 +37,11 @@ NEGLIGIBLE_BYTES = 4 << 10
 HIGH_FPP = 0.1
 USELESS_FPP = 0.5
 
+# Filters that take more of the bytes of their column than that are said to be large, and those that could do with that
+# much of their room what would make them smaller.
+LARGE_SHARE_OF_COLUMN = 0.2
+MUCH_LESS_ROOM = 0.5
+
 # As ls, dd and du of GNU take them.
 _UNITS = {"": 1, "B": 1}
 for _power, _unit in enumerate("KMGT", 1):
@@ -49,6 +54,14 @@ SIZES = "bytes, or a number with KiB, MiB, GiB or TiB (of 1024; also K, M, G, T)
 def outweighs(num_bytes: int, data_bytes: int) -> bool:
     """Whether a filter is larger than the data that it could save readers from reading."""
     return num_bytes > max(data_bytes, NEGLIGIBLE_BYTES)
+
+
+def room_for_fewer(ndv: int, entries: int) -> int | None:
+    """Of filters with room for so many `entries`, of which none has more than `ndv` values: an NDV, rounded up to two
+    digits, that makes them much smaller; None if none does."""
+    step: int = 10 ** max(0, len(str(ndv)) - 2)
+    needed = -(-ndv // step) * step
+    return needed if 0 < needed <= MUCH_LESS_ROOM * entries else None
 
 
 def expected_fpp(ndv: float, num_blocks: int) -> float:

@@ -14,16 +14,30 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import field, replace
 from itertools import islice
-from math import ceil
+from math import ceil, isfinite
 from types import MappingProxyType
 from typing import Final
 
-from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk, RepairChange, Repairs
+from parquet_bloom.container import (
+    BuildChange,
+    BuiltFilters,
+    LeftChunk,
+    RepairChange,
+    Repairs,
+    number_of,
+)
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import ColumnKind, lost_rows
-from parquet_bloom.errors import FormatError, RewriteError, UnsupportedError, without_place
+from parquet_bloom.errors import (
+    FormatError,
+    RewriteError,
+    UnsupportedError,
+    quoted_name,
+    without_place,
+)
 from parquet_bloom.filters.k_hash import KHashFilter, KHashFilters, hive_size
 from parquet_bloom.filters.rates import percent
+from parquet_bloom.filters.sizing import LARGE_SHARE_OF_COLUMN, MUCH_LESS_ROOM, room_for_fewer
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, RepairOptions, refuse
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.bloom import FILTER_BYTES, OrcKeyForm, encode_filters
@@ -117,6 +131,34 @@ class BuiltStreams:
     num_hashes: int
     index_groups: int
     fpp: float
+    ndv: float
+
+
+@dataclass(slots=True)
+class _Room:
+    """Of a column: how many values each of its filters has room for, and the most that one seems to have; bytes of the
+    filters, compressed and not, and of the values."""
+
+    entries: int
+    ndv: float = 0.0
+    filter_bytes: int = 0
+    bitset_bytes: int = 0
+    column_bytes: int = 0
+
+    def note(self) -> str | None:
+        """What makes them smaller, if they are large for a room that they do not need."""
+        share = self.filter_bytes / self.column_bytes if self.column_bytes else 0.0
+        if share <= LARGE_SHARE_OF_COLUMN or not isfinite(self.ndv):
+            return None
+        needed = room_for_fewer(ceil(self.ndv), self.entries)
+        smaller = self.bitset_bytes * (needed or 0) / self.entries
+        # Bits of which few are set may be compressed as well.
+        if needed is None or smaller > MUCH_LESS_ROOM * self.filter_bytes:
+            return None
+        return (
+            f"the filters are {percent(share)} of its size, as each has room for {number_of(self.entries, 'value')},"
+            f" and {percent(smaller / self.column_bytes)} with an ndv of {needed}, which is enough for each index group"
+        )
 
 
 class BuiltChange(StripesChange):
@@ -244,6 +286,7 @@ class BuiltChange(StripesChange):
             num_hashes=first[0].num_hashes,
             index_groups=len(first),
             fpp=fpp,
+            ndv=max(filter.ndv_estimate for filter in first),
         )
 
 
@@ -270,6 +313,8 @@ class OrcBuild(BuiltChange, BuildChange):
         self.size_of = {name: replace(size, fpp=fpp) for name, fpp in options.fpp_of}
         kinds = _KINDS[options.orc_streams or USUAL_STREAMS]
         self.force = options.force
+        self._room_of: dict[str, _Room] = {}
+        self._is_sized = options.ndv is not None
         replaced = [chunk for chunk in wanted if chunk.has_filters]
         self.replaced = [(chunk.place.part, chunk.column.name) for chunk in replaced]
         super().__init__(file, size, kinds, options.threads, wanted, replaced, progress)
@@ -294,15 +339,27 @@ class OrcBuild(BuiltChange, BuildChange):
 
     def compose(self, version: Version) -> None:
         super().compose(version)
-        self.notes = *_notes(self.file, self.filters), *self.too_full()
+        self.notes = *_notes(self.file, self.filters), *self.too_full(), *self._too_roomy()
+
+    def _too_roomy(self) -> Iterator[str]:
+        """The columns whose filters would do with much less, unless somebody has said how much they need."""
+        for name, room in self._room_of.items():
+            if not self._is_sized and (note := room.note()):
+                yield f"column {quoted_name(name)}: {note}"
 
     def skip(self, chunk: OrcChunk, reason: str) -> None:
         self.skipped.append(LeftChunk(chunk.place, chunk.column.name, reason))
 
     def add(self, chunk: OrcChunk, built: BuiltStreams, offset: int, length: int) -> None:
+        name = chunk.column.name
+        room = self._room_of.setdefault(name, _Room(self._wanted_size(chunk).entries))
+        room.ndv = max(room.ndv, built.ndv)
+        room.filter_bytes += length
+        room.bitset_bytes += built.num_bits // 8 * built.index_groups
+        room.column_bytes += chunk.stored_bytes
         filters = BuiltFilters(
             place=chunk.place,
-            column=chunk.column.name,
+            column=name,
             num_values=built.num_values,
             num_filters=built.index_groups,
             num_bytes=built.num_bits // 8,

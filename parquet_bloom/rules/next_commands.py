@@ -19,6 +19,8 @@ from parquet_bloom.rules.policy import ColumnPolicy
 from parquet_bloom.rules.rule import Severity
 
 _LOOK_CLOSER: Final = "pbloom validate FILE -c COLUMN --pages --diagnose"
+# In a format without pages.
+_DIAGNOSE: Final = "pbloom validate FILE -c COLUMN --diagnose"
 # Where no command can keep a limit.
 _ADVISE: Final = "pbloom advise FILE"
 # Where only the user knows if a high rate is wanted.
@@ -69,9 +71,12 @@ class NextCommands:
         """That of the rule, but none that takes away the only trace of a damaged page, or a filter that is required."""
         if found.diagnosis is not None or not self._is_like_damage(found):
             return self._within_policy(found)
+        has_pages = found.rows is not None and found.rows.first_page is not None
         if found.undiagnosed is None:
-            return _LOOK_CLOSER
-        return self._within_policy(found) if (found.place, found.column) in self._sound else None
+            return _LOOK_CLOSER if has_pages else _DIAGNOSE
+        # Nothing else tells of a format without checksums.
+        is_seen = not has_pages or (found.place, found.column) in self._sound
+        return self._within_policy(found) if is_seen else None
 
     def _within_policy(self, found: Finding) -> str | None:
         command = found.definition.command
@@ -98,10 +103,13 @@ class NextCommands:
         return limit if can_keep else 0
 
     def _is_like_damage(self, found: Finding) -> bool:
-        if found.place is None or found.rows is None or found.rows.first_page is None:
+        if found.place is None or found.rows is None:
             return False
-        part = found.place.part
+        part, group, size = found.place.part, found.place.group, self._file.row_index_stride
         first, end = self._starts[part : part + 2]
+        if group is not None and size:
+            first += group * size
+            end = min(end, first + size)
         return found.rows.are_like_damage(first, end - first)
 
     @cached_property

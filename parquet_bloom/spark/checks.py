@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import socket
 import sys
@@ -20,10 +19,10 @@ from urllib.parse import urlsplit
 from pyspark.sql import SparkSession
 
 from parquet_bloom import __version__
-from parquet_bloom.errors import ParquetBloomError, SparkError
-from parquet_bloom.spark.failures import failing
+from parquet_bloom.errors import SparkError
+from parquet_bloom.spark.failures import SHIP, failing, in_one_line
 from parquet_bloom.spark.shipping import shipped
-from parquet_bloom.spark.versions import is_connect
+from parquet_bloom.spark.versions import is_connect, session_given
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,8 +33,6 @@ CONNECT_PORT: Final = 15002
 
 # With which a session, not a cluster, is told its Python.
 _PYTHON_OF_QUERIES: Final = "spark.sql.execution.pyspark.python"
-
-_SHIP: Final = "send it with --ship (parquet_bloom.spark.ship), or install it there"
 
 
 # ------------------------------------------------------------------------------------------------
@@ -98,15 +95,13 @@ def _unreachable(host: str | None, port: int) -> str | None:
 # On the executors
 
 
+@in_one_line("Spark")
 def check_executors(spark: SparkSession) -> None:
     """Raise SparkError if executors cannot do the work of this package: one task looks, which needs
     nothing of it there. Call it once the package has been shipped, if it is."""
-    look = _looking(shipped(spark))
-    try:
-        with failing("no executor could look at its Python"):
-            found = _by_query(spark, look) if _needs_query(spark) else _by_rdd(spark, look)
-    except SparkError as error:
-        raise _explained(error) from error
+    look = _looking(shipped(session_given(spark)))
+    with failing("no executor could look at its Python"):
+        found = _by_query(spark, look) if _needs_query(spark) else _by_rdd(spark, look)
     problem = _problem(json.loads(found))
     if problem is not None:
         raise SparkError(f"executors: {problem}")
@@ -144,7 +139,6 @@ def _looking(archive: str | None) -> Callable[[], str]:
         import importlib
         import json
         import os
-        import sys
 
         if archive is not None:
             from pyspark import SparkFiles
@@ -181,58 +175,23 @@ def _problem(found: dict[str, Any]) -> str | None:
     where = f"{found['executable']} (Python {found['python']})"
     package, work = found["package"], found["work"]
     if package.get("lacks") == "parquet_bloom":
-        return f"no package parquet_bloom in {where}: {_SHIP}"
+        return f"no package parquet_bloom in {where}: {SHIP}"
     for name in ("numpy", "pyarrow"):
         if found[name].get("lacks"):
             return f"no package {name} in {where}: install pyarrow and numpy there"
     if "version" in package and package["version"] is None:
         return (
-            f"{package['place']} is imported as parquet_bloom, and is another package: {_SHIP}; if it is"
+            f"{package['place']} is imported as parquet_bloom, and is another package: {SHIP}; if it is"
             " in the folder where Spark was started, start it elsewhere"
         )
     if "version" in package and package["version"] != __version__:
         return (
             f"parquet_bloom {package['version']} in {package['place']}, expected {__version__} as here:"
-            f" {_SHIP}"
+            f" {SHIP}"
         )
     for each in (package, work):
         if each.get("lacks"):
-            return f"no package {each['lacks']} in {where}, which parquet_bloom needs: {_SHIP}"
+            return f"no package {each['lacks']} in {where}, which parquet_bloom needs: {SHIP}"
         if each.get("failed"):
             return f"parquet_bloom cannot be loaded in {where}: {each['failed']}"
     return None
-
-
-# What is in the message of a task that could not look, and what to do about it.
-_PYTHONS: Final = re.compile(
-    r"different version:?\s*\(?'?(\d[\d.]*)\D.*?driver:?\s*'?(\d[\d.]*)", re.DOTALL
-)
-_NO_PROGRAM: Final = re.compile(r'Cannot run program "([^"]+)"')
-# Of a traceback from there; this process may lack pandas, which its own message says.
-_NO_MODULE: Final = re.compile(
-    r"Traceback.*(?:No module named '?([\w.]+)|\b(PyArrow|Pandas) >= \S+ must be installed)",
-    re.DOTALL,
-)
-
-
-def _explained(error: SparkError) -> ParquetBloomError:
-    """A better error, if it is known what is wrong."""
-    text = str(error.__cause__ or error)
-    if found := _PYTHONS.search(text):
-        there, here = found.groups()
-        return SparkError(
-            f"executors: Python {there.rstrip('.')}, expected {here.rstrip('.')} as here: set"
-            " PYSPARK_PYTHON, or send an environment by spark.archives"
-        )
-    if found := _NO_PROGRAM.search(text):
-        return SparkError(
-            f"executors: no program {found[1]}: set PYSPARK_PYTHON to Python {sys.version.split()[0]}"
-            " there"
-        )
-    if found := _NO_MODULE.search(text):
-        name = (found[1] or found[2]).lower()
-        return SparkError(
-            f"executors: no package {name}: install pyarrow and numpy there, or send an environment by"
-            " spark.archives"
-        )
-    return error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -25,6 +26,20 @@ _CAUSE = "Caused by: "
 
 # To which Py4J logs: the root, too.
 _LOGGERS: Final = ("", "py4j.clientserver", "py4j.java_gateway")
+
+# What is in the message of a task that has no Python, or another one, or lacks packages there.
+_PYTHONS: Final = re.compile(
+    r"different version:?\s*\(?'?(\d[\d.]*)\D.*?driver:?\s*'?(\d[\d.]*)", re.DOTALL
+)
+_NO_PROGRAM: Final = re.compile(r'Cannot run program "([^"]+)"')
+# Of a traceback from there; this process may lack pandas, which its own message says.
+_NO_MODULE: Final = re.compile(
+    r"Traceback.*(?:No module named '?(parquet_bloom|pyarrow|numpy|pandas)\b|\b(PyArrow|Pandas) >= \S+ must be installed)",
+    re.DOTALL,
+)
+
+# What to do where executors lack this package.
+SHIP: Final = "send it with --ship (parquet_bloom.spark.ship), or install it there"
 
 # What is wrong with names, whoever tries again.
 TOLD: Final = (FileNotFoundError, PermissionError)
@@ -105,7 +120,44 @@ def failing(what: str, *known: type[Exception]) -> Iterator[None]:
         if behind is not None:
             # PySpark cancels the job, and raises the error that this leads to.
             raise behind from None
+        raise SparkError(_about_executors(str(error)) or f"{what}: {said(error)}") from error
+
+
+def _about_executors(text: str) -> str | None:
+    """What to do about their Python, if that is what is wrong by the message of a task."""
+    if found := _PYTHONS.search(text):
+        there, here = found.groups()
+        return (
+            f"executors: Python {there.rstrip('.')}, expected {here.rstrip('.')} as here: set"
+            " PYSPARK_PYTHON, or send an environment by spark.archives"
+        )
+    if found := _NO_PROGRAM.search(text):
+        return (
+            f"executors: no program {found[1]}: set PYSPARK_PYTHON to Python {sys.version.split()[0]}"
+            " there"
+        )
+    if found := _NO_MODULE.search(text):
+        name = (found[1] or found[2]).lower()
+        others = "install pyarrow and numpy there, or send an environment by spark.archives"
+        return f"executors: no package {name}: {SHIP if name == 'parquet_bloom' else others}"
+    return None
+
+
+@contextmanager
+def in_one_line(what: str) -> Iterator[None]:
+    """Turn what Spark itself raises, and no other error, into a SparkError that says what failed, and why."""
+    try:
+        yield
+    except Exception as error:
+        if not _is_of_spark(error):
+            raise
         raise SparkError(f"{what}: {said(error)}") from error
+
+
+def _is_of_spark(error: Exception) -> bool:
+    """Whether it is of PySpark, or of one of the two ways in which it talks with Java."""
+    modules = {each.__module__.partition(".")[0] for each in type(error).__mro__}
+    return not modules.isdisjoint({"pyspark", "py4j", "grpc"})
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """One run over a lake: planned and done by the executors, whose own account of it is what is reported.
 
     begin, list      the plan: sheets of files, see planning
+    look             for columns that some files may lack, see uniting
     build parts      of huge files, see parts
     work             the sheets, one to a task, see worker
     finish           what attempts have left that died
@@ -32,12 +33,12 @@ from parquet_bloom import __version__
 from parquet_bloom.arguments import PATH_OR_URL, path_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import SparkError
+from parquet_bloom.errors import ColumnError, SparkError
 from parquet_bloom.parallel import Progress
 from parquet_bloom.spark.advising import MergingSketches
 from parquet_bloom.spark.description import described
 from parquet_bloom.spark.executors import Executors
-from parquet_bloom.spark.failures import failing
+from parquet_bloom.spark.failures import failing, in_one_line
 from parquet_bloom.spark.index_commit import committed
 from parquet_bloom.spark.listing import STANDS_FOR_NOTHING, errors_here, names_for_executors
 from parquet_bloom.spark.meter import Meter
@@ -54,6 +55,8 @@ from parquet_bloom.spark.planning import (
 from parquet_bloom.spark.request import Request, Tasks
 from parquet_bloom.spark.run import Account, LakeRun
 from parquet_bloom.spark.schemas import CONTROL, OUTCOME, SEEN, TOTAL
+from parquet_bloom.spark.uniting import check_some_have
+from parquet_bloom.spark.versions import session_given
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -138,6 +141,7 @@ def run_id_given(run_id: object, audit: str | None) -> str | None:
     return run_id
 
 
+@in_one_line("Spark")
 def run_job(
     spark: SparkSession,
     request: Request,
@@ -148,10 +152,10 @@ def run_job(
     progress: Progress | None = None,
 ) -> Report:
     """Do what is requested with every file; see the verbs for the others. Raises SparkError if
-    the job fails as a whole; if files may be changed by then, it says where the account is; FileNotFoundError if no name
+    the job fails as a whole, and for a session that was stopped; if files may be changed by then, it says where the account is; FileNotFoundError if no name
     stands for a file or folder."""
     started_at, verb = datetime.now(UTC), request.verb.replace("_", "-")
-    executors, run_id = Executors(spark), run_id or uuid.uuid4().hex
+    executors, run_id = Executors(session_given(spark)), run_id or uuid.uuid4().hex
     if search.is_empty:
         return Report(verb, run_id, started_at, (), 0.0, audit)
     if _is_here(spark) and search.index is None:
@@ -169,7 +173,8 @@ def run_job(
             _discarding(executors, Tasks(run, Plan(), request), is_kept),
         ):
             run, plan = _planned(executors, run, search)
-        tasks = Tasks(run, plan, request, search.bounds.least_share)
+            tasks = Tasks(run, plan, request, search.bounds.least_share)
+            check_some_have(executors, tasks)
         # A task that writes a huge file copies all of it once more.
         parts = [search.bounds.part] * plan.num_parts if request.verb == "build" else []
         # Folders have no sizes.
@@ -270,7 +275,7 @@ def _discarding(executors: Executors, tasks: Tasks, is_kept: bool) -> Iterator[N
     """Remove the account of a run that has found nothing, unless it is kept."""
     try:
         yield
-    except FileNotFoundError:
+    except (FileNotFoundError, ColumnError):
         if not is_kept:
             _discard(executors, tasks)
         raise

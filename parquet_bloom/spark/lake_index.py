@@ -38,6 +38,7 @@ from parquet_bloom.options import TableView
 from parquet_bloom.parallel import Progress
 from parquet_bloom.spark.asked_types import check_type
 from parquet_bloom.spark.executors import Executors
+from parquet_bloom.spark.failures import in_one_line
 from parquet_bloom.spark.index_asking import IndexQuestion
 from parquet_bloom.spark.index_request import (
     IndexedTable,
@@ -53,6 +54,7 @@ from parquet_bloom.spark.planning import Search
 from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.schemas import ANSWER
 from parquet_bloom.spark.tables import opened_everywhere
+from parquet_bloom.spark.versions import session_given
 from parquet_bloom.storage import open_folder
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.verbs.index_probe import check_column
@@ -278,6 +280,7 @@ def _listed(
     return about, files
 
 
+@in_one_line("Spark")
 def files_for(
     spark: SparkSession,
     index: str | os.PathLike[str],
@@ -304,13 +307,17 @@ def files_for(
     check_reference(hash_key)
     key_of(folder.path, about, hash_key)
     check_column(folder.path, about, column)
-    name = _column_of(values, column)
-    asked = values.select(f.col(f"`{name}`")).where(f.col(f"`{name}`").isNotNull())
+    if not hasattr(values, "columns"):
+        raise TypeError(f"values: a {type(values).__name__}, expected a DataFrame of Spark")
+    name = f.col("`{}`".format(_column_of(values, column).replace("`", "``")))
+    asked = values.select(name).where(name.isNotNull())
     given = asked.schema[0]
     check_type(folder.path, about, column, given)
     schema = StructType([given, *ANSWER])
     question = IndexQuestion(place, column, hash_key)
-    work = Executors(spark).work("parquet_bloom.spark.index_asking", "answer", question)
+    work = Executors(session_given(spark)).work(
+        "parquet_bloom.spark.index_asking", "answer", question
+    )
     return asked.mapInArrow(work, schema)
 
 

@@ -101,6 +101,9 @@ class Total:
 # What nothing was done to, for all kinds of reasons.
 _UNTOUCHED: frozenset[Status] = frozenset({"unchanged", "skipped"})
 
+# Columns that are named in one line.
+MOST_NAMED = 10
+
 # Reasons that are told apart in the totals of a task.
 MOST_REASONS = 100
 
@@ -335,8 +338,22 @@ class Report:
         return (
             f"{self.verb}: {number_of(self.files, 'file')} in {self.seconds:.1f} s:"
             f" {self.counts_in_words or 'none'}; {number_of(self.filters, 'filter')},"
-            f" {number_of(self.bytes, 'byte')}{self._most_trouble()}"
+            f" {number_of(self.bytes, 'byte')}{self._result()}{self._most_trouble()}"
         )
+
+    def __repr__(self) -> str:
+        return f"<{self.summary()}>"
+
+    def _result(self) -> str:
+        """What came of all files together."""
+        if (index := self.index) is not None:
+            new = f"{number_of(index.keys, 'key')} in {number_of(index.new, 'new segment')}"
+            return f"; index of {number_of(index.files, 'file')}, {new}"
+        if not self.advice:
+            return ""
+        names = [*dict.fromkeys(name for table in self.advice for name, _ in table.columns)]
+        more = f", … ({len(names):,} in all)" if len(names) > MOST_NAMED else ""
+        return f"; recommended: {', '.join(names[:MOST_NAMED]) or 'no filter'}{more}"
 
     def _most_trouble(self) -> str:
         trouble = [total for total in self.totals if total.status in TROUBLE]

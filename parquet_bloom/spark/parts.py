@@ -38,6 +38,7 @@ from parquet_bloom.spark.worker import (
     has_been_built,
     once_more,
 )
+from parquet_bloom.verbs.build import take_by_name
 
 
 @giving(CONTROL)
@@ -57,6 +58,7 @@ def _build_part(account: Account, part: Planned, tasks: Tasks) -> None:
         with open_file(part.file.path) as file:
             if request.options.ignore_checksums:
                 file.ignore_checksums()
+            take_by_name(file, request.options)
             if not _is_wanted(file, request):
                 return
             change = file.build(request.options)

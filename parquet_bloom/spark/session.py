@@ -11,7 +11,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from parquet_bloom.spark.checks import check_java, check_master, check_server
-from parquet_bloom.spark.failures import failing, untold_interrupts
+from parquet_bloom.spark.failures import failing, in_one_line, untold_interrupts
 
 # Logs only errors: the answers of a command are on the same terminal.
 LOGGING = Path(__file__).with_name("log4j2.properties")
@@ -41,9 +41,10 @@ def session(
     """
     existing = SparkSession.getActiveSession()
     if existing is not None and master is None and remote is None:
-        for name, value in configuration.items():
-            existing.conf.set(name, value)
-        yield existing
+        with in_one_line("Spark"):
+            for name, value in configuration.items():
+                existing.conf.set(name, value)
+            yield existing
         return
     builder = SparkSession.builder.appName("pbloom")
     with untold_interrupts():
@@ -52,7 +53,8 @@ def session(
                 builder = builder.config(name, value)
             spark = _started(builder, remote)
         try:
-            yield spark
+            with in_one_line("Spark"):
+                yield spark
         finally:
             spark.stop()
 
@@ -62,9 +64,9 @@ def _started(builder: SparkSession.Builder, remote: str | None) -> SparkSession:
     if remote is not None and remote.startswith("sc:"):
         return builder.getOrCreate()
     # Not in a PySpark that is a client of servers alone.
-    from parquet_bloom.spark.java import ended_if_interrupted
+    from parquet_bloom.spark.java import starting
 
-    with ended_if_interrupted():
+    with starting():
         return builder.getOrCreate()
 
 

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from parquet_bloom.errors import SparkError
 from parquet_bloom.native import _kernel
-from parquet_bloom.spark.versions import add_archive
+from parquet_bloom.spark.versions import add_archive, session_given
 
 # The setting that says what was shipped; `--conf` takes no name without the prefix.
 _SETTING = "spark.parquet_bloom.archive"
@@ -43,7 +43,7 @@ def ship(spark: SparkSession) -> str:
     platform as this process, with pyarrow and numpy. Raises SparkError if files are missing.
     """
     archive, folder = _archive(_installed())
-    if shipped(spark) != folder:
+    if shipped(session_given(spark)) != folder:
         add_archive(spark, f"{archive}#{folder}")
         spark.conf.set(_SETTING, folder)
     return folder

@@ -43,6 +43,7 @@ from parquet_bloom.spark.plan import BOUNDS
 from parquet_bloom.spark.planning import Search
 from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.tables import build_on_spark
+from parquet_bloom.spark.versions import is_frame
 from parquet_bloom.tables.table import MIN_FILE_SIZE
 from parquet_bloom.verbs.build_table import TableBuildReport
 from parquet_bloom.verbs.table_runner import least_size_given
@@ -64,6 +65,7 @@ def build(
     expose_filter_location: bool = False,
     orc_streams: OrcStreams | None = None,
     layout: FileLayout | None = None,
+    union_by_name: bool = False,
     verify: bool = True,
     unconditional: bool = False,
     dry_run: bool = False,
@@ -85,7 +87,8 @@ def build(
 
     paths: files, folders and globs, also a DataFrame's `inputFiles()`. manifest: instead, a file that lists
     the files, as for `pbloom --manifest`, local or behind a URL; executors read it, and no folder is listed.
-    only_missing: leave files
+    union_by_name: files may lack columns, which are null there, if one of them has them; executors look for one first,
+    and ColumnError says that there is none. only_missing: leave files
     alone in which each column has a filter in some row group or stripe. since: only files changed
     since then. max_files, max_input: only the first so many files, or as many as have so many bytes,
     for a trial. keys_file: for encrypted files, a JSON file of keys that the executors can read. The
@@ -110,6 +113,10 @@ def build(
         options = BuildOptions.of(given, columns=columns_needed(columns), threads=1)
     elif columns is not None or not isinstance(advice, Report):
         raise TypeError(f"advice: {advice!r}, expected what advise returned, without columns")
+    elif flag_given("union_by_name", union_by_name):
+        raise TypeError(
+            "union_by_name: expected columns, not advice, which is on those of each file"
+        )
     else:
         options = BuildOptions.of(given, columns=(), threads=1)
     flag_given("only_missing", only_missing)
@@ -212,6 +219,7 @@ def validate(
     columns: SomeNames | None = None,
     deep: bool = True,
     diagnose: bool = False,
+    union_by_name: bool = False,
     policy: Policy | None = None,
     require: SomeNames = (),
     max_fpp: float | None = None,
@@ -249,6 +257,7 @@ def probe(
     *,
     dialect: Dialect | None = None,
     seed: int | None = None,
+    union_by_name: bool = False,
     manifest: str | os.PathLike[str] | None = None,
     since: datetime | None = None,
     keys_file: str | None = None,
@@ -262,6 +271,11 @@ def probe(
     """Ask the filters of each of `columns` in every file about the same values, given as for
     parquet_bloom.probe. An outcome's `document` has a line for each column. See build."""
     given = locals()
+    if is_frame(values):
+        raise TypeError(
+            "values: a DataFrame of Spark, expected values, such as those of a column of its toPandas(); an index tells"
+            " of the values of a DataFrame, see files_for"
+        )
     asked = list(values_given(values))
     if not asked:
         raise ValueError("values: none, expected at least one")

@@ -20,9 +20,27 @@ from parquet_bloom.errors import SparkError
 _IS_3 = pyspark.__version__.startswith("3.")
 
 
-def is_connect(spark: SparkSession) -> bool:
+def is_connect(spark: object) -> bool:
     """Whether the session is one of Connect, in any version a class apart from the classic one."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def is_frame(given: object) -> bool:
+    """Whether something is a DataFrame, of a session of either kind."""
+    return type(given).__module__.startswith("pyspark.sql") and hasattr(given, "mapInArrow")
+
+
+def session_given(spark: object) -> SparkSession:
+    """The session that a user gave. Raises TypeError for something else, SparkError for one that was stopped."""
+    if is_connect(spark):
+        is_stopped = bool(getattr(spark, "is_stopped", False))
+    elif isinstance(spark, SparkSession):
+        is_stopped = spark.sparkContext._jsc is None
+    else:
+        raise TypeError(f"spark: a {type(spark).__name__}, expected a SparkSession")
+    if is_stopped:
+        raise SparkError("spark: the session was stopped, expected one that runs")
+    return spark  # type: ignore[return-value]
 
 
 def add_archive(spark: SparkSession, archive: str) -> None:

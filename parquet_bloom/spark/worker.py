@@ -7,7 +7,7 @@ is, the same input gives the same bytes, and a new version appears whole or not 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,7 +29,7 @@ from parquet_bloom.spark.failures import for_executors
 from parquet_bloom.spark.outcome import DRY_RUN, NOT_PASSED_ON, Outcome, Status
 from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.request import Request
-from parquet_bloom.verbs.build import BuildReport, TakeFilters, build_opened
+from parquet_bloom.verbs.build import BuildReport, TakeFilters, build_opened, lacking, take_by_name
 from parquet_bloom.verbs.documents import as_json
 from parquet_bloom.verbs.several import message_of
 from parquet_bloom.vocabulary import HAS_ONE
@@ -127,13 +127,14 @@ def build_outcome(
     """Add filters to one file, in place. `filters`: as for build_file."""
     with open_file(planned.path, request.keys.read()) as file:
         options = options_for(file, request)
+        take_by_name(file, options)
         if not options.columns:
             outcome = Outcome(planned.path, "skipped", message="no column deserves a filter")
         elif request.only_missing and has_been_built(file, options.columns):
             outcome = Outcome(planned.path, "unchanged", message="each column has filters")
         else:
             report = build_opened(file, options, request.destination, filters)
-            outcome = outcome_of_build(report)
+            outcome = outcome_of_build(report, lacking(file, options))
         return _of_run(planned, file, outcome, request)
 
 
@@ -147,9 +148,9 @@ def options_for(file: Container, request: Request) -> BuildOptions:
     return replace(options, columns=tuple(name for name, _ in columns), fpp_of=rates)
 
 
-def outcome_of_build(report: BuildReport) -> Outcome:
-    """The outcome of a build that gave this report."""
-    reasons = list(dict.fromkeys(skip.reason for skip in report.skipped))
+def outcome_of_build(report: BuildReport, lacked: Iterable[str]) -> Outcome:
+    """The outcome of a build that gave this report. `lacked`: what is said of columns that the file has not got."""
+    reasons = list(dict.fromkeys([*(skip.reason for skip in report.skipped), *lacked]))
     status: Status = "skipped"
     if report.filters:
         status = "added"
@@ -205,10 +206,10 @@ def _requests(source: Source) -> int | None:
 
 def has_been_built(file: Container, columns: Sequence[str]) -> bool:
     """Whether each column has a filter in some part of the file; other parts may not be fit for one."""
-    parts = file.select_parts(None)
-    return bool(parts) and all(
+    parts, selected = file.select_parts(None), file.select(columns)
+    return bool(parts and selected) and all(
         any(chunk.has_filters for part in parts for chunk in file.chunks(part, (column,)))
-        for column in file.select(columns)
+        for column in selected
     )
 
 

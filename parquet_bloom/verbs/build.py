@@ -238,8 +238,7 @@ def _build(
     progress: Progress | None = None,
     filters: TakeFilters | None = None,
 ) -> BuildReport:
-    if options.union_by_name:
-        opened.file.unite_by_name(options.columns or ())
+    take_by_name(opened.file, options)
     if options.append_in_place:
         opened = replace(opened, target=replace(opened.target, is_appended=True))
     change = opened.file.build(opened.ready(options), progress)
@@ -252,7 +251,7 @@ def _build(
         skipped=tuple(sorted(change.skipped, key=lambda skip: skip.place.part)),
         bytes_added=facts["size_after"] - facts["size_before"],
         notes=(
-            *_lacking(opened, options),
+            *lacking(opened.file, options),
             *_gone(opened, change),
             *change.notes,
             *opened.notes(change),
@@ -260,11 +259,17 @@ def _build(
     )
 
 
-def _lacking(opened: Changing, options: BuildOptions) -> Iterator[str]:
+def take_by_name(file: Container, options: BuildOptions) -> None:
+    """Let a file lack columns, if its user says so of all files."""
+    if options.union_by_name:
+        file.unite_by_name(options.columns or ())
+
+
+def lacking(file: Container, options: BuildOptions) -> Iterator[str]:
     """Of which columns there can be none in the file, by what its user says of all files."""
     if options.union_by_name:
         for name in options.columns or ():
-            if opened.file.lacks(name):
+            if file.lacks(name):
                 yield f"column {quoted_name(name)}: {NULL_BY_NAME}"
 
 

@@ -211,7 +211,7 @@ def read_each(
     view = TableView.given(table)
     if view is None and (path := one_of(files)) is not None:
         with open_file(path, keys, storage_options, opener=_opener_through(cache)) as file:
-            check_some_have(_united_of(options), [os.fspath(path)], lambda _: nullcontext(file))
+            check_some_have(united_columns(options), [os.fspath(path)], lambda _: nullcontext(file))
             return read(file, options)
     gathered = _Gathered()
     each_read(
@@ -237,7 +237,7 @@ def each_read(
     view = TableView.given(table)
     TableView.check_none(view, getattr(options, "union_by_name", False))
     paths, opened = _files_to_read(files, view, _columns_of(options), keys, storage_options, cache)
-    check_some_have(_united_of(options), paths, opened)
+    check_some_have(united_columns(options), paths, opened)
     at_a_time, of_each = threads_for_files(getattr(options, "threads", None), paths)
 
     def work(path: str) -> Any:
@@ -271,7 +271,7 @@ def _files_to_read(
     return [*listed.found], lambda path: listed.open(path, keys, use)
 
 
-def _united_of(options: Any) -> tuple[str, ...]:
+def united_columns(options: Any) -> tuple[str, ...]:
     """The columns that need not be in each file."""
     if not getattr(options, "union_by_name", False):
         return ()
@@ -284,28 +284,62 @@ def check_some_have(
     opened: Callable[[str], AbstractContextManager[Container]],
 ) -> None:
     """Raise ColumnError for one of these columns that no file has which can be opened."""
-    missing = [*columns]
-    errors: dict[str, ColumnError] = {}
-    lacking = Lacking()
-    for path in paths:
-        if not missing:
-            return
-        # Whoever works on it says what is wrong with it.
-        with suppress(ParquetBloomError, OSError), opened(path) as file:
-            lacking.add(file)
-            for name in [*missing]:
-                try:
-                    file.select([name])
-                except ColumnError as error:
-                    errors.setdefault(name, error)
-                    continue
-                except ParquetBloomError:
-                    # It is there, and cannot be read.
-                    pass
-                missing.remove(name)
-    for name in missing:
-        if name in errors:
-            raise errors[name] if lacking.are_alike else lacking.error(name)
+    sought = SoughtColumns(columns)
+    sought.look_in(paths, opened)
+    sought.check()
+
+
+class SoughtColumns:
+    """Columns of which each must be in one of many files, and what is known of those that were looked at."""
+
+    def __init__(self, columns: Iterable[str]) -> None:
+        self.missing = [*dict.fromkeys(columns)]
+        self._errors: dict[str, str] = {}
+        self._lacking = Lacking()
+
+    def look_in(
+        self,
+        paths: Iterable[str],
+        opened: Callable[[str], AbstractContextManager[Container]],
+    ) -> None:
+        """Look in one file after the other, until no column is missing."""
+        for path in paths:
+            if not self.missing:
+                return
+            # Whoever works on it says what is wrong with it.
+            with suppress(ParquetBloomError, OSError), opened(path) as file:
+                self._look_at(file)
+
+    def _look_at(self, file: Container) -> None:
+        self._lacking.add(file)
+        for name in [*self.missing]:
+            try:
+                file.select([name])
+            except ColumnError as error:
+                self._errors.setdefault(name, str(error))
+                continue
+            except ParquetBloomError:
+                # It is there, and cannot be read.
+                pass
+            self.missing.remove(name)
+
+    def check(self) -> None:
+        """Raise ColumnError for one that is in none of them."""
+        for name in self.missing:
+            if name in self._errors:
+                lacking = self._lacking
+                raise ColumnError(self._errors[name]) if lacking.are_alike else lacking.error(name)
+
+    def as_fields(self) -> dict[str, Any]:
+        """What another process learns, see learn."""
+        lacking = self._lacking.as_fields()
+        return {"missing": self.missing, "errors": self._errors, "lacking": lacking}
+
+    def learn(self, fields: Mapping[str, Any]) -> None:
+        """Add what another process has seen in other files."""
+        self.missing = [name for name in self.missing if name in fields["missing"]]
+        self._errors = {**fields["errors"], **self._errors}
+        self._lacking.learn(**fields["lacking"])
 
 
 class Lacking:
@@ -318,12 +352,30 @@ class Lacking:
         self._columns: dict[str, None] = {}
 
     def add(self, file: Askable) -> None:
+        self.learn(file.path, file.columns, 1)
+
+    def learn(
+        self, path: str, columns: Sequence[str], num_files: int, are_alike: bool = True
+    ) -> None:
+        """Of so many files, the first of which is `path`, and which have these columns together."""
+        if not num_files:
+            return
         before = len(self._columns)
-        self._columns.update(dict.fromkeys(file.columns))
-        if self.num_files and not before == len(self._columns) == len(file.columns):
+        self._columns.update(dict.fromkeys(columns))
+        if self.num_files and not before == len(self._columns) == len(columns):
             self.are_alike = False
-        self._path = self._path or file.path
-        self.num_files += 1
+        self.are_alike &= are_alike
+        self._path = self._path or path
+        self.num_files += num_files
+
+    def as_fields(self) -> dict[str, Any]:
+        """The arguments of learn, for another process."""
+        return {
+            "path": self._path,
+            "columns": [*self._columns],
+            "num_files": self.num_files,
+            "are_alike": self.are_alike,
+        }
 
     def error(self, name: str) -> ColumnError:
         """That none of them has it."""
@@ -373,11 +425,11 @@ def change_each(
             "resume: expected several files, the folder of their outputs, and no overwrite"
         )
     if path is not None:
-        check(_united_of(options), [os.fspath(path)])
+        check(united_columns(options), [os.fspath(path)])
         named = {} if progress is None else {"progress": progress}
         return change(with_options(path, storage_options), options, destination, **named)
     inputs = _inputs_named(files, storage_options)
-    check(_united_of(options), [found.path for found in inputs])
+    check(united_columns(options), [found.path for found in inputs])
     outputs: dict[str, Path] = {}
     if destination.output is not None:
         outputs = outputs_in(local_path(destination.output), inputs)

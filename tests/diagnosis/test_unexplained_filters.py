@@ -14,7 +14,9 @@ from make.filters import bits_of, with_bits
 from make.orc_defects import ORC
 from make.parquet_files import built, written
 from make.wrong_writers import make_column
+from pyarrow import orc
 
+import parquet_bloom as pb
 from parquet_bloom.verbs.validate import validate
 
 
@@ -187,6 +189,24 @@ def test_few_missing_values_may_be_the_fault_of_a_page(tmp_path):
     assert found.next == f"pbloom validate {path} -c n --pages --diagnose"
 
 
+def test_so_may_adjacent_rows_of_an_index_group(tmp_path):
+    """Of ORC, which has no checksums: what is seen after a look is all that can be known."""
+    path = tmp_path / "file.orc"
+    values = np.random.default_rng(0).permutation(30_000) * 7919
+    orc.write_table(pa.table({"n": values}), path, compression="uncompressed")
+    pb.build(path, columns="n", in_place=True)
+    data = bytearray(path.read_bytes())
+    data[90_000:93_000:3] = (each ^ 1 for each in data[90_000:93_000:3])
+    path.write_bytes(data)
+    (found,) = validate(path).findings
+    assert (found.rule, found.place.group) == ("PB401", 1)
+    assert 10_000 < found.rows.first < found.rows.last < 19_999
+    assert found.next == f"pbloom validate {path} -c n --diagnose"
+    (found,) = validate(path, diagnose=True).findings
+    assert found.undiagnosed.startswith("nothing explains it; tried on ")
+    assert found.next == f"pbloom repair {path} --rebuild --in-place"
+
+
 def test_so_may_many_be_that_are_in_one_page(tmp_path):
     """One bit of a compressed page is another: what refers to it is other text, too, mostly to the end."""
     words = pa.array([f"u20_{number}" for number in range(3000)])
@@ -199,6 +219,22 @@ def test_so_may_many_be_that_are_in_one_page(tmp_path):
     assert found.rule == "PB401"
     assert found.rows.count > 300
     assert found.next == f"pbloom validate {path} -c n --pages --diagnose"
+
+
+@pytest.mark.parametrize(("first", "is_damage"), [(0, False), (500, False), (2500, True)])
+def test_so_may_those_of_several_pages_behind_others(tmp_path, first, is_damage):
+    """Two fifths of the rows, in pages that follow each other. Those from the first on may be what a writer had in a
+    dictionary."""
+    values = np.arange(5000) * 7919
+    path = tmp_path / "file.parquet"
+    data = written(pa.table({"n": values}), data_page_size=8000, use_dictionary=False)
+    there = np.delete(values, slice(first, first + 2000))
+    path.write_bytes(with_bits(built(data, ["n"]), bits_of(there, 512)))
+    (found,) = validate(path).findings
+    assert (found.rule, found.rows.first_page > 0) == ("PB401", is_damage)
+    assert found.rows.last_page > found.rows.first_page
+    look, repair = f"validate {path} -c n --pages --diagnose", f"repair {path} --rebuild --in-place"
+    assert found.next == f"pbloom {look if is_damage else repair}"
 
 
 @pytest.mark.parametrize(

@@ -349,7 +349,8 @@ def wheel(tmp_path_factory):
     """The wheel that an installer would get, built out of a copy: the build leaves things behind."""
     folder = tmp_path_factory.mktemp("wheel")
     kept = shutil.ignore_patterns("*.so", "*.pyc", "_kernel.c")
-    shutil.copytree(ROOT / "parquet_bloom", folder / "source" / "parquet_bloom", ignore=kept)
+    for name in ("parquet_bloom", "share"):
+        shutil.copytree(ROOT / name, folder / "source" / name, ignore=kept)
     for name in ("pyproject.toml", "README.md", "LICENSE", *TOP_MODULES):
         shutil.copy(ROOT / name, folder / "source")
     options = ("--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder)

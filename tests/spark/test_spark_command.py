@@ -12,7 +12,15 @@ from make.commands import outcome
 from parquet_bloom.commands import spark as command
 from parquet_bloom.render.wording import size
 from parquet_bloom.spark.listing import errors_here
-from parquet_bloom.spark.outcome import DRY_RUN, MOST_REASONS, Outcome, Report, Totals
+from parquet_bloom.spark.outcome import (
+    DRY_RUN,
+    MOST_REASONS,
+    LakeIndex,
+    Outcome,
+    Report,
+    TableAdvice,
+    Totals,
+)
 from parquet_bloom.spark.session import will_be_here
 
 
@@ -87,6 +95,26 @@ def test_trouble_is_told_apart_by_the_class_of_the_error():
     assert report.summary() == (
         "probe: 3 files in 1.0 s: 3 error; 0 filters, 0 bytes; 2 error: ColumnError: 0 bytes"
     )
+
+
+def test_one_line_says_what_came_of_all_files():
+    """And so does a report that is shown in a notebook."""
+
+    def said(**given):
+        report = Report("advise", "0", datetime.now(UTC), (), 0.0, **given)
+        assert repr(report) == f"<{report.summary()}>"
+        return report.summary().removeprefix("advise: 0 files in 0.0 s: none; 0 filters, 0 bytes")
+
+    def on(*names):
+        return TableAdvice("", tuple((name, None) for name in names), None, "")
+
+    assert said() == ""
+    assert said(advice=(on(), on())) == "; recommended: no filter"
+    assert said(advice=(on("a", "b"), on("b", "c"))) == "; recommended: a, b, c"
+    many = on(*map(str, range(11)))
+    assert said(advice=(many,)) == "; recommended: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, … (11 in all)"
+    index = LakeIndex("i", 1, 200, 0, 2, 1, 1234, 0, 99)
+    assert said(index=index) == "; index of 200 files, 1,234 keys in 1 new segment"
 
 
 def test_how_far_it_is(lake, monkeypatch):

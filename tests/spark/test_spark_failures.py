@@ -15,14 +15,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
+from make.spark_session import IS_CONNECT
 from oracle.parquet_java import QUICK
+from pyspark import java_gateway
+from pyspark.errors import PySparkException
 
+import parquet_bloom as pb
 from parquet_bloom import spark as lake
 from parquet_bloom.errors import SparkError
 from parquet_bloom.program import EndedError
+from parquet_bloom.spark import java
 from parquet_bloom.spark.failures import (
     failing,
     for_executors,
+    in_one_line,
     naming_variables,
     said,
     untold_interrupts,
@@ -155,6 +161,93 @@ def test_an_audit_that_cannot_be_written(spark, tmp_path):
     (line,) = result.stderr.splitlines()
     assert line.startswith("pbloom: the Spark job failed: ")
     assert "'/proc/nothing'" in line
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('x\njava.io.IOException: Cannot run program "/no/python": error=2', "no program /no/python: "),
+        ("Traceback\n x\nModuleNotFoundError: No module named 'pyarrow'", "no package pyarrow: "),
+        ("Traceback\n x\nModuleNotFoundError: No module named 'parquet_bloom'",
+         "no package parquet_bloom: send it with --ship"),
+    ],
+)  # fmt: skip
+def test_any_job_says_what_executors_lack(text, line):
+    with pytest.raises(SparkError) as error, failing("the job"):
+        raise RuntimeError(text)
+    assert str(error.value).startswith(f"executors: {line}")
+
+
+@pytest.mark.parametrize("verb", [lake.inspect, lake.clean_temp])
+def test_what_is_no_session(verb, tmp_path):
+    with pytest.raises(TypeError, match=r"^spark: a PosixPath, expected a SparkSession$"):
+        verb(tmp_path, tmp_path)
+
+
+def test_what_is_no_frame(tmp_path):
+    pq.write_table(pa.table({"id": [1]}), tmp_path / "a.parquet")
+    pb.Index.build(tmp_path / "i", tmp_path / "a.parquet", "id").close()
+    with pytest.raises(TypeError, match=r"^values: a list, expected a DataFrame of Spark$"):
+        lake.files_for(None, tmp_path / "i", "id", [1, 2])
+
+
+@pytest.mark.skipif(IS_CONNECT, reason="what a stopped session of Connect is")
+def test_a_session_that_was_stopped(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(spark.sparkContext, "_jsc", None)
+    for ask in (lake.inspect, lake.build):
+        with pytest.raises(SparkError, match=r"^spark: the session was stopped, expected one that"):
+            ask(spark, tmp_path, columns="id")
+    with pytest.raises(SparkError, match=r"^spark: the session was stopped"):
+        lake.check_executors(spark)
+
+
+def test_a_setting_that_spark_refuses(spark, tmp_path):
+    result = outcome("spark", "inspect", tmp_path, "--conf", "spark.sql.shuffle.partitions=x")
+    assert (result.code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("pbloom: Spark: [INVALID_CONF_VALUE.")
+
+
+def test_only_errors_of_spark_are_taken_for_such():
+    with pytest.raises(ValueError, match=r"^ours$"), in_one_line("Spark"):
+        raise ValueError("ours")
+    with pytest.raises(SparkError, match=r"^Spark: \[X\] no column;$"), in_one_line("Spark"):
+        raise PySparkException("[X] no column;\n'Project\n+- x")
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("WARNING: x\nException in thread \"main\" org.apache.spark.SparkException: no master\n\tat a.b",
+         "no Spark session: no master"),
+        ("Invalid maximum heap size: -Xmx1x\nError: Could not create the Java Virtual Machine.",
+         "no Spark session: Invalid maximum heap size: -Xmx1x"),
+        ("Error: A JNI error has occurred\nException in thread \"main\" java.lang.OutOfMemoryError: heap",
+         "no Spark session: heap"),
+        ("nothing that is known", None),
+    ],
+)  # fmt: skip
+def test_why_java_does_not_start(said, why, capfd):
+    def start():
+        java_gateway.Popen(["sh", "-c", f"echo '{said}' >&2; exit 1"]).wait()
+        raise RuntimeError("[JAVA_GATEWAY_EXITED]")
+
+    with pytest.raises((SparkError, RuntimeError)) as error, java.starting():
+        start()
+    assert str(error.value) == (why or "[JAVA_GATEWAY_EXITED]")
+    assert capfd.readouterr().err == ("" if why else f"{said}\n")
+
+
+def test_what_java_says_once_it_has_started(capfd):
+    with java.starting():
+        started = java_gateway.Popen(["sh", "-c", "echo one >&2; cat >&2"], stdin=subprocess.PIPE)
+    started.stdin.write(b"two\n")
+    started.stdin.close()
+    started.wait()
+    said = ""
+    while "two" not in said:
+        said += capfd.readouterr().err
+    assert said == "one\ntwo\n"
 
 
 def is_running(process):

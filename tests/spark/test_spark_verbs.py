@@ -363,6 +363,8 @@ def test_probe_asks_each_of_several_columns(spark, table):
         expected, key=by_file_and_column
     )
     assert [each.filters for each in both.outcomes] == [0, 2 * GROUPS, 2 * GROUPS]
+    with pytest.raises(TypeError, match=r"^values: a DataFrame of Spark, expected values, such as"):
+        lake.probe(spark, table, "id", spark.range(3))
     refused = lake.probe(spark, table, ["id", "nothing"], [5])
     assert refused.counts == {"refused": 2, "error": 1}
     assert "no column nothing" in refused.troubles[-1].message

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -214,6 +215,32 @@ def test_filters_that_miss_the_target(path, out):
     assert [each.num_bits for each in forced.filters] == [BITS] * 3
     sized = pb.build(path, out, columns=["tags._elem"], ndv=10_000, overwrite=True)
     assert [(each.num_bits, each.num_hashes) for each in sized.filters] == [(95_872, 7)] * 3
+
+
+def test_room_for_ten_times_as_many_values_is_told(tmp_path, out):
+    """Stripes are shorter than index groups may be: each of these has 400 to 500 rows."""
+    path = write(tmp_path / "in.orc", row_index_stride=10_000, batch_size=500)
+    report = pb.build(path, out, columns=["id", "name"])
+    told = [note for note in report.notes if note.startswith("column ")]
+    assert len(told) == 2
+    share, smaller = r"the filters are [\d,.]+ % of its size", r"and [\d.]+ % with an ndv of 5\d0"
+    because = "as each has room for 10,000 values"
+    ends = "which is enough for each index group"
+    assert re.fullmatch(f"column id: {share}, {because}, {smaller}, {ends}", told[0])
+    # Which is what it says.
+    ndv = int(told[0].partition("ndv of ")[2].partition(",")[0])
+    less = pb.build(path, out, columns="id", ndv=ndv, overwrite=True)
+    assert less.notes == ()
+    with open_file(out) as file:
+        chunks = [
+            chunk
+            for part in range(file.num_parts)
+            for chunk in file.chunks(part, [file.column("id")])
+        ]
+        share = less.bytes_added / sum(chunk.stored_bytes for chunk in chunks)
+    said = float(told[0].partition(" and ")[2].partition(" %")[0])
+    assert 100 * share == pytest.approx(said, rel=0.5)
+    assert max(each.fpp for each in less.filters) < 0.02
 
 
 def test_only_some_stripes(path, out):

@@ -128,7 +128,7 @@ def test_a_finding_is_in_one_index_group_of_a_stripe(checked):
         "first": row, "last": row, "count": 1, "only_at_end": row == STRIDE - 1,
         "first_page": None, "last_page": None,
     }  # fmt: skip
-    assert document.pop("next").endswith("a.orc --rebuild --in-place")
+    assert document.pop("next").endswith("a.orc -c a --diagnose")
     assert document == {
         "rule": "PB401",
         "severity": "error",
