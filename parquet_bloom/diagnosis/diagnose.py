@@ -193,7 +193,7 @@ def _nearest(
         if search.whose == EACH_VALUE:
             nearest += (
                 f"; by its fill, the filter has about {number_of(round(filter.ndv_estimate), 'other value')}: it may be"
-                " that of another file, with which pbloom diff compares this one"
+                " that of another file, which pbloom diff --diagnose finds out, given both"
             )
         return nearest
     return (

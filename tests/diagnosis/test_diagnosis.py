@@ -780,7 +780,7 @@ def _inverted(filter: KHashFilter) -> KHashFilter:
 OTHER_NAMES = {
     "bitset-shifted", "size-in-bits", "size-in-words", "size-in-blocks",
     "pages-not-inserted", "closed-early", "opened-late", "dictionary-not-inserted", "only-dictionary-inserted",
-    "filter-of-another-chunk", "filter-at-another-chunk", "zero-sign", "nan-payload",
+    "filter-of-another-chunk", "filter-at-another-chunk", "filter-of-another-file", "zero-sign", "nan-payload",
     "bits-inverted", "blocks-lost", "blocks-alike", "as-stored", "salts-permuted", "other-salt", "words-without-bits",
 }  # fmt: skip
 

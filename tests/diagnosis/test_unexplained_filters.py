@@ -38,8 +38,8 @@ def test_what_was_tried(tmp_path):
     assert found.diagnosis is None
     assert re.match(
         r"none of \d,\d{3} combinations explains it; none of them finds more values than chance would;"
-        r" by its fill, the filter has about (49\d|50\d) other values: it may be that of another file, with which pbloom"
-        " diff compares this one; tried on 386 missing values: ",
+        r" by its fill, the filter has about (49\d|50\d) other values: it may be that of another file, which pbloom diff"
+        " --diagnose finds out, given both; tried on 386 missing values: ",
         found.undiagnosed,
     )
     for kind in ("other forms of the values", "other layouts of the bits"):
