@@ -1,7 +1,7 @@
 """Why stored values are missing from a filter.
 
 In stages, each tried only if the ones before explain nothing: zeros and NaNs; one deviation from how
-the format hashes and places a value; the filter of another chunk; blocks that were lost; pages whose values
+the format hashes and places a value; the filter of another chunk; blocks that were lost, or changed; pages whose values
 were not inserted; other salts; two deviations; rare forms of a text, or as a text; first or last rows whose
 values were not inserted. Nothing is claimed that luck could explain (see evidence).
 """
@@ -47,7 +47,9 @@ from parquet_bloom.diagnosis.layouts import (
     Bitset,
     BitsetChoice,
     as_bitset,
+    bits_set_of,
     bitset_choices,
+    high_half,
     layouts,
     with_other_salts,
 )
@@ -130,24 +132,25 @@ def _explained(
         or _best(file, chunk, search, single(forms, places, choices))
         or filter_of_another(file, chunk, bitset, missing)
         or blocks_lost(filter, missing)
+        or blocks_changed(filter, missing)
         or partial_insertion(file, chunk, filter, membership)
         or _best(file, chunk, search, search.with_other_salts(share_missing))
         or _best(file, chunk, search, double(forms, places))
         or _best(file, chunk, search, map(Hypothesis, rare_forms))
         or cut_off(file, chunk, filter)
         or too_full(filter.fpp)
-        or too_few(len(missing))
         or (
-            f"none of {number_of(search.num_tried, 'combination')} explains it;"
+            too_few(len(missing))
+            or f"none of {number_of(search.num_tried, 'combination')} explains it;"
             f" {_nearest(file, chunk, search, filter)}; tried on"
             f" {number_of(len(missing), 'missing value')}:"
             f" {number_of(len(forms) + len(rare_forms), 'other form')} of the values,"
             f" {len(OTHER_HASHES)} other hashes ({_hashes_tried()}),"
             f" {number_of(len(places), 'other layout')} of the bits,"
             f" pairs of these, {number_of(len(choices), 'other place')} of the bitset, other salts,"
-            f" filters of other chunks, lost blocks, pages, first and last rows that were not inserted"
-            f"{_DAMAGED_VALUES if share_missing < FEW_MISSING else ''}"
+            f" filters of other chunks, lost or changed blocks, pages, first and last rows that were not inserted"
         )
+        + (_changed_bytes(bitset, missing) if share_missing < FEW_MISSING else "")
     )
 
 
@@ -224,8 +227,6 @@ def _without_stored(
 # A few values refute nearly every hypothesis; one that explains these is tried on all of them.
 FIRST_VALUES = 32
 FIRST_SHARE = 0.9
-
-_DAMAGED_VALUES = "; with so few missing, bytes of a page may have changed, and not the filter"
 
 # If fewer are missing, of those that no chance finds, the writer hashed others as it should.
 SHARE_OF_ALL = 0.8
@@ -526,17 +527,14 @@ def _confirmed(
 
 
 # ------------------------------------------------------------------------------------------------
-# Blocks without any bit next to each other, though hashes spread values over all of them
+# Blocks next to each other that lack values, though hashes spread values over all of them
 
 
 def blocks_lost(filter: SplitBlockBloomFilter, missing: Sequence[StoredValue]) -> Diagnosis | None:
     """Whether all missing values belong to empty blocks in a row, or to the one before or after them, of
     which a part can be lost as well."""
     first, count = longest_run(as_bitset(filter).words.max(axis=1) == 0)
-    blocks = (
-        (np.unique(hashed([value.plain for value in missing], XXH64)) >> np.uint64(32))
-        * np.uint64(filter.num_blocks)
-    ) >> np.uint64(32)
+    blocks = _blocks(filter, missing)
     hits = int(np.count_nonzero((blocks + np.uint64(1) >= first) & (blocks <= first + count)))
     trial = Trial(hits, blocks.size, min(1.0, (count + 2) / filter.num_blocks))
     if not count or hits < trial.tried or trial.log_luck > MAX_LOG_LUCK:
@@ -551,6 +549,37 @@ def blocks_lost(filter: SplitBlockBloomFilter, missing: Sequence[StoredValue]) -
     )
 
 
+def blocks_changed(
+    filter: SplitBlockBloomFilter, missing: Sequence[StoredValue]
+) -> Diagnosis | None:
+    """Whether all missing values belong to the same few blocks: what happens to pages happens to values of any block."""
+    blocks = _blocks(filter, missing)
+    if not blocks.size:
+        return None
+    first, last = int(blocks.min()), int(blocks.max())
+    count = last - first + 1
+    # Wherever these blocks are.
+    luck = log(filter.num_blocks - count + 1) + blocks.size * log(count / filter.num_blocks)
+    if luck > MAX_LOG_LUCK:
+        return None
+    where = {1: f"block {first:,}", 2: f"blocks {first:,} and {last:,}"}.get(
+        count, f"blocks {first:,} to {last:,}"
+    )
+    return Diagnosis(
+        "blocks-changed",
+        f"all missing values belong to {where} of {filter.num_blocks:,}: bytes of the filter changed there, or values for"
+        " these blocks were never inserted",
+        0,
+        0,
+    )
+
+
+def _blocks(filter: SplitBlockBloomFilter, values: Sequence[StoredValue]) -> Hashes:
+    """To which block each distinct value belongs."""
+    hashes = np.unique(hashed([value.plain for value in values], XXH64))
+    return (high_half(hashes) * np.uint64(filter.num_blocks)) >> np.uint64(32)
+
+
 def longest_run(flags: NDArray[np.bool_]) -> tuple[int, int]:
     """Where the longest run of True begins, and its length; 0 if there is none."""
     edges = np.flatnonzero(np.diff(flags, prepend=False, append=False))
@@ -559,6 +588,31 @@ def longest_run(flags: NDArray[np.bool_]) -> tuple[int, int]:
         return 0, 0
     longest = int(lengths.argmax())
     return int(starts[longest]), int(lengths[longest])
+
+
+# ------------------------------------------------------------------------------------------------
+# Few values that are missing: of a filter that lost single bits, they still have most of theirs
+
+
+# How likely values that were never inserted have as many bits by luck.
+MAX_LOG_LUCK_OF_BITS = log(0.05)
+
+
+def _changed_bytes(bitset: Bitset, missing: Sequence[StoredValue]) -> str:
+    """Whose bytes may have changed, by what is left of the bits of the missing values."""
+    bits = bits_set_of(bitset, hashed([value.plain for value in missing], XXH64))
+    if not bits.tried:
+        return ""
+    whose, values = (
+        ("its", "a value that was") if len(missing) == 1 else ("their", "values that were")
+    )
+    found = (
+        f"; {bits.hits:,} of {whose} {bits.tried:,} bits are set, where about {bits.tried * bits.chance:,.0f} would be of"
+        f" {values} never inserted"
+    )
+    if bits.log_luck <= MAX_LOG_LUCK_OF_BITS:
+        return f"{found}: bits of the filter may have been lost"
+    return f"{found}: with so few missing, bytes of a page may have changed, and not the filter"
 
 
 # ------------------------------------------------------------------------------------------------

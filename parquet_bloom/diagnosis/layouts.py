@@ -144,6 +144,15 @@ def _distinct(blocks: Hashes, positions: Words, first: int) -> tuple[Hashes, Wor
 STANDARD = BitLayout()
 
 
+def bits_set_of(bitset: Bitset, hashes: Hashes) -> Trial:
+    """How many of the eight bits of each hash, shape (n,), are set; `chance`: of any bit there."""
+    rows = bitset.words[_standard_block(hashes, bitset.num_blocks)]
+    positions = _standard_positions(low_half(hashes).astype(np.uint32))
+    chance = float(np.bitwise_count(rows).mean()) / WORD_BITS if rows.size else 1.0
+    hits = int(np.count_nonzero((rows >> positions) & np.uint32(1)))
+    return Trial(hits, positions.size, chance)
+
+
 def layouts(num_blocks: int) -> Iterator[BitLayout]:
     """The other layouts of a filter of this size."""
     yield from _SWAPS

@@ -723,6 +723,27 @@ def test_values_that_are_missing_elsewhere_too_are_not_those_of_lost_blocks(tmp_
     assert found is None
 
 
+@pytest.mark.parametrize(
+    ("start", "size", "words"),
+    [(96, 32, "block 3"), (88, 16, "blocks 2 and 3"), (100, 100, "blocks 3 to 6")],
+)
+def test_blocks_that_were_changed(tmp_path, start, size, words):
+    """Some bits of each byte are others."""
+
+    def change(bits):
+        changed = bytes(byte ^ 0x55 for byte in bits[start : start + size])
+        return bits[:start] + changed + bits[start + size :]
+
+    found = damaged(tmp_path, change)
+    assert found == Diagnosis(
+        "blocks-changed",
+        f"all missing values belong to {words} of 16: bytes of the filter changed there, or values for these blocks were"
+        " never inserted",
+        0,
+        0,
+    )
+
+
 def test_inverted_bits_of_orc(tmp_path):
     path = tmp_path / "x.orc"
     first, second = stored_filters()
@@ -781,7 +802,7 @@ OTHER_NAMES = {
     "bitset-shifted", "size-in-bits", "size-in-words", "size-in-blocks",
     "pages-not-inserted", "closed-early", "opened-late", "dictionary-not-inserted", "only-dictionary-inserted",
     "filter-of-another-chunk", "filter-at-another-chunk", "filter-of-another-file", "zero-sign", "nan-payload",
-    "bits-inverted", "blocks-lost", "blocks-alike", "as-stored", "salts-permuted", "other-salt", "words-without-bits",
+    "bits-inverted", "blocks-lost", "blocks-changed", "blocks-alike", "as-stored", "salts-permuted", "other-salt", "words-without-bits",
 }  # fmt: skip
 
 
