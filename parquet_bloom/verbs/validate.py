@@ -64,10 +64,12 @@ class ValidationReport(VerbReport):
 
     @property
     def state(self) -> str:
-        """`ok`, `not ok` or `without filters`."""
+        """`ok` if all filters are, `not ok`, `ok without filters` if something else was checked, or `without filters`."""
         if self.is_empty:
             return "without filters"
-        return "ok" if self.ok else "not ok"
+        if not self.ok:
+            return "not ok"
+        return "ok" if self.checked.filters else "ok without filters"
 
 
 @for_several
