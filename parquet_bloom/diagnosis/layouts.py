@@ -369,20 +369,30 @@ def bitset_choices(file: ParquetContainer, stored: StoredFilter) -> Iterator[Bit
     """The other choices; none for an encrypted bitset."""
     if stored.is_encrypted:
         return
+    start = stored.offset + stored.header_bytes
+    for name, said, size in _sizes(stored):
+        if size % BLOCK_BYTES == 0 and 0 < size <= MAX_BYTES and start + size <= file.footer.start:
+            yield BitsetChoice(
+                name,
+                f"{said}: the bitset has {size:,} bytes",
+                _bitset_at(file.source.read_at(start, size), 0, size),
+            )
     yield from _shifted(file, stored)
+
+
+def _sizes(stored: StoredFilter) -> Iterator[tuple[str, str, int]]:
+    """Other sizes, in bytes, with name and clause: by another unit, or by what the footer says."""
     for name, unit, numerator, denominator in (
         ("size-in-bits", "bits", 1, 8),
         ("size-in-words", "words of 4 bytes", 4, 1),
         ("size-in-blocks", "blocks of 32 bytes", 32, 1),
     ):
-        blocks, rest = divmod(stored.num_bytes * numerator, denominator * BLOCK_BYTES)
-        start, size = stored.offset + stored.header_bytes, blocks * BLOCK_BYTES
-        if rest == 0 and 0 < size <= MAX_BYTES and start + size <= file.footer.start:
-            yield BitsetChoice(
-                name,
-                f"counted {unit} in the header's numBytes: the bitset has {size:,} bytes",
-                _bitset_at(file.source.read_at(start, size), 0, size),
-            )
+        size, rest = divmod(stored.num_bytes * numerator, denominator)
+        if not rest:
+            yield name, f"counted {unit} in the header's numBytes", size
+    if stored.length is not None and stored.length != stored.end - stored.offset:
+        said = f"wrote {stored.num_bytes:,} as the header's numBytes, which is not what bloom_filter_length says"
+        yield "size-by-length", said, stored.length - stored.header_bytes
 
 
 def _shifted(file: ParquetContainer, stored: StoredFilter) -> Iterator[BitsetChoice]:

@@ -252,6 +252,25 @@ def test_size_in_another_unit(tmp_path, name, said, clause):
     check(diagnosed(path), name, clause)
 
 
+@pytest.mark.parametrize("less", [32, 64, 2048])
+def test_another_size_than_the_length_in_the_footer(tmp_path, less):
+    """With one block less, the next block explains what is missing, too."""
+    path = tmp_path / "x.parquet"
+    bits = sound_bits(path, ndv=10_000)
+    said = len(bits) - less
+    header = bloom.encode_header(said)
+    wrong.append(path, header + bits, len(header) + len(bits))
+    found = diagnosed(path)
+    assert (found.hypothesis, found.explanation, found.hits) == (
+        "size-by-length",
+        (
+            f"the writer wrote {said:,} as the header's numBytes, which is not what bloom_filter_length says: the bitset"
+            f" has {len(bits):,} bytes"
+        ),
+        found.tried,
+    )
+
+
 # --- pages ----------------------------------------------------------------------------------------
 
 PAGE_VALUES = 50
@@ -799,7 +818,7 @@ def _inverted(filter: KHashFilter) -> KHashFilter:
 # --- names ----------------------------------------------------------------------------------------
 
 OTHER_NAMES = {
-    "bitset-shifted", "size-in-bits", "size-in-words", "size-in-blocks",
+    "bitset-shifted", "size-in-bits", "size-in-words", "size-in-blocks", "size-by-length",
     "pages-not-inserted", "closed-early", "opened-late", "dictionary-not-inserted", "only-dictionary-inserted",
     "filter-of-another-chunk", "filter-at-another-chunk", "filter-of-another-file", "zero-sign", "nan-payload",
     "bits-inverted", "blocks-lost", "blocks-changed", "blocks-alike", "as-stored", "salts-permuted", "other-salt", "words-without-bits",
