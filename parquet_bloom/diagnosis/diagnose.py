@@ -195,8 +195,9 @@ def _nearest(
         nearest = "none of them finds more values than chance would"
         if search.whose == EACH_VALUE:
             nearest += (
-                f"; by its fill, the filter has about {number_of(round(filter.ndv_estimate), 'other value')}: it may be"
-                " that of another file, which pbloom diff --diagnose finds out, given both"
+                f"; by its fill, the filter has about {number_of(round(filter.ndv_estimate), 'value')}, hashed in a way"
+                " that was not tried, or not the values of this file: pbloom diff --diagnose finds out whether it is"
+                " that of another file, given both"
             )
         return nearest
     return (

@@ -33,14 +33,14 @@ _TOO_LARGE: Final = frozenset({"PB304", "PB306", "PB312"})
 class NextCommands:
     """The commands that help, as the catalogue has them, filled in for findings in `file`; `policy_of`: what
     is required of a column, by its name; `may_be_built`: whether `build` adds filters to it; `sound`: the places
-    and columns whose pages were decoded and have nothing wrong."""
+    and columns whose pages have nothing wrong; None if no pages were decoded."""
 
     def __init__(
         self,
         file: Container,
         policy_of: Callable[[str], ColumnPolicy],
         may_be_built: Callable[[str], bool],
-        sound: Collection[tuple[Place | None, str | None]] = (),
+        sound: Collection[tuple[Place | None, str | None]] | None = None,
     ) -> None:
         self._file = file
         self._policy_of = policy_of
@@ -69,7 +69,7 @@ class NextCommands:
         """That of the rule, but none that takes away the only trace of a damaged page, or a filter that is required."""
         if found.diagnosis is not None or not self._is_like_damage(found):
             return self._within_policy(found)
-        if found.undiagnosed is None:
+        if found.undiagnosed is None or self._sound is None:
             return _LOOK_CLOSER
         return self._within_policy(found) if (found.place, found.column) in self._sound else None
 

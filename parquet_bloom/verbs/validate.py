@@ -150,7 +150,8 @@ def validate_file(
     examined = examine(examination, progress)
     _check_unchanged(file)
     kept = tuple(finding for finding in examined.findings if not policy.ignores(finding))
-    commands = NextCommands(file, policy.for_column, examination.may_be_built, examined.proofs)
+    sound = examined.proofs if options.pages else None
+    commands = NextCommands(file, policy.for_column, examination.may_be_built, sound)
     for finding in kept:
         if not examined.has_lost_bytes:
             commands.add_to(finding)
