@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from heapq import nlargest
 from itertools import islice, product
-from math import comb, isnan, log
+from math import comb, isnan, lgamma, log
 from operator import itemgetter
 
 import numpy as np
@@ -51,6 +51,7 @@ from parquet_bloom.diagnosis.layouts import (
     bitset_choices,
     high_half,
     layouts,
+    mean_fpp,
     with_other_salts,
 )
 from parquet_bloom.diagnosis.rare_key_forms import rare_key_forms
@@ -553,26 +554,32 @@ def blocks_lost(filter: SplitBlockBloomFilter, missing: Sequence[StoredValue]) -
 def blocks_changed(
     filter: SplitBlockBloomFilter, missing: Sequence[StoredValue]
 ) -> Diagnosis | None:
-    """Whether all missing values belong to the same few blocks: what happens to pages happens to values of any block."""
-    blocks = _blocks(filter, missing)
+    """Whether all missing values belong to a few blocks, and the others find none by luck: what happens to pages happens
+    to values of any block."""
+    blocks, among = _blocks(filter, missing), filter.num_blocks
     if not blocks.size:
         return None
-    first, last = int(blocks.min()), int(blocks.max())
-    count = last - first + 1
-    # Wherever these blocks are.
-    luck = log(filter.num_blocks - count + 1) + blocks.size * log(count / filter.num_blocks)
-    if luck > MAX_LOG_LUCK:
+    few = {int(block) for block in blocks}
+    run = range(min(few), max(few) + 1)
+    # How likely it is, whichever blocks these are.
+    luck_of_run = log(among - len(run) + 1) + blocks.size * log(len(run) / among)
+    luck_of_few = _log_comb(among, len(few)) + blocks.size * log(len(few) / among)
+    others = np.delete(as_bitset(filter).words, sorted(few), axis=0)
+    if min(luck_of_run, luck_of_few) > MAX_LOG_LUCK or mean_fpp(others) > MAX_CHANCE:
         return None
-    where = {1: f"block {first:,}", 2: f"blocks {first:,} and {last:,}"}.get(
-        count, f"blocks {first:,} to {last:,}"
-    )
+    found = ranges(few if luck_of_few < luck_of_run else run)
     return Diagnosis(
         "blocks-changed",
-        f"all missing values belong to {where} of {filter.num_blocks:,}: bytes of the filter changed there, or values for"
-        " these blocks were never inserted",
+        f"all missing values belong to block{'s' if len(few) > 1 else ''} {_some(found)} of {among:,}: bytes of the filter"
+        " changed there, or values for these blocks were never inserted",
         0,
         0,
     )
+
+
+def _log_comb(among: int, chosen: int) -> float:
+    """The logarithm of how many ways there are to choose so many."""
+    return lgamma(among + 1) - lgamma(chosen + 1) - lgamma(among - chosen + 1)
 
 
 def _blocks(filter: SplitBlockBloomFilter, values: Sequence[StoredValue]) -> Hashes:
@@ -592,7 +599,8 @@ def longest_run(flags: NDArray[np.bool_]) -> tuple[int, int]:
 
 
 # ------------------------------------------------------------------------------------------------
-# Few values that are missing: of a filter that lost single bits, they still have most of theirs
+# Few values that are missing: of a filter that lost single bits, they still have most of theirs; of one that lost
+# blocks, none
 
 
 # How likely values that were never inserted have as many bits by luck.
@@ -604,6 +612,7 @@ def _changed_bytes(bitset: Bitset, missing: Sequence[StoredValue]) -> str:
     bits = bits_set_of(bitset, hashed([value.plain for value in missing], XXH64))
     if not bits.tried:
         return ""
+    clear = Trial(bits.tried - bits.hits, bits.tried, 1 - bits.chance)
     whose, values = (
         ("its", "a value that was") if len(missing) == 1 else ("their", "values that were")
     )
@@ -611,7 +620,7 @@ def _changed_bytes(bitset: Bitset, missing: Sequence[StoredValue]) -> str:
         f"; {bits.hits:,} of {whose} {bits.tried:,} bits are set, where about {bits.tried * bits.chance:,.0f} would be of"
         f" {values} never inserted"
     )
-    if bits.log_luck <= MAX_LOG_LUCK_OF_BITS:
+    if min(bits.log_luck, clear.log_luck) <= MAX_LOG_LUCK_OF_BITS:
         return f"{found}: bits of the filter may have been lost"
     return f"{found}: with so few missing, bytes of a page may have changed, and not the filter"
 
@@ -687,11 +696,15 @@ def cut_off(
 def spelled(pages: Collection[PageNumber]) -> str:
     """Such as `the dictionary and data pages 0 to 3, 7`."""
     numbers = {page for page in pages if page is not None}
-    found = ranges(numbers)
-    words = f"data page{'s' if len(numbers) > 1 else ''} {', '.join(found[:MAX_RANGES])}"
-    if len(found) > MAX_RANGES:
-        words += f" and {number_of(len(found) - MAX_RANGES, 'more range')}"
+    words = f"data page{'s' if len(numbers) > 1 else ''} {_some(ranges(numbers))}"
     return f"the dictionary and {words}" if None in pages else words
+
+
+def _some(found: Sequence[str]) -> str:
+    """Of ranges, as many as a sentence can bear."""
+    words = ", ".join(found[:MAX_RANGES])
+    left = len(found) - MAX_RANGES
+    return words if left <= 0 else f"{words} and {number_of(left, 'more range')}"
 
 
 def ranges(numbers: Collection[int]) -> list[str]:

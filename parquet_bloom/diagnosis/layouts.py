@@ -118,8 +118,7 @@ class BitLayout(Deviation):
         """
         blocks, positions = _distinct(*self._places(bitset, hashes), bitset.first)
         rows = self.arrange(bitset.words[blocks])
-        fills = np.bitwise_count(rows) / WORD_BITS
-        chance = float(fills.prod(axis=1).mean()) if len(blocks) else 1.0
+        chance = mean_fpp(rows)
         if self.block is not _standard_block or self.key is not low_half:
             chance += (1 - chance) / bitset.num_blocks
         return Trial(
@@ -141,14 +140,20 @@ def _distinct(blocks: Hashes, positions: Words, first: int) -> tuple[Hashes, Wor
     return blocks[chosen], positions[chosen]
 
 
+def mean_fpp(rows: Words) -> float:
+    """How likely a value is found that was never inserted, in one of these blocks, shape (n, 8); 1 if there is none."""
+    fills = np.bitwise_count(rows) / WORD_BITS
+    return float(fills.prod(axis=1).mean()) if len(rows) else 1.0
+
+
 STANDARD = BitLayout()
 
 
 def bits_set_of(bitset: Bitset, hashes: Hashes) -> Trial:
-    """How many of the eight bits of each hash, shape (n,), are set; `chance`: of any bit there."""
+    """How many of the eight bits of each hash, shape (n,), are set; `chance`: the share of all bits that are."""
     rows = bitset.words[_standard_block(hashes, bitset.num_blocks)]
     positions = _standard_positions(low_half(hashes).astype(np.uint32))
-    chance = float(np.bitwise_count(rows).mean()) / WORD_BITS if rows.size else 1.0
+    chance = float(np.bitwise_count(bitset.words).mean()) / WORD_BITS
     hits = int(np.count_nonzero((rows >> positions) & np.uint32(1)))
     return Trial(hits, positions.size, chance)
 

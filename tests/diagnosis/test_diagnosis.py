@@ -744,7 +744,7 @@ def test_values_that_are_missing_elsewhere_too_are_not_those_of_lost_blocks(tmp_
 
 @pytest.mark.parametrize(
     ("start", "size", "words"),
-    [(96, 32, "block 3"), (88, 16, "blocks 2 and 3"), (100, 100, "blocks 3 to 6")],
+    [(96, 32, "block 3"), (88, 16, "blocks 2 to 3"), (100, 100, "blocks 3 to 6")],
 )
 def test_blocks_that_were_changed(tmp_path, start, size, words):
     """Some bits of each byte are others."""
@@ -760,6 +760,21 @@ def test_blocks_that_were_changed(tmp_path, start, size, words):
         " never inserted",
         0,
         0,
+    )
+
+
+def test_blocks_that_were_changed_here_and_there(tmp_path):
+    """With zeros, or with other bits."""
+
+    def change(bits):
+        return b"".join(
+            bytes(32) if at in (64, 96, 320) else b"U" * 32 if at == 448 else bits[at : at + 32]
+            for at in range(0, len(bits), 32)
+        )
+
+    found = damaged(tmp_path, change)
+    assert found.explanation.startswith(
+        "all missing values belong to blocks 2 to 3, 10, 14 of 16: bytes of the filter changed there, or"
     )
 
 

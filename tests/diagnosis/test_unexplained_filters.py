@@ -212,8 +212,25 @@ def test_a_bit_that_was_lost_is_one_of_the_filter(tmp_path):
     path.write_bytes(with_bitset(data, bytes(bits)))
     (found,) = validate(path, diagnose=True).findings
     assert found.undiagnosed == (
-        "no diagnosis: 1 missing value, too few to prove anything: expected 4; 7 of its 8 bits are set, where about 2 would"
+        "no diagnosis: 1 missing value, too few to prove anything: expected 4; 7 of its 8 bits are set, where about 3 would"
         " be of a value that was never inserted: bits of the filter may have been lost"
+    )
+
+
+def test_so_are_those_of_an_empty_block(tmp_path):
+    """Too few to prove where."""
+    values = (np.arange(150) * 7919).tolist()
+    bits = bits_of(values, 16)
+    data = with_bits(
+        built(written(pa.table({"n": values})), ["n"]), bits[:96] + bytes(32) + bits[128:]
+    )
+    path = tmp_path / "file.parquet"
+    path.write_bytes(data)
+    found = found_in(path)
+    assert found.rows.count == 11
+    assert found.undiagnosed.endswith(
+        "; 0 of their 88 bits are set, where about 21 would be of values that were never inserted: bits of the filter may"
+        " have been lost"
     )
 
 
