@@ -187,8 +187,8 @@ _LONGEST_HELP: Final = 1_000
 
 def strict(parser: Any, check: Callable[[str, str | None], None]) -> Any:
     """A parser of click that refuses what click takes for something else than was meant: the name of a long option after
-    one dash, as `-fpp` for `-f pp`, and `-column` for the column `olumn`; and an option that is there again, of which
-    it would drop the first. `check`: of any other name, and the value after its =, before the parser looks for it."""
+    one dash, as `-fpp` for `-f pp`, and `-column` for the column `olumn`; and a second file or folder of an option that
+    takes one, of which it would drop the first. `check`: of any other name, and the value after its =, before the parser looks for it."""
     match_long: Any = getattr(parser, "_match_long_opt", None)
     parse: Any = parser.parse_args
 
@@ -213,7 +213,9 @@ def strict(parser: Any, check: Callable[[str, str | None], None]) -> Any:
 
 
 def _is_single(option: click.Option) -> bool:
-    return not (option.multiple or option.is_flag or option.count)
+    """Whether it takes one file or folder. Other options may be given again, as what follows a script's own decides."""
+    is_place = isinstance(option.type, click.Path) or option.metavar in ("DIR", "FILE")
+    return is_place and not option.multiple
 
 
 class Ordered(click.Group):

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 @output_option(
     "--diagnose",
     is_flag=True,
-    help="Where bits differ, look up the values that each file stores: which of them its"
-    " filter lacks, and what its writer did instead.",
+    help="Of filters that both files have, even the same, look up the values that each file stores: which of them"
+    " its filter lacks, and what its writer did instead.",
 )
 @output_option("--json", "as_json", is_flag=True, help="One JSON document.")
 @option.answer_options
@@ -104,9 +104,13 @@ _GIVES = (
 
 
 def _write(report: FileDiff, with_same: bool, again: Sequence[str], verbose: bool) -> None:
-    """What differs and what was not compared, if anything; `with_same`: also equal filters. `again`:
+    """What differs, what is wrong and what was not compared, if anything; `with_same`: also equal filters. `again`:
     options that the next command needs, too. Unless `verbose`, a terminal gets what is too much for it by column."""
-    filters = [item for item in report.filters if with_same or item.status != "same"]
+    filters = [
+        item
+        for item in report.filters
+        if with_same or item.status != "same" or item.wrong_a or item.wrong_b
+    ]
     units = UNITS[report.format]
     for what, a, b in (
         (f"{units.part}s", report.num_parts_a, report.num_parts_b),

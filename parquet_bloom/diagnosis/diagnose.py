@@ -1,7 +1,7 @@
 """Why stored values are missing from a filter.
 
 In stages, each tried only if the ones before explain nothing: zeros and NaNs; one deviation from how
-the format hashes and places a value; the filter of another chunk; blocks that were lost; pages whose values
+the format hashes and places a value; the filter of another chunk; blocks that were lost, or changed; pages whose values
 were not inserted; other salts; two deviations; rare forms of a text, or as a text; first or last rows whose
 values were not inserted. Nothing is claimed that luck could explain (see evidence).
 """
@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from heapq import nlargest
 from itertools import islice, product
-from math import comb, isnan, log
+from math import comb, isnan, lgamma, log
 from operator import itemgetter
 
 import numpy as np
@@ -47,8 +47,11 @@ from parquet_bloom.diagnosis.layouts import (
     Bitset,
     BitsetChoice,
     as_bitset,
+    bits_set_of,
     bitset_choices,
+    high_half,
     layouts,
+    mean_fpp,
     with_other_salts,
 )
 from parquet_bloom.diagnosis.rare_key_forms import rare_key_forms
@@ -130,24 +133,25 @@ def _explained(
         or _best(file, chunk, search, single(forms, places, choices))
         or filter_of_another(file, chunk, bitset, missing)
         or blocks_lost(filter, missing)
+        or blocks_changed(filter, missing)
         or partial_insertion(file, chunk, filter, membership)
         or _best(file, chunk, search, search.with_other_salts(share_missing))
         or _best(file, chunk, search, double(forms, places))
         or _best(file, chunk, search, map(Hypothesis, rare_forms))
         or cut_off(file, chunk, filter)
         or too_full(filter.fpp)
-        or too_few(len(missing))
         or (
-            f"none of {number_of(search.num_tried, 'combination')} explains it;"
+            too_few(len(missing))
+            or f"none of {number_of(search.num_tried, 'combination')} explains it;"
             f" {_nearest(file, chunk, search, filter)}; tried on"
             f" {number_of(len(missing), 'missing value')}:"
             f" {number_of(len(forms) + len(rare_forms), 'other form')} of the values,"
             f" {len(OTHER_HASHES)} other hashes ({_hashes_tried()}),"
             f" {number_of(len(places), 'other layout')} of the bits,"
             f" pairs of these, {number_of(len(choices), 'other place')} of the bitset, other salts,"
-            f" filters of other chunks, lost blocks, pages, first and last rows that were not inserted"
-            f"{_DAMAGED_VALUES if share_missing < FEW_MISSING else ''}"
+            f" filters of other chunks, lost or changed blocks, pages, first and last rows that were not inserted"
         )
+        + (_changed_bytes(bitset, missing) if share_missing < FEW_MISSING else "")
     )
 
 
@@ -192,8 +196,9 @@ def _nearest(
         nearest = "none of them finds more values than chance would"
         if search.whose == EACH_VALUE:
             nearest += (
-                f"; by its fill, the filter has about {number_of(round(filter.ndv_estimate), 'other value')}: it may be"
-                " that of another file, with which pbloom diff compares this one"
+                f"; by its fill, the filter has about {number_of(round(filter.ndv_estimate), 'value')}, hashed in a way"
+                " that was not tried, or not the values of this file: pbloom diff --diagnose finds out whether it is"
+                " that of another file, given both"
             )
         return nearest
     return (
@@ -224,8 +229,6 @@ def _without_stored(
 # A few values refute nearly every hypothesis; one that explains these is tried on all of them.
 FIRST_VALUES = 32
 FIRST_SHARE = 0.9
-
-_DAMAGED_VALUES = "; with so few missing, bytes of a page may have changed, and not the filter"
 
 # If fewer are missing, of those that no chance finds, the writer hashed others as it should.
 SHARE_OF_ALL = 0.8
@@ -526,17 +529,14 @@ def _confirmed(
 
 
 # ------------------------------------------------------------------------------------------------
-# Blocks without any bit next to each other, though hashes spread values over all of them
+# Blocks next to each other that lack values, though hashes spread values over all of them
 
 
 def blocks_lost(filter: SplitBlockBloomFilter, missing: Sequence[StoredValue]) -> Diagnosis | None:
     """Whether all missing values belong to empty blocks in a row, or to the one before or after them, of
     which a part can be lost as well."""
     first, count = longest_run(as_bitset(filter).words.max(axis=1) == 0)
-    blocks = (
-        (np.unique(hashed([value.plain for value in missing], XXH64)) >> np.uint64(32))
-        * np.uint64(filter.num_blocks)
-    ) >> np.uint64(32)
+    blocks = _blocks(filter, missing)
     hits = int(np.count_nonzero((blocks + np.uint64(1) >= first) & (blocks <= first + count)))
     trial = Trial(hits, blocks.size, min(1.0, (count + 2) / filter.num_blocks))
     if not count or hits < trial.tried or trial.log_luck > MAX_LOG_LUCK:
@@ -551,6 +551,43 @@ def blocks_lost(filter: SplitBlockBloomFilter, missing: Sequence[StoredValue]) -
     )
 
 
+def blocks_changed(
+    filter: SplitBlockBloomFilter, missing: Sequence[StoredValue]
+) -> Diagnosis | None:
+    """Whether all missing values belong to a few blocks, and the others find none by luck: what happens to pages happens
+    to values of any block."""
+    blocks, among = _blocks(filter, missing), filter.num_blocks
+    if not blocks.size:
+        return None
+    few = {int(block) for block in blocks}
+    run = range(min(few), max(few) + 1)
+    # How likely it is, whichever blocks these are.
+    luck_of_run = log(among - len(run) + 1) + blocks.size * log(len(run) / among)
+    luck_of_few = _log_comb(among, len(few)) + blocks.size * log(len(few) / among)
+    others = np.delete(as_bitset(filter).words, sorted(few), axis=0)
+    if min(luck_of_run, luck_of_few) > MAX_LOG_LUCK or mean_fpp(others) > MAX_CHANCE:
+        return None
+    found = ranges(few if luck_of_few < luck_of_run else run)
+    return Diagnosis(
+        "blocks-changed",
+        f"all missing values belong to block{'s' if len(few) > 1 else ''} {_some(found)} of {among:,}: bytes of the filter"
+        " changed there, or values for these blocks were never inserted",
+        0,
+        0,
+    )
+
+
+def _log_comb(among: int, chosen: int) -> float:
+    """The logarithm of how many ways there are to choose so many."""
+    return lgamma(among + 1) - lgamma(chosen + 1) - lgamma(among - chosen + 1)
+
+
+def _blocks(filter: SplitBlockBloomFilter, values: Sequence[StoredValue]) -> Hashes:
+    """To which block each distinct value belongs."""
+    hashes = np.unique(hashed([value.plain for value in values], XXH64))
+    return (high_half(hashes) * np.uint64(filter.num_blocks)) >> np.uint64(32)
+
+
 def longest_run(flags: NDArray[np.bool_]) -> tuple[int, int]:
     """Where the longest run of True begins, and its length; 0 if there is none."""
     edges = np.flatnonzero(np.diff(flags, prepend=False, append=False))
@@ -559,6 +596,33 @@ def longest_run(flags: NDArray[np.bool_]) -> tuple[int, int]:
         return 0, 0
     longest = int(lengths.argmax())
     return int(starts[longest]), int(lengths[longest])
+
+
+# ------------------------------------------------------------------------------------------------
+# Few values that are missing: of a filter that lost single bits, they still have most of theirs; of one that lost
+# blocks, none
+
+
+# How likely values that were never inserted have as many bits by luck.
+MAX_LOG_LUCK_OF_BITS = log(0.05)
+
+
+def _changed_bytes(bitset: Bitset, missing: Sequence[StoredValue]) -> str:
+    """Whose bytes may have changed, by what is left of the bits of the missing values."""
+    bits = bits_set_of(bitset, hashed([value.plain for value in missing], XXH64))
+    if not bits.tried:
+        return ""
+    clear = Trial(bits.tried - bits.hits, bits.tried, 1 - bits.chance)
+    whose, values = (
+        ("its", "a value that was") if len(missing) == 1 else ("their", "values that were")
+    )
+    found = (
+        f"; {bits.hits:,} of {whose} {bits.tried:,} bits are set, where about {bits.tried * bits.chance:,.0f} would be of"
+        f" {values} never inserted"
+    )
+    if min(bits.log_luck, clear.log_luck) <= MAX_LOG_LUCK_OF_BITS:
+        return f"{found}: bits of the filter may have been lost"
+    return f"{found}: with so few missing, bytes of a page may have changed, and not the filter"
 
 
 # ------------------------------------------------------------------------------------------------
@@ -632,11 +696,15 @@ def cut_off(
 def spelled(pages: Collection[PageNumber]) -> str:
     """Such as `the dictionary and data pages 0 to 3, 7`."""
     numbers = {page for page in pages if page is not None}
-    found = ranges(numbers)
-    words = f"data page{'s' if len(numbers) > 1 else ''} {', '.join(found[:MAX_RANGES])}"
-    if len(found) > MAX_RANGES:
-        words += f" and {number_of(len(found) - MAX_RANGES, 'more range')}"
+    words = f"data page{'s' if len(numbers) > 1 else ''} {_some(ranges(numbers))}"
     return f"the dictionary and {words}" if None in pages else words
+
+
+def _some(found: Sequence[str]) -> str:
+    """Of ranges, as many as a sentence can bear."""
+    words = ", ".join(found[:MAX_RANGES])
+    left = len(found) - MAX_RANGES
+    return words if left <= 0 else f"{words} and {number_of(left, 'more range')}"
 
 
 def ranges(numbers: Collection[int]) -> list[str]:

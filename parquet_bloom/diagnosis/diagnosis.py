@@ -31,6 +31,9 @@ OPENED_LATE: Final = (
     "the writer opened the filter too late, after the values of the first rows",
 )
 
+# What takes the other file to know.
+FILTER_OF_ANOTHER_FILE: Final = "filter-of-another-file"
+
 
 @dataclass(frozen=True, slots=True)
 class Deviation:

@@ -118,8 +118,7 @@ class BitLayout(Deviation):
         """
         blocks, positions = _distinct(*self._places(bitset, hashes), bitset.first)
         rows = self.arrange(bitset.words[blocks])
-        fills = np.bitwise_count(rows) / WORD_BITS
-        chance = float(fills.prod(axis=1).mean()) if len(blocks) else 1.0
+        chance = mean_fpp(rows)
         if self.block is not _standard_block or self.key is not low_half:
             chance += (1 - chance) / bitset.num_blocks
         return Trial(
@@ -141,7 +140,22 @@ def _distinct(blocks: Hashes, positions: Words, first: int) -> tuple[Hashes, Wor
     return blocks[chosen], positions[chosen]
 
 
+def mean_fpp(rows: Words) -> float:
+    """How likely a value is found that was never inserted, in one of these blocks, shape (n, 8); 1 if there is none."""
+    fills = np.bitwise_count(rows) / WORD_BITS
+    return float(fills.prod(axis=1).mean()) if len(rows) else 1.0
+
+
 STANDARD = BitLayout()
+
+
+def bits_set_of(bitset: Bitset, hashes: Hashes) -> Trial:
+    """How many of the eight bits of each hash, shape (n,), are set; `chance`: the share of all bits that are."""
+    rows = bitset.words[_standard_block(hashes, bitset.num_blocks)]
+    positions = _standard_positions(low_half(hashes).astype(np.uint32))
+    chance = float(np.bitwise_count(bitset.words).mean()) / WORD_BITS
+    hits = int(np.count_nonzero((rows >> positions) & np.uint32(1)))
+    return Trial(hits, positions.size, chance)
 
 
 def layouts(num_blocks: int) -> Iterator[BitLayout]:
@@ -360,20 +374,30 @@ def bitset_choices(file: ParquetContainer, stored: StoredFilter) -> Iterator[Bit
     """The other choices; none for an encrypted bitset."""
     if stored.is_encrypted:
         return
+    start = stored.offset + stored.header_bytes
+    for name, said, size in _sizes(stored):
+        if size % BLOCK_BYTES == 0 and 0 < size <= MAX_BYTES and start + size <= file.footer.start:
+            yield BitsetChoice(
+                name,
+                f"{said}: the bitset has {size:,} bytes",
+                _bitset_at(file.source.read_at(start, size), 0, size),
+            )
     yield from _shifted(file, stored)
+
+
+def _sizes(stored: StoredFilter) -> Iterator[tuple[str, str, int]]:
+    """Other sizes, in bytes, with name and clause: by another unit, or by what the footer says."""
     for name, unit, numerator, denominator in (
         ("size-in-bits", "bits", 1, 8),
         ("size-in-words", "words of 4 bytes", 4, 1),
         ("size-in-blocks", "blocks of 32 bytes", 32, 1),
     ):
-        blocks, rest = divmod(stored.num_bytes * numerator, denominator * BLOCK_BYTES)
-        start, size = stored.offset + stored.header_bytes, blocks * BLOCK_BYTES
-        if rest == 0 and 0 < size <= MAX_BYTES and start + size <= file.footer.start:
-            yield BitsetChoice(
-                name,
-                f"counted {unit} in the header's numBytes: the bitset has {size:,} bytes",
-                _bitset_at(file.source.read_at(start, size), 0, size),
-            )
+        size, rest = divmod(stored.num_bytes * numerator, denominator)
+        if not rest:
+            yield name, f"counted {unit} in the header's numBytes", size
+    if stored.length is not None and stored.length != stored.end - stored.offset:
+        said = f"wrote {stored.num_bytes:,} as the header's numBytes, which is not what bloom_filter_length says"
+        yield "size-by-length", said, stored.length - stored.header_bytes
 
 
 def _shifted(file: ParquetContainer, stored: StoredFilter) -> Iterator[BitsetChoice]:

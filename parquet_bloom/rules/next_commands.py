@@ -35,14 +35,14 @@ _TOO_LARGE: Final = frozenset({"PB304", "PB306", "PB312"})
 class NextCommands:
     """The commands that help, as the catalogue has them, filled in for findings in `file`; `policy_of`: what
     is required of a column, by its name; `may_be_built`: whether `build` adds filters to it; `sound`: the places
-    and columns whose pages were decoded and have nothing wrong."""
+    and columns whose pages have nothing wrong; None if no pages were decoded."""
 
     def __init__(
         self,
         file: Container,
         policy_of: Callable[[str], ColumnPolicy],
         may_be_built: Callable[[str], bool],
-        sound: Collection[tuple[Place | None, str | None]] = (),
+        sound: Collection[tuple[Place | None, str | None]] | None = None,
     ) -> None:
         self._file = file
         self._policy_of = policy_of
@@ -72,11 +72,12 @@ class NextCommands:
         if found.diagnosis is not None or not self._is_like_damage(found):
             return self._within_policy(found)
         has_pages = found.rows is not None and found.rows.first_page is not None
-        if found.undiagnosed is None:
-            return _LOOK_CLOSER if has_pages else _DIAGNOSE
-        # Nothing else tells of a format without checksums.
-        is_seen = not has_pages or (found.place, found.column) in self._sound
-        return self._within_policy(found) if is_seen else None
+        if has_pages and (found.undiagnosed is None or self._sound is None):
+            return _LOOK_CLOSER
+        if not has_pages:
+            # Nothing else tells of a format without checksums.
+            return _DIAGNOSE if found.undiagnosed is None else self._within_policy(found)
+        return self._within_policy(found) if (found.place, found.column) in self._sound else None
 
     def _within_policy(self, found: Finding) -> str | None:
         command = found.definition.command

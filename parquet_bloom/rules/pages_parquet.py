@@ -123,9 +123,9 @@ class _Claims:
             )
 
 
-_BY_CHECKSUMS = "but the checksums of its pages are right, so the filter is what is wrong"
+_BY_CHECKSUMS = "the checksums of its pages are right, so the filter is what is wrong"
 _BY_WHAT_IS_SAID = (
-    "but its pages agree with headers, footer and page index, so either the filter is wrong, or bytes became others"
+    "its pages agree with headers, footer and page index, so either the filter is wrong, or bytes became others"
     " that fit, which takes checksums to tell"
 )
 

@@ -250,6 +250,8 @@ def check_header(
         return
     if stored.end > file.footer.start:
         message, expected = "the filter reaches into the footer", f"an end by {file.footer.start}"
+        if stored.length is not None and stored.offset + stored.length <= file.footer.start:
+            message += " by its header, though not by bloom_filter_length"
         yield chunk_finding("PB105", chunk, message, expected=expected, found=found)
     if layout.pages.overlap(stored.offset, stored.end):
         message = "the filter shares bytes with the pages of a column chunk"

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import field, replace
+from hashlib import sha256
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,6 +27,7 @@ from parquet_bloom.container import (
 )
 from parquet_bloom.container.room import TO_DIFF, check_room
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.diagnosis.diagnosis import FILTER_OF_ANOTHER_FILE, Diagnosis
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import FORMATS, open_file
 from parquet_bloom.filters.difference import difference
@@ -118,9 +120,9 @@ def diff(
     """Compare the filters of `columns` (dotted paths; default: all) in `row_groups` (default: all),
     which are the stripes of ORC files.
 
-    Row groups, stripes and index groups are matched by their ordinals. diagnose: where bits differ,
-    look up the values that each file stores, and say what is wrong with its filter and what its writer
-    did instead. ignore_checksums: as for build. keys and storage_options are for both files. All others as
+    Row groups, stripes and index groups are matched by their ordinals. diagnose: of filters
+    that both files have, be they the same, look up the values that each file stores, and say what is wrong with its filter
+    and what its writer did instead. ignore_checksums: as for build. keys and storage_options are for both files. All others as
     for inspect.
 
     Raises ColumnError for a column or a row group that neither file has, FormatError,
@@ -152,7 +154,7 @@ def diff(
             side.will_read(parts)
         filters = _diff_parts(list(product(parts, names)), side_a, side_b, options.threads)
         if options.diagnose:
-            filters = _diagnosed(filters, file_a, file_b, options)
+            filters = _diagnosed(filters, side_a, side_b, options)
         # How many there are is of no concern to who asks about some.
         alike = options.parts is not None or file_a.num_parts == file_b.num_parts
         return FileDiff(
@@ -192,30 +194,70 @@ def _diff_parts(
 
 
 def _diagnosed(
-    filters: Sequence[FilterDiff], file_a: Container, file_b: Container, options: DiffOptions
+    filters: Sequence[FilterDiff], a: _Side, b: _Side, options: DiffOptions
 ) -> tuple[FilterDiff, ...]:
-    """The same with what is wrong with either side of those whose bits differ."""
-
-    def differs(found: FilterDiff) -> bool:
-        return bool(found.bits_only_a or found.bits_only_b)
-
-    columns = tuple(dict.fromkeys(found.column for found in filters if differs(found)))
-    if not columns:
+    """The same with what is wrong with either side of those that were compared: a filter that is the same in both can be
+    wrong for the values of one."""
+    compared = [found for found in filters if found.a and found.b]
+    if not compared:
         return tuple(filters)
-    parts = options.parts and tuple({found.place.part for found in filters if differs(found)})
-    wanted = ValidateOptions(columns=columns, parts=parts, diagnose=True, threads=options.threads)
-    in_a, in_b = _wrong(file_a, wanted), _wrong(file_b, wanted)
-
-    def wrong(found: FilterDiff, by_place: _Findings) -> tuple[Finding, ...]:
-        # What is wrong with a stripe is wrong with each of its groups.
-        places = dict.fromkeys((Place(found.place.part), found.place))
-        return tuple(each for place in places for each in by_place.get((place, found.column), ()))
-
+    wanted = ValidateOptions(
+        columns=tuple(dict.fromkeys(found.column for found in compared)),
+        parts=options.parts and tuple({found.place.part for found in compared}),
+        diagnose=True,
+        threads=options.threads,
+    )
+    in_a, in_b = _wrong(a.file, wanted), _wrong(b.file, wanted)
+    in_a, in_b = _traced(in_a, in_b, wanted, a, b), _traced(in_b, in_a, wanted, b, a)
     return tuple(
-        replace(found, wrong_a=wrong(found, in_a), wrong_b=wrong(found, in_b))
-        if differs(found)
+        replace(
+            found,
+            wrong_a=_about(found.place, found.column, in_a),
+            wrong_b=_about(found.place, found.column, in_b),
+        )
+        if found.a and found.b
         else found
         for found in filters
+    )
+
+
+def _about(place: Place, column: str, by_place: _Findings) -> tuple[Finding, ...]:
+    """What is wrong with a stripe is wrong with each of its groups."""
+    places = dict.fromkeys((Place(place.part), place))
+    return tuple(each for place in places for each in by_place.get((place, column), ()))
+
+
+def _traced(
+    findings: _Findings, in_other: _Findings, wanted: ValidateOptions, side: _Side, other: _Side
+) -> _Findings:
+    """The same; of a filter that lacks values and that nothing in its own file explains, where in the other file it is,
+    if it is right there."""
+    unexplained = {at for at, found in findings.items() if any(map(_is_unexplained, found))}
+    columns = {column for _, column in unexplained}
+    names = [name for name in side.columns if name[0] in columns]
+    there: dict[tuple[str, bytes], list[Place]] = defaultdict(list)
+    for name, place, digest in other.digests(wanted.parts, names):
+        if not _about(place, name, in_other):
+            there[name, digest].append(place)
+    traced = dict(findings)
+    for name, place, digest in side.digests(wanted.parts, names) if there else ():
+        places, at = there.get((name, digest)), (place, name)
+        if places and at in unexplained:
+            nearest = min(places, key=lambda each: each != place)
+            traced[at] = [_of_other_file(each, nearest, other) for each in findings[at]]
+    return traced
+
+
+def _is_unexplained(finding: Finding) -> bool:
+    return finding.rule == "PB401" and finding.diagnosis is None
+
+
+def _of_other_file(finding: Finding, place: Place, other: _Side) -> Finding:
+    if not _is_unexplained(finding):
+        return finding
+    explanation = f"the filter is that of {place} in {other.letter}, which lacks no value there"
+    return replace(
+        finding, diagnosis=Diagnosis(FILTER_OF_ANOTHER_FILE, explanation, 0, 0), undiagnosed=None
     )
 
 
@@ -241,7 +283,7 @@ class _Side:
     """One of the two files; messages call it by its letter."""
 
     def __init__(self, letter: str, file: Container, wanted: set[str] | None) -> None:
-        self._letter = letter
+        self.letter = letter
         self.file = file
         self.columns: dict[_Name, Any] = {}
         seen: Counter[str] = Counter()
@@ -269,6 +311,16 @@ class _Side:
             return NoFilters("no such column")
         return self.file.read_filters(part, self.columns[name])
 
+    def digests(
+        self, parts: Sequence[int] | None, names: Iterable[_Name]
+    ) -> Iterator[tuple[str, Place, bytes]]:
+        """Columns, places and digests of the bits of filters that have any, in these parts, or in all."""
+        for part, name in product(range(self.file.num_parts) if parts is None else parts, names):
+            found = self.read(part, name)
+            for group, each in enumerate(() if isinstance(found, NoFilters) else found):
+                if each.bits.fill:
+                    yield name[0], self.place(part, group), sha256(each.bits.words.data).digest()
+
     def place(self, part: int, group: int) -> Place:
         units = self.file.units
         return Place(part, group if units.has_groups else None, units)
@@ -277,7 +329,7 @@ class _Side:
         """What is not compared."""
         found = self.file.private_filters(tuple(self.columns.values()))
         for dialect, count in sorted(found.items()):
-            yield f"legacy filters in {self._letter}, which are not compared: {count} {dialect}"
+            yield f"legacy filters in {self.letter}, which are not compared: {count} {dialect}"
 
 
 def _diff_part(part: int, name: _Name, a: _Side, b: _Side) -> Iterator[FilterDiff]:

@@ -37,6 +37,8 @@ _BEGIN_OBEYED = (b"\x7f", b"\xc2", b"\xe2\x80", b"\xe2\x81")
 # What notebooks show of a table.
 MOST_ROWS = 50
 LONGEST_SHOWN = 80
+# What a line does.
+MOST_NOTES = 2
 
 
 class VerbReport:
@@ -83,7 +85,7 @@ class VerbReport:
     def __repr__(self) -> str:
         paths = " and ".join(_paths(self).values())
         name = f"{type(self).__name__} {paths}".rstrip()
-        return f"<{name}: {', '.join(_facts(self))}>"
+        return f"<{name}: {', '.join(_facts(self))}{_noted(getattr(self, 'notes', ()))}>"
 
     def _repr_html_(self) -> str:
         """The first rows as a table, of the columns that have anything in them that fits a cell."""
@@ -157,7 +159,8 @@ def _facts(report: Any) -> Iterator[str]:
     units = units_of(report)
     for each in _shown(report):
         value = getattr(report, each.name)
-        if each.name.startswith("path") or value is None or isinstance(value, VerbReport):
+        is_elsewhere = each.name.startswith("path") or each.name == "notes"
+        if is_elsewhere or value is None or isinstance(value, VerbReport):
             continue
         if isinstance(value, _COLLECTIONS):
             name = key_of(each.name, units)
@@ -168,6 +171,13 @@ def _facts(report: Any) -> Iterator[str]:
         elif not isinstance(value, str) or len(value) <= LONGEST_SHOWN:
             shown = f"{value:.4g}" if isinstance(value, float) else repr(value)
             yield f"{key_of(each.name, units)}={shown}"
+
+
+def _noted(notes: Sequence[str]) -> str:
+    """What is to be known, if that is a sentence or two; otherwise how much."""
+    if len(notes) > MOST_NOTES:
+        return f"; {len(notes):,} notes"
+    return "".join(f"; note: {note}" for note in notes)
 
 
 def _actions(items: Iterable[object]) -> str:

@@ -109,7 +109,7 @@ class FilesReport(VerbReport, Generic[Report_co]):
 
     def to_arrow(self) -> Any:
         """The items of all reports as one pyarrow.Table, see VerbReport.to_arrow. What files of one format alone have
-        is null in others."""
+        is null in others; the files in `failures` have no rows."""
         from parquet_bloom.verbs.arrow_table import joined
 
         return joined(report.to_arrow() for report in self.reports)

@@ -64,10 +64,12 @@ class ValidationReport(VerbReport):
 
     @property
     def state(self) -> str:
-        """`ok`, `not ok` or `without filters`."""
+        """`ok` if all filters are, `not ok`, `ok without filters` if something else was checked, or `without filters`."""
         if self.is_empty:
             return "without filters"
-        return "ok" if self.ok else "not ok"
+        if not self.ok:
+            return "not ok"
+        return "ok" if self.checked.filters else "ok without filters"
 
 
 @for_several
@@ -147,7 +149,8 @@ def validate_file(
     examined = examine(examination, progress)
     _check_unchanged(file)
     kept = tuple(finding for finding in examined.findings if not policy.ignores(finding))
-    commands = NextCommands(file, policy.for_column, examination.may_be_built, examined.proofs)
+    sound = examined.proofs if options.pages else None
+    commands = NextCommands(file, policy.for_column, examination.may_be_built, sound)
     for finding in kept:
         if not examined.has_lost_bytes:
             commands.add_to(finding)

@@ -252,6 +252,25 @@ def test_size_in_another_unit(tmp_path, name, said, clause):
     check(diagnosed(path), name, clause)
 
 
+@pytest.mark.parametrize("less", [32, 64, 2048])
+def test_another_size_than_the_length_in_the_footer(tmp_path, less):
+    """With one block less, the next block explains what is missing, too."""
+    path = tmp_path / "x.parquet"
+    bits = sound_bits(path, ndv=10_000)
+    said = len(bits) - less
+    header = bloom.encode_header(said)
+    wrong.append(path, header + bits, len(header) + len(bits))
+    found = diagnosed(path)
+    assert (found.hypothesis, found.explanation, found.hits) == (
+        "size-by-length",
+        (
+            f"the writer wrote {said:,} as the header's numBytes, which is not what bloom_filter_length says: the bitset"
+            f" has {len(bits):,} bytes"
+        ),
+        found.tried,
+    )
+
+
 # --- pages ----------------------------------------------------------------------------------------
 
 PAGE_VALUES = 50
@@ -723,6 +742,42 @@ def test_values_that_are_missing_elsewhere_too_are_not_those_of_lost_blocks(tmp_
     assert found is None
 
 
+@pytest.mark.parametrize(
+    ("start", "size", "words"),
+    [(96, 32, "block 3"), (88, 16, "blocks 2 to 3"), (100, 100, "blocks 3 to 6")],
+)
+def test_blocks_that_were_changed(tmp_path, start, size, words):
+    """Some bits of each byte are others."""
+
+    def change(bits):
+        changed = bytes(byte ^ 0x55 for byte in bits[start : start + size])
+        return bits[:start] + changed + bits[start + size :]
+
+    found = damaged(tmp_path, change)
+    assert found == Diagnosis(
+        "blocks-changed",
+        f"all missing values belong to {words} of 16: bytes of the filter changed there, or values for these blocks were"
+        " never inserted",
+        0,
+        0,
+    )
+
+
+def test_blocks_that_were_changed_here_and_there(tmp_path):
+    """With zeros, or with other bits."""
+
+    def change(bits):
+        return b"".join(
+            bytes(32) if at in (64, 96, 320) else b"U" * 32 if at == 448 else bits[at : at + 32]
+            for at in range(0, len(bits), 32)
+        )
+
+    found = damaged(tmp_path, change)
+    assert found.explanation.startswith(
+        "all missing values belong to blocks 2 to 3, 10, 14 of 16: bytes of the filter changed there, or"
+    )
+
+
 def test_inverted_bits_of_orc(tmp_path):
     path = tmp_path / "x.orc"
     first, second = stored_filters()
@@ -778,10 +833,10 @@ def _inverted(filter: KHashFilter) -> KHashFilter:
 # --- names ----------------------------------------------------------------------------------------
 
 OTHER_NAMES = {
-    "bitset-shifted", "size-in-bits", "size-in-words", "size-in-blocks",
+    "bitset-shifted", "size-in-bits", "size-in-words", "size-in-blocks", "size-by-length",
     "pages-not-inserted", "closed-early", "opened-late", "dictionary-not-inserted", "only-dictionary-inserted",
-    "filter-of-another-chunk", "filter-at-another-chunk", "zero-sign", "nan-payload",
-    "bits-inverted", "blocks-lost", "blocks-alike", "as-stored", "salts-permuted", "other-salt", "words-without-bits",
+    "filter-of-another-chunk", "filter-at-another-chunk", "filter-of-another-file", "zero-sign", "nan-payload",
+    "bits-inverted", "blocks-lost", "blocks-changed", "blocks-alike", "as-stored", "salts-permuted", "other-salt", "words-without-bits",
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from make import wrong_writers as wrong
 from make.commands import outcome
 from make.defects_older import OLDER
 from make.diagnosing import insert_only
-from make.filters import bits_of, with_bits
+from make.filters import bits_of, bitset, with_bits, with_bitset
 from make.orc_defects import ORC
 from make.parquet_files import built, written
 from make.wrong_writers import make_column
@@ -40,8 +40,8 @@ def test_what_was_tried(tmp_path):
     assert found.diagnosis is None
     assert re.match(
         r"none of \d,\d{3} combinations explains it; none of them finds more values than chance would;"
-        r" by its fill, the filter has about (49\d|50\d) other values: it may be that of another file, with which pbloom"
-        " diff compares this one; tried on 386 missing values: ",
+        r" by its fill, the filter has about (49\d|50\d) values, hashed in a way that was not tried, or not the values of this file:"
+        " pbloom diff --diagnose finds out whether it is that of another file, given both; tried on 386 missing values: ",
         found.undiagnosed,
     )
     for kind in ("other forms of the values", "other layouts of the bits"):
@@ -53,7 +53,7 @@ def test_what_was_tried(tmp_path):
         " djb2), "
     ) in found.undiagnosed
     assert (
-        "filters of other chunks, lost blocks, pages, first and last rows that were not inserted"
+        "filters of other chunks, lost or changed blocks, pages, first and last rows that were not inserted"
         in found.undiagnosed
     )
 
@@ -180,13 +180,60 @@ def test_few_missing_values_may_be_the_fault_of_a_page(tmp_path):
     path.write_bytes(data)
     found = found_in(path)
     assert found.rows.count in (50, 51)
-    assert found.undiagnosed.endswith(
-        "; with so few missing, bytes of a page may have changed, and not the filter"
+    assert re.search(
+        r"; 1\d\d of their 4\d\d bits are set, where about 1\d\d would be of values that were never inserted:"
+        " with so few missing, bytes of a page may have changed, and not the filter$",
+        found.undiagnosed,
     )
-    # And none that repairs, after which no trace would be left.
-    assert found.next is None
-    (found,) = validate(path).findings
-    assert found.next == f"pbloom validate {path} -c n --pages --diagnose"
+    # None that repairs, after which no trace would be left.
+    for options in ({}, {"diagnose": True}):
+        (found,) = validate(path, **options).findings
+        assert found.next == f"pbloom validate {path} -c n --pages --diagnose"
+
+
+def test_so_may_one_be(tmp_path):
+    """One byte of a page is another."""
+    values = pa.table({"id": [f"u{100_000 + row}" for row in range(3000)]})
+    data = built(written(values, compression="none", use_dictionary=False), ["id"])
+    path = tmp_path / "file.parquet"
+    path.write_bytes(data.replace(b"u101500", b"u101Z00"))
+    (found,) = validate(path, diagnose=True).findings
+    assert found.undiagnosed == (
+        "no diagnosis: 1 missing value, too few to prove anything: expected 4; 4 of its 8 bits are set, where about 4 would"
+        " be of a value that was never inserted: with so few missing, bytes of a page may have changed, and not the filter"
+    )
+
+
+def test_a_bit_that_was_lost_is_one_of_the_filter(tmp_path):
+    """All but one of the bits of the values are set."""
+    data = built(written(pa.table({"n": np.arange(1000) * 7919})), ["n"])
+    bits = bytearray(bitset(data))
+    at = next(place for place in range(700, len(bits)) if bits[place])
+    bits[at] &= bits[at] - 1
+    path = tmp_path / "file.parquet"
+    path.write_bytes(with_bitset(data, bytes(bits)))
+    (found,) = validate(path, diagnose=True).findings
+    assert found.undiagnosed == (
+        "no diagnosis: 1 missing value, too few to prove anything: expected 4; 7 of its 8 bits are set, where about 3 would"
+        " be of a value that was never inserted: bits of the filter may have been lost"
+    )
+
+
+def test_so_are_those_of_an_empty_block(tmp_path):
+    """Too few to prove where."""
+    values = (np.arange(150) * 7919).tolist()
+    bits = bits_of(values, 16)
+    data = with_bits(
+        built(written(pa.table({"n": values})), ["n"]), bits[:96] + bytes(32) + bits[128:]
+    )
+    path = tmp_path / "file.parquet"
+    path.write_bytes(data)
+    found = found_in(path)
+    assert found.rows.count == 11
+    assert found.undiagnosed.endswith(
+        "; 0 of their 88 bits are set, where about 21 would be of values that were never inserted: bits of the filter may"
+        " have been lost"
+    )
 
 
 def test_so_may_adjacent_rows_of_an_index_group(tmp_path):
@@ -240,7 +287,7 @@ def test_so_may_those_of_several_pages_behind_others(tmp_path, first, is_damage)
 @pytest.mark.parametrize(
     ("checksums", "said"),
     [
-        (True, "; but the checksums of its pages are right, so the filter is what is wrong"),
+        (True, "; the checksums of its pages are right, so the filter is what is wrong"),
         (
             False,
             "so either the filter is wrong, or bytes became others that fit, which takes checksums to tell",

@@ -61,7 +61,10 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("build x -c id -fpp 0.01", "-fpp: no such option; did you mean --fpp?"),
         ("find x -c id --index a -v 1 --index b", "--index: expected once, found 2 times"),
         ("build x -c id -o a -o b -o b", "--output: expected once, found 3 times"),
-        ("--color always --color never build x", "--color: expected once, found 2 times"),
+        (
+            "build x -c id -o a --fpp 2 --fpp 3",
+            "--fpp: '3': expected a rate between 0 and 1, such as 0.01",
+        ),
         ("build x -column id", "-column: no such option; did you mean --column?"),
         ("build x -ndv=5", "-ndv: no such option; did you mean --ndv?"),
         ("find x -c id -v 7 -json", "-json: no such option; did you mean --json?"),

@@ -10,6 +10,8 @@ import pytest
 from make.defects import ALL, DEFECTS
 from make.defects_files import Defect, sound
 from make.defects_portability import WRITERS
+from make.filters import filter_header, inserted_before_footer
+from make.footers import with_meta
 
 from parquet_bloom.engines.writers import known_troubles
 from parquet_bloom.rules.policy import Policy
@@ -98,3 +100,18 @@ def test_damage_is_not_seen_without_a_look_at_the_values(tmp_path):
         if defect.deep:
             report = found(defect, tmp_path, deep=False)
             assert defect.rule not in {each.rule for each in report.findings}, defect
+
+
+@pytest.mark.parametrize(
+    ("length", "said"),
+    [(4096, ""), (64, " by its header, though not by bloom_filter_length"), (None, "")],
+)
+def test_by_what_a_filter_reaches_into_the_footer(tmp_path, length, said):
+    """Of a header that says too much, the length may be right."""
+    header = filter_header(4096)
+    data, start = inserted_before_footer(sound(), header + bytes(64))
+    of_all = None if length is None else len(header) + length
+    path = tmp_path / "file.parquet"
+    path.write_bytes(with_meta(data, 0, 0, bloom_filter_offset=start, bloom_filter_length=of_all))
+    (found,) = (each for each in validate(path).findings if each.rule == "PB105")
+    assert found.message == f"the filter reaches into the footer{said}"

@@ -43,7 +43,7 @@ def test_the_command_counts_pages(tmp_path: Path) -> None:
     num_pages = pb.validate(path, pages=True, columns=["a"], row_groups=[0]).checked.pages
     assert num_pages > 2
     assert ran.stdout.startswith(
-        f"{path}: no findings in 0 filters and 0 values, {num_pages} pages decoded: ok\n"
+        f"{path}: no findings in 0 filters and 0 values, {num_pages} pages decoded: ok without filters\n"
     )
     assert pb.validate(path).checked.pages is None
 
@@ -133,7 +133,10 @@ def test_orc_files_have_no_pages(tmp_path: Path) -> None:
     pages = pb.validate(tmp_path / "a.parquet", pages=True).checked.pages
     ran = outcome("validate", str(tmp_path), "--pages", "--no-config")
     assert ran.stdout.endswith(
-        "2 files: 2 ok; no findings in 1 filter and 2 values,"
+        "2 files: 1 ok, 1 ok without filters; no findings in 1 filter and 2 values,"
         f" {pages} pages decoded, 1 file without pages\n"
     )
     assert ran.code == 0
+    report = pb.validate(str(tmp_path), pages=True)
+    assert report.ok
+    assert repr(report) == "<ValidationReports of 2 files: 1 ok, 1 ok without filters>"

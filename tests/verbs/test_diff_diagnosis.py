@@ -1,12 +1,19 @@
 """diff --diagnose: whose filter lacks which values, and what its writer did instead."""
 
 import json
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from make import orc_defects
 from make.commands import outcome
 from make.defects_files import integers, sound
 from make.defects_truth import murmur3, of_values
+from make.filters import bitset, with_bitset
+from make.parquet_files import built, written
+
+from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.verbs.diff import diff
 
 
 @pytest.fixture
@@ -63,15 +70,15 @@ def test_the_values_that_one_side_lacks_are_named():
 
 @pytest.mark.usefixtures("here")
 def test_index_groups():
-    of_a, of_b, tried = said("good.orc", "exchanged.orc")
+    of_a, of_b, done = said("good.orc", "exchanged.orc")
     assert of_a == "a: column a, stripe 0, index groups 0, 1: nothing wrong is found"
     assert of_b == (
         "b: error PB401 false-negatives: column a, stripe 0, index groups 0, 1 (the first of them): 989 of 1,000 stored values are"
         " not in the filter: readers lose their rows (expected 0, found 989); in 989 rows, 0 to 999"
     )
-    assert (
-        tried
-        == "    nothing explains it; tried on 989 missing values: logical-shifts, bits-inverted, closed-early, opened-late"
+    assert done == (
+        "    the filter is that of stripe 0, index group 1 in a, which lacks no value there; 1 more in a similar way"
+        " (--verbose)"
     )
 
 
@@ -86,9 +93,84 @@ def test_json():
     assert first["wrong_a"] == []
     (wrong,) = first["wrong_b"]
     assert (wrong["rule"], wrong["found"], wrong["rows"]["first"]) == ("PB401", "400", 1600)
-    assert {each["wrong_b"] for each in others} == {None}
+    assert [each["wrong_b"] for each in others] == [[], [], []]
 
 
 @pytest.mark.usefixtures("here")
-def test_nothing_is_read_where_nothing_differs():
+def test_nothing_is_said_where_nothing_differs_and_nothing_is_wrong():
     assert outcome("diff", "good.parquet", "good.parquet", "--diagnose").output == ""
+
+
+@pytest.fixture
+def others(tmp_path, monkeypatch):
+    """Two files with other values, of three row groups."""
+    monkeypatch.chdir(tmp_path)
+    data = {}
+    for name, start in (("a.parquet", 100_000), ("b.parquet", 500_000)):
+        table = pa.table({"id": [f"u{start + row}" for row in range(3000)]})
+        data[name] = built(written(table, row_group_size=1000), ["id"])
+        (tmp_path / name).write_bytes(data[name])
+    return data
+
+
+def copied(others, from_group, *to_groups):
+    """The first file with a filter of the second one."""
+    data = others["a.parquet"]
+    for group in to_groups:
+        data = with_bitset(data, bitset(others["b.parquet"], from_group), group)
+    Path("copied.parquet").write_bytes(data)
+
+
+def test_a_filter_that_is_the_same_in_both_is_wrong_in_one(others):
+    copied(others, 1, 1)
+    ran = outcome("diff", "copied.parquet", "b.parquet", "--diagnose")
+    rows = [line.split("\t")[:3] for line in ran.stdout.splitlines() if "\t" in line]
+    assert rows[1:] == [["0", "id", "different"], ["1", "id", "same"], ["2", "id", "different"]]
+    wrong, *more = said("copied.parquet", "b.parquet")
+    assert wrong.startswith(
+        "a: error PB401 false-negatives: column id, row group 1: 997 of 1,000 stored values"
+    )
+    assert more == [
+        "    the filter is that of row group 1 in b, which lacks no value there",
+        "a: column id, row groups 0, 2: nothing wrong is found",
+        "b: column id, row groups 0, 1, 2: nothing wrong is found",
+    ]
+
+
+def test_so_it_is_where_no_filter_differs(others):
+    for group in range(3):
+        copied(others, group, group)
+        others["a.parquet"] = Path("copied.parquet").read_bytes()
+    ran = outcome("diff", "copied.parquet", "b.parquet", "--diagnose")
+    assert ran.code == 0
+    assert (
+        "\na: error PB401 false-negatives: column id, row groups 0, 1, 2 (the first of them): "
+        in ran.stdout
+    )
+    assert ran.stdout.endswith("\nb: column id, row groups 0, 1, 2: nothing wrong is found\n")
+    assert outcome("diff", "copied.parquet", "b.parquet").output == ""
+
+
+def test_the_filter_of_another_row_group_of_the_other_file(others):
+    copied(others, 0, 1, 2)
+    report = diff("b.parquet", "copied.parquet", diagnose=True)
+    assert [found.status for found in report.filters] == ["different"] * 3
+    assert [
+        [(each.diagnosis, each.undiagnosed) for each in found.wrong_b] for found in report.filters
+    ] == [
+        [],
+        *[[(Diagnosis(
+            "filter-of-another-file",
+            "the filter is that of row group 0 in a, which lacks no value there",
+            0,
+            0,
+        ), None)]] * 2,
+    ]  # fmt: skip
+
+
+def test_a_filter_that_is_wrong_in_both_says_nothing_of_either(others):
+    copied(others, 1, 1)
+    (first, *_) = diff("copied.parquet", "copied.parquet", row_groups=1, diagnose=True).filters
+    for (each,) in (first.wrong_a, first.wrong_b):
+        assert each.diagnosis is None
+        assert "pbloom diff --diagnose finds out whether it is that of" in each.undiagnosed

@@ -221,9 +221,11 @@ def test_one_is_no_plural_and_a_page_has_the_notes(paths):
     note = "x" * LONGEST_SHOWN + " & <more>"
     report = replace(built, filters=built.filters[:1], notes=(note,))
     assert ", 1 filter, 0 skipped, " in repr(report)
-    assert repr(report).endswith(", 1 note>")
+    assert repr(report).endswith(f"; note: {note}>")
     assert report._repr_html_().endswith(f"<ul><li>{html.escape(note)}</li></ul>")
-    assert repr(replace(built, notes=(note, note))).endswith(", 2 notes>")
+    assert repr(replace(built, notes=(note, "y"))).endswith(f"; note: {note}; note: y>")
+    assert repr(replace(built, notes=(note, "y", "z"))).endswith("; 3 notes>")
+    assert "note" not in repr(replace(built, notes=()))
     assert "<ul>" not in pb.validate(paths[1])._repr_html_()
 
 

@@ -245,6 +245,9 @@ def test_one_that_fails_keeps_no_other_from_being_done(lake):
     assert repr(report) == "<ValidationReports of 2 files: 1 ok, 1 failed>"
     documents = report.to_dict()
     assert documents["reports"] == [pb.validate(A).to_dict()]
+    # Of a file that failed there are no rows.
+    assert {*report.to_arrow()["path"].to_pylist()} == {A}
+    assert {*pb.inspect("lake").to_arrow()["path"].to_pylist()} == {A}
     assert documents["failures"] == [{"path": B, "message": problem}]
     (lake / "a.parquet").unlink()
     with pytest.raises(pb.NotSupportedFileError):
