@@ -72,11 +72,11 @@ class NextCommands:
         if found.diagnosis is not None or not self._is_like_damage(found):
             return self._within_policy(found)
         has_pages = found.rows is not None and found.rows.first_page is not None
-        if has_pages and (found.undiagnosed is None or self._sound is None):
-            return _LOOK_CLOSER
         if not has_pages:
             # Nothing else tells of a format without checksums.
             return _DIAGNOSE if found.undiagnosed is None else self._within_policy(found)
+        if found.undiagnosed is None or self._sound is None:
+            return _LOOK_CLOSER
         return self._within_policy(found) if (found.place, found.column) in self._sound else None
 
     def _within_policy(self, found: Finding) -> str | None:
