@@ -179,7 +179,9 @@ def _engines(advice: ColumnAdvice) -> str:
     """Which engines use such filters, and why others do not."""
     searching = advice.searching_dictionaries
     users = ", ".join(
-        use.engine for use in advice.engines if use.uses and use.engine not in searching
+        f"{use.engine} ({use.reason})" if use.reason else use.engine
+        for use in advice.engines
+        if use.uses and use.engine not in searching
     )
     instead = f"{', '.join(searching)}: search the dictionaries, which have all values"
     others = [use for use in advice.engines if not use.uses]

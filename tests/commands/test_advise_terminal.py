@@ -224,6 +224,11 @@ def test_the_verdict_for_an_engine(tmp_path):
         assert (wrong.code, wrong.complaint) == (2, "no engine 'sprak'; did you mean Spark?")
         wrong = outcome(*command, "postgres")
         assert (wrong.code, wrong.complaint[:38]) == (2, "no engine 'postgres'; expected ORC Jav")
+        wrong = outcome(*command, "duckdb=1.5")
+        assert wrong.complaint == (
+            "no engine 'duckdb=1.5'; did you mean DuckDB? No version can be given: the advice says since which one"
+            " filters are used"
+        )
     with pytest.raises(ValueError, match="no engine 'Excel'; expected ORC Java, Spark, "):
         pb.advise(tmp_path / "a.parquet", engines="Excel")
 
@@ -321,6 +326,40 @@ def test_who_loses_rows_of_a_column_to_build_is_noted(tmp_path):
     (use,) = (use for use in pb.advise(path).columns[0].engines if use.engine == "DuckDB")
     assert note.format(" session").endswith(f": {use.loses}")
     assert use.reason.endswith(use.loses)
+
+
+def test_since_when_an_engine_uses_filters_is_said_where_it_is_asked_about(tmp_path):
+    path = tmp_path / "days.parquet"
+    days = pa.array(np.random.default_rng(5).permutation(ROWS).astype("int32")).cast(pa.date32())
+    members = pa.StructArray.from_arrays([days], ["day"])
+    table = pa.table({"day": days, "of": members, "number": days.cast(pa.int32())})
+    pq.write_table(table, path, row_group_size=ROWS // 5, use_dictionary=False)
+    for options, said in (
+        (("--engine", "duckdb"), ["note: columns day, of.day: used by DuckDB (since 2.0)"]),
+        (("--engine", "spark"), []),
+        ((), []),
+    ):
+        lines = outcome("advise", path, *options).stdout.splitlines()
+        assert [line for line in lines if line.startswith("note: ")] == said
+    details = outcome("advise", path, "--details").stdout
+    assert details.count("  used by Spark, DuckDB (since 2.0), ") == 2
+    assert details.count("  used by Spark, DuckDB, ") == 1
+    said = {each.column: each.engines for each in pb.advise(path).columns}
+    since = {name: use.reason for name, of in said.items() for use in of if use.engine == "DuckDB"}
+    assert since == {"day": "since 2.0", "of.day": "since 2.0", "number": ""}
+
+
+def test_no_engine_that_searches_dictionaries_is_noted_as_one_that_uses_filters(tmp_path):
+    path = tmp_path / "names.parquet"
+    names = pa.array(np.random.default_rng(5).permutation(ROWS).astype(str))
+    for dictionary, said in (
+        (False, ["note: column name: used by Spark (not for CHAR(n) and collated columns)"]),
+        (True, []),
+    ):
+        table = pa.table({"name": names})
+        pq.write_table(table, path, row_group_size=ROWS // 5, use_dictionary=dictionary)
+        lines = outcome("advise", path, "--engine", "spark,duckdb").stdout.splitlines()
+        assert [line for line in lines if line.startswith("note: ")] == said
 
 
 def test_figures_are_of_filters_that_are_recommended(tmp_path):
