@@ -308,7 +308,7 @@ def test_findings_in_many_files_are_one_line(built, ending):
 
 
 def test_the_next_command_is_for_all_files(ending, tmp_path, monkeypatch):
-    """Whose names may be part of other words, or for any one if no name means just these."""
+    """Whose names may be part of other words."""
     monkeypatch.chdir(tmp_path)
     for name in ("a", "a b"):
         (orc if ending == "orc" else pq).write_table(pa.table({"a data": range(ROWS)}), name)
@@ -318,10 +318,35 @@ def test_the_next_command_is_for_all_files(ending, tmp_path, monkeypatch):
         " a 'a b' -c 'a data' --in-place"
     )
     since = ("--since", "2020-01-01", "--no-config", "--require", "a data")
-    assert (
-        "next: pbloom build FILE -c 'a data' --in-place"
-        in said("validate", "a", "a b", *since, code=1)[0][-2]
-    )
+    assert said("validate", "a", "a b", *since, code=1)[0][-2] == lines[-2]
+
+
+def test_the_next_command_is_for_the_files_that_need_it(ending, tmp_path, monkeypatch):
+    """Where it would change others. What changes nothing is for all; and if too many need it, it names none."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lake").mkdir()
+    table = pa.table({"n": np.random.default_rng(1).permutation(22_000)})
+    for number in range(8):
+        name = f"lake/{number}.{ending}"
+        (orc if ending == "orc" else pq).write_table(table, name)
+        outcome("build", name, "-c", "n", "--fpp", "0.8" if number < 2 else "0.01", "--in-place")
+    rebuild = "next: pbloom build {} -c n --existing replace --in-place"
+
+    def commands(*names):
+        lines, _ = said("validate", *names, "--no-config", "--fail-on", "never")
+        return [line[line.index("next: ") :] for line in lines if " PB301 " in line]
+
+    assert commands("lake") == [rebuild.format(f"lake/0.{ending} lake/1.{ending}")]
+    for number in range(2, 7):
+        name = f"lake/{number}.{ending}"
+        outcome("build", name, "-c", "n", "--fpp", "0.8", "--existing", "replace", "--in-place")
+    assert commands("lake") == [rebuild.format("FILE")]
+    (tmp_path / "lake" / f"7.{ending}").unlink()
+    assert commands("lake") == [rebuild.format("lake")]
+    for name in Path("lake").iterdir():
+        outcome("build", name, "-c", "n", "--fpp", "0.3", "--existing", "replace", "--in-place")
+    high = said("validate", "lake", "--no-config")[0][-2]
+    assert high.endswith("; next: pbloom advise lake -c n")
 
 
 @pytest.mark.parametrize("broken", ["0 broken", "z broken"])
