@@ -754,3 +754,21 @@ def test_a_table_is_named_where_files_were_expected(tmp_path, monkeypatch):
     assert found.complaint == (
         "events: is a Delta table, expected --table delta, or -o or --output-dir for copies"
     )
+
+
+def test_folders_of_outputs_are_made_for_what_is_written(ending, tmp_path):
+    """Those of files that fail are not."""
+    writer = orc if ending == "orc" else pq
+    for number in range(3):
+        (tmp_path / f"lake/day={number}").mkdir(parents=True)
+        table = pa.table({"b" if number else "a": range(ROWS)})
+        writer.write_table(table, tmp_path / f"lake/day={number}/f.{ending}")
+    out = tmp_path / "out"
+    for column, made in (("none", None), ("a", ["day=0"]), ("b", ["day=0", "day=1", "day=2"])):
+        command = ("build", tmp_path / "lake", "-c", column, "--output-dir", out, "--overwrite")
+        assert outcome(*command, "--dry-run").code == outcome(*command).code == 2
+        found = sorted(each.name for each in out.iterdir()) if out.exists() else None
+        assert found == made
+    with pytest.raises(pb.ColumnError):
+        pb.build(tmp_path / "lake", tmp_path / "none", columns="none")
+    assert not (tmp_path / "none").exists()
