@@ -344,8 +344,8 @@ class ValidateOptions(ReadOptions):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdviseOptions(ReadOptions):
     """How to judge columns, see verbs.advise.advise. `budget`: in bytes, or as `1%` of the files; `existing`: what
-    building will do with filters that are there, and so which of them a budget has to pay for; `accepted_rates`: those
-    that a policy accepts of filters that are there, by column, and by None for all others."""
+    building will do with filters that are there, and so which of them a budget has to pay for; `accepted_rates`: the
+    highest that a policy accepts, by column, and by None for all others; `required`: columns that it wants filters of."""
 
     fpp: float | None = None
     max_bytes: int | None = None
@@ -355,6 +355,7 @@ class AdviseOptions(ReadOptions):
     engines: tuple[str, ...] = ()
     value_sample: Mapping[str, Sequence[Any]] | None = None
     accepted_rates: Mapping[str | None, float] | None = None
+    required: tuple[str, ...] = ()
     threads: int | None = None
 
     def __post_init__(self) -> None:
@@ -371,13 +372,20 @@ class AdviseOptions(ReadOptions):
 
     @property
     def target_fpp(self) -> float:
-        """The rate that filters are sized for."""
+        """The rate that filters are sized for, unless a policy wants a lower one of their column."""
         return DEFAULT_FPP if self.fpp is None else self.fpp
 
-    def accepted_rate(self, column: str) -> float:
-        """What a policy accepts of filters of the column, 0 without one."""
+    def target_for(self, column: str) -> float:
+        """The same for a column; a rate that is asked for is nobody else's to change."""
+        accepted = self.accepted_rate(column)
+        if self.fpp is not None or accepted is None:
+            return self.target_fpp
+        return min(self.target_fpp, accepted)
+
+    def accepted_rate(self, column: str) -> float | None:
+        """The highest that a policy accepts of filters of the column, None without one."""
         accepted = self.accepted_rates or {}
-        return accepted.get(column, accepted.get(None, 0.0))
+        return accepted.get(column, accepted.get(None))
 
     def budget_for(self, num_bytes: int) -> int | None:
         """The budget for files of so many bytes."""

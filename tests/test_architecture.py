@@ -332,6 +332,7 @@ LATE = {
         *("render.by_value", "verbs.values_in_files"),
         *("index.states", "storage.cache"),
         *(
+            "commands.check_options",
             "commands.value_files",
             "reads.matching",
             "reads.rows",

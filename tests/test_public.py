@@ -464,7 +464,8 @@ ELSEWHERE = {
         for name in ("fail_on", "ignore", "max_bytes", "max_fpp", "no_values", "require")
     ),
     *((verb, "min_file_size") for verb in ("build_table", "repair_table")),
-    ("report", "fpp"),
+    # Only some of it counts.
+    ("advise", "policy"),
     # Of as many as there are columns.
     ("probe", "columns"),
 }

@@ -48,20 +48,26 @@ LEAST_SAVED_BELOW_USUAL: Final = 0.1
 SHOWN_RATES: Final = (0.1, 0.01, 0.001, 0.0001)
 
 
-def rates_of(options: AdviseOptions) -> tuple[float, ...]:
-    """The rates of the ladder, descending: those that may be recommended, and those that are asked for."""
-    wanted = {options.target_fpp}
+def rates_of(options: AdviseOptions, column: str) -> tuple[float, ...]:
+    """The rates of a column's ladder, descending: those that may be recommended, which a policy accepts, and those that
+    are asked for."""
+    wanted = {options.target_for(column)}
     if options.fpp is None:
-        wanted.update(LOWER_RATES if options.budget is None else RATES)
+        accepted = options.accepted_rate(column)
+        may_be = LOWER_RATES if options.budget is None else RATES
+        wanted.update(rate for rate in may_be if accepted is None or rate <= accepted)
     if options.rates:
         wanted.update(SHOWN_RATES)
     return tuple(sorted(wanted)[::-1])
 
 
 def highest_rate(options: AdviseOptions, column: str) -> float:
-    """What more absent values pass than this is too small a filter of the column: it excludes little, and is neither
-    what may be chosen nor what a policy accepts."""
-    return max(HIGH_FPP, options.accepted_rate(column), *rates_of(options))
+    """What more absent values pass than this is too small a filter of the column: a policy does not accept it; or without
+    one, it excludes little, and is not what may be chosen. One of the rate that is asked for never is."""
+    accepted = options.accepted_rate(column)
+    if accepted is not None:
+        return max(accepted, options.fpp or 0.0)
+    return max(HIGH_FPP, *rates_of(options, column))
 
 
 @dataclass(frozen=True, slots=True)

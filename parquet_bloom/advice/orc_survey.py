@@ -32,7 +32,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.advice.budget import rates_of
+from parquet_bloom.advice.budget import highest_rate, rates_of
 from parquet_bloom.advice.lookups import MinMax, make_bounds
 from parquet_bloom.advice.ndv import DistinctHashes
 from parquet_bloom.advice.order import KEY_BYTES, Keys, OrderKey
@@ -80,11 +80,9 @@ class OrcSurveyor:
         self.file = file
         self.parts = file.select_parts(options.parts)
         file.will_read_stripes(self.parts)
-        rates = rates_of(options)
-        self._sizes = [OrcSize.usual(rate, file.tail) for rate in rates]
-        # One of them is the target.
-        self._target = rates.index(options.target_fpp)
-        self._size = self._sizes[self._target]
+        self._options = options
+        # For as many values at any rate.
+        self._entries = OrcSize.usual(options.target_fpp, file.tail).entries
 
     @property
     def num_groups(self) -> int:
@@ -96,8 +94,7 @@ class OrcSurveyor:
 
     @property
     def largest_filter(self) -> tuple[int, str]:
-        entries = self._size.entries
-        return entries, f"in filters sized for {entries:,} values"
+        return self._entries, f"in filters sized for {self._entries:,} values"
 
     def subject(self, column: OrcColumn) -> Subject:
         file, columns = self.file, self.file.tail.columns
@@ -110,7 +107,7 @@ class OrcSurveyor:
             wanted=WantedFilter(
                 path="",
                 column_path=names_to(columns, column),
-                fpp=self._size.fpp,
+                fpp=self._options.target_for(column.name),
                 column_id=column.id,
                 type=column.kind,
             ),
@@ -152,13 +149,16 @@ class OrcSurveyor:
         # One key form for all: the same value has the same hash in every file.
         form = OrcKeyForm(writer_timezone=chunk.stripe.writer_timezone)
         entries = self.file.row_index(chunk.stripe.index, column) or ()
+        rates = rates_of(self._options, column.name)
+        sizes = [OrcSize.usual(rate, self.file.tail) for rate in rates]
+        target = rates.index(self._options.target_for(column.name))
         smallest = DistinctHashes(self.num_drawn)
         surveys, rungs = [], []
         for entry, group in zip(entries, groups(self.file, chunk), strict=True):
             values = group.values
             inserted = insertion_hashes(column, values, form)
             keys = keys_per_value(values, inserted)
-            rungs.append([_rung(inserted, keys, size) for size in self._sizes])
+            rungs.append([_rung(inserted, keys, size) for size in sizes])
             # The first hash of each value comes first, then the others that some values have.
             hashes = spread(inserted[: len(values)])
             part = sample.begin(smallest.below)
@@ -168,18 +168,22 @@ class OrcSurveyor:
             bounds = group_bounds(column, entry.statistics)
             surveys.append(GroupSurvey(len(values), counted, part, bounds))
         has_values = any(each.num_values for each in surveys)
-        for place, size in enumerate(self._sizes):
+        for place, size in enumerate(sizes):
             if not has_values or not size.allows(max(of_group[place].fpp for of_group in rungs)):
                 # `build` would not write any filter into the stripe.
                 for of_group in rungs:
                     of_group[place] = Rung(size.fpp, 0, 1.0)
         for survey, ladder in zip(surveys, rungs, strict=True):
-            wanted = ladder[self._target]
+            wanted = ladder[target]
             survey.filter_bytes, survey.fpp = wanted.num_bytes, wanted.fpp
             survey.rungs = ladder
             survey.has_filter = chunk.has_filters
+        highest = highest_rate(self._options, column.name)
         for survey, there in zip(surveys, _filters_there(self.file, chunk) or (), strict=False):
             survey.fpp_there = there.fpp
+            # The bits tell; what is no worse than would be built in its place is good enough.
+            is_worse = survey.filter_bytes > 0 and there.fpp > survey.fpp
+            survey.has_too_small = is_worse and there.fpp > highest
         return surveys
 
 
@@ -218,8 +222,8 @@ def _keys_at(column: OrcColumn, values: Values, positions: NDArray[np.intp]) -> 
 def _given_value(column: OrcColumn, value: object) -> GivenValue:
     """A value or literal that is looked up. Raises ValueTypeError."""
     found = AskedValues(column, [value]).hashes(OrcKeyForm())
-    if found.unknown:
-        return GivenValue((), None, True)
+    if reason := found.unknown.get(0):
+        return GivenValue.without_hashes(reason)
     key = None
     if is_ordered(column):
         plain = encode_given(leaf_type(column), value).plain[0]

@@ -85,10 +85,8 @@ class ParquetSurveyor:
         file.footer.check_row_counts()
         self.file = file
         self.parts = file.select_parts(options.parts)
-        self._size = Size(options.target_fpp, options.max_bytes or MAX_BYTES)
-        self._rates = rates_of(options)
+        self._max_bytes = options.max_bytes or MAX_BYTES
         self._options = options
-        self._finest = replace(self._size, fpp=min((self._size.fpp, *self._rates)))
 
     @property
     def num_groups(self) -> int:
@@ -100,7 +98,7 @@ class ParquetSurveyor:
 
     @property
     def largest_filter(self) -> tuple[int, str]:
-        return self._size.max_bytes, f"within {self._size.max_bytes:,} bytes"
+        return self._max_bytes, f"within {self._max_bytes:,} bytes"
 
     @read_once
     def _fields(self) -> dict[int, ShreddedField]:
@@ -117,8 +115,10 @@ class ParquetSurveyor:
             logical_type=leaf.logical_type,
             engines=engine_uses(kind),
             seldom_asked=ELEMENTS if kind.nesting == ELEMENTS else seldom_asked(leaf.type),
-            wanted=WantedFilter(path="", column_path=leaf.path, fpp=self._size.fpp),
-            max_bytes=self._size.max_bytes,
+            wanted=WantedFilter(
+                path="", column_path=leaf.path, fpp=self._options.target_for(leaf.name)
+            ),
+            max_bytes=self._max_bytes,
         )
 
     def is_ordered(self, leaf: LeafColumn) -> bool:
@@ -146,16 +146,20 @@ class ParquetSurveyor:
         counts.dictionary_bytes = max(counts.dictionary_bytes, chunk.total_uncompressed_size or 0)
 
     def room(self, chunk: ColumnChunk) -> int:
-        filter = BLOCK_BYTES * self._finest.blocks_for(_max_values(chunk))
+        filter = BLOCK_BYTES * self._finest(chunk.leaf).blocks_for(_max_values(chunk))
         pages = pages_room(self.file.source, self.file.footer, chunk)
         return filter + HASHES_BYTES + pages
+
+    def _finest(self, leaf: LeafColumn) -> Size:
+        """For the lowest rate of the column's ladder."""
+        return Size(min(rates_of(self._options, leaf.name)), self._max_bytes)
 
     def read(self, chunk: ColumnChunk, sample: Sample) -> tuple[GroupSurvey]:
         """Raises PageError for damage, UnsupportedError for codecs, encodings and encryption, and where
         the footer contradicts itself."""
         if chunk.is_locked:
             raise UnsupportedError(chunk.no_key)
-        file, size, type = self.file, self._size, chunk.leaf.type
+        file, options, type = self.file, self._options, chunk.leaf.type
         found = GroupSurvey(chunk.num_values or 0, DistinctHashes(), sample.begin())
         with located(file.footer, chunk):
             try:
@@ -167,14 +171,14 @@ class ParquetSurveyor:
                 lambda: _watched(chunk_runs(file.source, file.footer, chunk), found, type),
                 type,
                 _max_values(chunk),
-                self._finest,
+                self._finest(chunk.leaf),
             )
-        found.rungs = [_rung(filter, rate) for rate in self._rates]
-        wanted = _rung(filter, size.fpp)
+        found.rungs = [_rung(filter, rate) for rate in rates_of(options, chunk.leaf.name)]
+        wanted = _rung(filter, options.target_for(chunk.leaf.name))
         found.filter_bytes, found.fpp = wanted.num_bytes, wanted.fpp
         found.dictionary_bytes = dictionary_bytes(file.footer, chunk)
         found.has_filter = chunk.has_filters
-        highest = highest_rate(self._options, chunk.leaf.name)
+        highest = highest_rate(options, chunk.leaf.name)
         found.has_too_small = _has_too_small(chunk, found.ndv, filter, highest)
         if blocks := _bytes_there(file, chunk) // BLOCK_BYTES:
             found.fpp_there = expected_fpp(found.ndv, blocks)
@@ -257,6 +261,8 @@ def _max_values(chunk: ColumnChunk) -> int:
 
 def given_value(value: Encodings, key_of: KeyOf | None) -> GivenValue:
     """A value that is looked up, by its stored bytes."""
+    if value.unknown and not value.plain:
+        return GivenValue.without_hashes(value.unknown)
     return GivenValue(
         hashes=[_kernel.xxh64(plain) for plain in value.plain],
         key=key_of(value.plain[0]) if key_of and value.plain else None,

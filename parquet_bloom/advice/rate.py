@@ -39,7 +39,8 @@ def recommended_rate(
     """The `usual` rate or a lower one, at which the filters are not larger than the column, and the largest of them
     not larger than `largest` bytes. `offers`: those of all these rates, at least."""
     by_rate = {offer.rate: offer for offer in offers}
-    for rate, lower in pairwise((usual, *LOWER_RATES)):
+    rates = (usual, *(rate for rate in LOWER_RATES if rate < usual))
+    for rate, lower in pairwise(rates):
         in_vain = by_rate[rate].groups_read - reads.holding
         if (
             in_vain <= MOST_IN_VAIN[unit]
@@ -47,4 +48,4 @@ def recommended_rate(
             or counts.largest_filter * growth_of_size(usual, lower) > largest
         ):
             return rate
-    return LOWER_RATES[-1]
+    return rates[-1]

@@ -15,7 +15,7 @@ import csv
 import os
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,13 @@ from parquet_bloom.advice.ndv import ALL_HASHES
 from parquet_bloom.advice.order import Keys, OrderKey
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, ValueTypeError
+from parquet_bloom.vocabulary import BEYOND_BITS, NOT_HELD
 
 # The default number of distinct stored values to draw from each column.
 LIMIT = 4096
+
+# A place behind those of all integers that a column can hold.
+BEYOND_ALL: Final = 1 << 64
 
 # The places in the column's order of the values at some positions.
 KeysAt = Callable[[NDArray[np.intp]], Keys]
@@ -266,6 +270,12 @@ class GivenValue:
     hashes: Sequence[int]
     key: OrderKey | None
     is_unknown: bool
+
+    @classmethod
+    def without_hashes(cls, reason: str) -> Self:
+        """A value whose stored bytes cannot be listed, for this reason: one that no row can hold is held by no group,
+        whatever the filters, and an integer of too many bits is beyond all ranges, too."""
+        return cls((), BEYOND_ALL if reason == BEYOND_BITS else None, reason not in NOT_HELD)
 
 
 class GivenSample:

@@ -77,7 +77,7 @@ class GroupSurvey:
     the dictionary page if it has all values, else 0; None in a format without such pages; `dictionary_bytes`: its size,
     None where it has not all values; `in_alp`: whether any page is
     in that encoding, as the footer says; `has_filter`: one is there; `has_too_small`: one that is too small for the
-    values, as its length says; `fpp_there`: of the one that is there, as far as that is known, 1 without one.
+    values, as its length says, in ORC its bits; `fpp_there`: of the one that is there, as far as that is known, 1 without one.
     """
 
     num_values: int
@@ -113,7 +113,7 @@ class ColumnCounts:
     `largest_filter`, `group_ndv` (the most distinct values in one group), and `only_dictionary`:
     dictionary pages have all values, None in a format without them. `not_shredded`: groups in which a
     field of a VARIANT has values outside the column; `in_alp`: groups with pages in that encoding; `too_small`: those
-    that have a filter that is too small for them, as far as lengths say; `bytes_there`: of the bitsets of filters that
+    that have a filter that is too small for them, as far as lengths say, in ORC bits; `bytes_there`: of the bitsets of filters that
     are there; `fpp_there`: the sum of their FPPs in FPP_UNITs, with 1 for each of the `groups` without one;
     `with_filter`: those of the `groups` that have one.
     """

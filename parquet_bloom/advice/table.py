@@ -264,15 +264,14 @@ def judge_table(table: TableSketch, options: AdviseOptions) -> list[JudgedColumn
 def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedColumn:
     column, subject, sketch = _surveyed(table, place), table.subjects[place], table.columns[place]
     reads, unit = sketch.expected_reads(), UNITS[table.format].group
-    fpp = options.target_fpp
+    target = fpp = options.target_for(subject.name)
     offers = tuple(each_offer(sketch, reads)) if reads else ()
     if reads and options.fpp is None:
         fpp = recommended_rate(offers, column.counts, reads, fpp, subject.max_bytes, unit)
     ignoring = without_filters(options.engines, table.format)
     why = {use.engine: use.reason for use in subject.engines}
     # What the target costs and saves is known better than by an offer.
-    lower = fpp < options.target_fpp
-    chosen = next((offer for offer in offers if lower and offer.rate == fpp), None)
+    chosen = next((offer for offer in offers if offer.rate == fpp < target), None)
     evidence = Evidence(
         files=table.files,
         counts=column.counts,
@@ -293,10 +292,12 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
         unit=unit,
         other_rate=chosen,
         highest_rate=highest_rate(options, subject.name),
+        accepted_rate=options.accepted_rate(subject.name),
+        is_required=subject.name in options.required,
     )
     verdict, reason = judge(evidence)
     basis: AdviceBasis = "value sample" if sketch.is_measured else "stored values"
-    shown = tuple(offer for offer in offers if offer.rate in (options.target_fpp, *SHOWN_RATES))
+    shown = tuple(offer for offer in offers if offer.rate in (target, *SHOWN_RATES))
     return JudgedColumn(evidence, basis, verdict, reason, fpp, shown * options.rates)
 
 

@@ -15,7 +15,7 @@ and F with filters (see `lookups`). Files that are searched together count toget
               the filters are larger than the column
     build     everything else
 
-With look-up values from the user, the rules about one group and about kinds of values do not apply:
+A column that a policy wants filters of gets them if it can have any, whatever they save. With look-up values from the user, the rules about one group and about kinds of values do not apply:
 S and F say enough, and these values are looked up.
 """
 
@@ -31,6 +31,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import always_so, engine_note
 from parquet_bloom.filters.rates import exact_percent, percent
 from parquet_bloom.filters.sizing import HIGH_FPP
+from parquet_bloom.options import DEFAULT_FPP
 from parquet_bloom.values.types import LeafType
 from parquet_bloom.vocabulary import NO_VALUES, AdviceVerdict
 
@@ -57,7 +58,8 @@ class Evidence:
     what to do about it; `not_for`: what it is about the column that others do not use its filters for;
     `reads`: None if nothing can be looked up; `unit`: what a group is called; `other_rate`: what to build in
     place of the target, None for the target; `is_budgeted`: a budget has chosen it; `highest_rate`: what filters that
-    more absent values pass are too small for.
+    more absent values pass are too small for; `accepted_rate`: the highest that a policy accepts, None without one;
+    `is_required`: it wants filters of the column.
     """
 
     files: int
@@ -76,6 +78,8 @@ class Evidence:
     not_for: tuple[str, ...] = ()
     sized_for: int = 0
     highest_rate: float = HIGH_FPP
+    accepted_rate: float | None = None
+    is_required: bool = False
 
     @property
     def saved(self) -> float:
@@ -142,12 +146,16 @@ def seldom_asked(type: LeafType) -> str:
 def judge(evidence: Evidence) -> tuple[AdviceVerdict, str]:
     """The verdict on a column that can have filters, and the reason."""
     skip = _reason_to_skip(evidence)
-    if skip:
+    is_required = evidence.is_required and evidence.counts.filters > 0
+    if skip and not is_required:
         return "skip", "; ".join(filter(None, (skip, _those_for_nothing(evidence))))
-    doubt = _reason_to_doubt(evidence)
-    saves = _not_needed_for(evidence) if evidence.is_alone else _saved_for_others(evidence)
-    reasons = [*_those_there(evidence), doubt, saves, *_notes(evidence)]
-    return "optional" if doubt else "build", "; ".join(filter(None, reasons))
+    doubt = skip or _reason_to_doubt(evidence)
+    saves = ""
+    if not skip:
+        saves = _not_needed_for(evidence) if evidence.is_alone else _saved_for_others(evidence)
+    wanted = "the policy wants filters" if is_required and doubt else ""
+    reasons = [wanted, *_those_there(evidence), doubt, saves, *_notes(evidence)]
+    return "optional" if doubt and not wanted else "build", "; ".join(filter(None, reasons))
 
 
 def _saved_for_others(evidence: Evidence) -> str:
@@ -272,15 +280,20 @@ def _to_build_again(evidence: Evidence) -> str:
         have = "has a filter that is" if too_small == 1 else "have filters that are"
         return (
             f"{number_of(too_small, evidence.unit)} {have} too small for the values (more than"
-            f" {percent(evidence.highest_rate)} of absent ones pass){_unless_chosen(evidence)}:"
+            f" {percent(evidence.highest_rate)} of absent ones pass{_accepted(evidence)}){_unless_chosen(evidence)}:"
             " --existing replace builds new ones"
         )
     return ""
 
 
+def _accepted(evidence: Evidence) -> str:
+    return ", the most that the policy accepts" * (evidence.accepted_rate == evidence.highest_rate)
+
+
 def _unless_chosen(evidence: Evidence) -> str:
-    """A file does not say why its filters are small."""
-    return ", unless a budget chose them" if evidence.highest_rate < max(RATES) else ""
+    """A file does not say why its filters are small. A policy accepts no more, whoever chose them."""
+    may_be_chosen = evidence.accepted_rate is None and evidence.highest_rate < max(RATES)
+    return ", unless a budget chose them" if may_be_chosen else ""
 
 
 def _those_for_nothing(evidence: Evidence) -> str:
@@ -299,6 +312,8 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     counts, unit = evidence.counts, evidence.unit
     if evidence.other_rate and not evidence.is_budgeted:
         yield f"so many {unit}s deserve a lower FPP than usual"
+    elif evidence.accepted_rate is not None and evidence.accepted_rate < DEFAULT_FPP:
+        yield f"the policy accepts an FPP of at most {exact_percent(evidence.accepted_rate)}"
     share = evidence.filter_bytes / counts.chunk_bytes if counts.chunk_bytes else 0.0
     if share > LARGE:
         yield f"the filters are {percent(share)} of the column's size{_with_less_room(evidence, share)}"

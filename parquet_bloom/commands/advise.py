@@ -12,6 +12,7 @@ import click
 from parquet_bloom.advice.samples import read_value_sample
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.check_options import policy_of, words_of_policy
 from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.parameters import FILE
@@ -79,19 +80,21 @@ if TYPE_CHECKING:
     help="Also show what each of several rates would cost and save, which engines use each filter, and settings for"
     " writers.",
 )
+@option.which_policy
 @option.answered()
 @option.threads
 @option.access
 def advise(
     answers: Answers, columns: tuple[str, ...] | None, value_sample: Path | None, details: bool,
-    keys: Keys | None, **given: Any,
+    config: Path | None, no_config: bool, keys: Keys | None, **given: Any,
 ) -> None:  # fmt: skip
     """Say which columns deserve a filter, and what it would save.
 
     For each column: how large its filters would be, and how many row groups (index groups in ORC files)
     a point look-up reads, with min/max statistics alone and with a filter, judged by the stored values
     or by --value-sample. The verdict is build, optional or skip, with the reason. Files with the same
-    columns are judged together, as one table.
+    columns are judged together, as one table. The columns that `pbloom validate` requires by its configuration are
+    among those to build, and rates are not above its max-fpp.
 
     \b
     Examples:
@@ -104,7 +107,10 @@ def advise(
     inputs, as_json = answers.inputs, answers.as_json
     inputs.check_columns((*texts, *(columns or ())))
     sample = {name: list(map(literal, each)) for name, each in texts.items()}
-    options = AdviseOptions(columns=columns, value_sample=sample or None, rates=details, **given)
+    policy = policy_of(config, no_config).for_advice()
+    options = AdviseOptions(
+        columns=columns, value_sample=sample or None, rates=details, **policy, **given
+    )
     # Only documents are about single files.
     of_files = Advisor(options, keys) if as_json else None
     advisor = of_files or TableAdvisor(options, keys)
@@ -127,7 +133,8 @@ def advise(
             summary.add(report.path, view.summarize(report))
         summary.finish()
     if not (as_json or details):
-        for line in _next_lines(reports, options, inputs, arguments_of(keys)):
+        judging = (*_judging(options), *words_of_policy(config, no_config))
+        for line in _next_lines(reports, options, inputs, judging, arguments_of(keys)):
             write_line(line)
     sys.exit(code)
 
@@ -384,7 +391,8 @@ def _write_details(report: AdviceReport, options: AdviseOptions, verbose: bool) 
         write_line("")
         write_line(f"{advice.column}: {painted(each.verdict)}")
         for offer in advice.rates or ():
-            is_it = offer.fpp == advice.fpp and (is_asked or advice.verdict == "build")
+            is_to_build = is_asked or each.verdict in ("build", "rebuild")
+            is_it = offer.fpp == advice.fpp and is_to_build
             mark = f" ({here})" * is_it
             write_line(
                 f"  at {exact_percent(offer.fpp)}: {size(offer.filter_bytes)},"
@@ -480,13 +488,15 @@ class _Build:
 
 
 def _next_lines(
-    reports: Sequence[AdviceReport], options: AdviseOptions, inputs: Inputs, keys: Sequence[str]
-) -> Iterator[str]:
-    """None if only some row groups were judged, or `build` would refuse."""
+    reports: Sequence[AdviceReport], options: AdviseOptions, inputs: Inputs, judging: Sequence[str],
+    keys: Sequence[str],
+) -> Iterator[str]:  # fmt: skip
+    """None if only some row groups were judged, or `build` would refuse. `judging`: the options by which columns are
+    chosen; `keys`: those that files are opened with."""
     if options.parts or any(each.obstacles for each in reports):
         return
     path = next((each.path for each in inputs.files if each.path not in inputs.unread), "")
-    for build in _to_build(reports, options):
+    for build in _to_build(reports, options, judging):
         command = f"pbloom build FILE {build.choosing} --in-place"
         again = (*build.others, *_as_for_advice(options), *keys)
         found = command_for(inputs.in_commands(path), command, {"COLUMN": build.columns}, again)
@@ -495,7 +505,9 @@ def _next_lines(
             yield f"next: {found if is_one else for_all(found, path, inputs.read_names)}"
 
 
-def _to_build(reports: Sequence[AdviceReport], options: AdviseOptions) -> Iterator[_Build]:
+def _to_build(
+    reports: Sequence[AdviceReport], options: AdviseOptions, judging: Sequence[str]
+) -> Iterator[_Build]:
     """Those of one table are named, so that nothing is judged again, unless they are many. Several tables have columns
     of their own, and within a budget each column has a rate of its own."""
     wanted = [each for report in reports for each in _all_to_build(_judged(report))]
@@ -503,7 +515,7 @@ def _to_build(reports: Sequence[AdviceReport], options: AdviseOptions) -> Iterat
     if not (is_alike and (options.value_sample or len(wanted) <= MOST_SHOWN)):
         among = ",".join(map(as_option, options.columns or ()))
         if wanted and not options.value_sample:
-            others = (*_judging(options), *replacing(wanted))
+            others = (*judging, *replacing(wanted))
             yield _Build(f"--auto{' -c COLUMN' * bool(among)}", among, others)
         return
     alike: dict[tuple[str, ...], list[str]] = {}
@@ -515,7 +527,7 @@ def _to_build(reports: Sequence[AdviceReport], options: AdviseOptions) -> Iterat
 
 
 def _judging(options: AdviseOptions) -> tuple[str, ...]:
-    """The options by which columns are chosen."""
+    """The options by which columns are chosen, but for those of the policy."""
     given = {
         "--engine": ",".join(options.engines),
         "--fpp": options.fpp,

@@ -31,6 +31,8 @@ from parquet_bloom.render.hints import command, for_all
 from parquet_bloom.render.terminal import MOST_ROWS, complain, no_progress, progress
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.verbs.build import BuildReport
 
@@ -40,7 +42,17 @@ Choice: TypeAlias = BuildOptions | Exception
 # What says nothing about the files of a table: their places, and formats that are not Parquet's own.
 _ONLY_FILES = {
     *("output", "output_dir", "in_place", "overwrite", "resume", "append_in_place", "layout"),
-    *("drop_foreign_fields", "auto", "engines", "budget", "parts", "orc_streams", "dialect"),
+    *(
+        "drop_foreign_fields",
+        "auto",
+        "engines",
+        "budget",
+        "config",
+        "no_config",
+        "parts",
+        "orc_streams",
+        "dialect",
+    ),
 }
 
 
@@ -57,6 +69,7 @@ _ONLY_FILES = {
 @drop_foreign_fields
 @filters
 @option.filter_budget
+@option.which_policy
 @option.ignore_checksums
 @option.threads
 @orc_streams
@@ -65,7 +78,7 @@ _ONLY_FILES = {
 @expose_filter_location
 def build(
     answers: Answers, columns: tuple[str, ...] | None, auto: bool, engines: tuple[str, ...],
-    budget: int | str | None, destination_of: option.DestinationOf, keys: Keys | None, of_table: TableOptions | None,
+    budget: int | str | None, config: Path | None, no_config: bool, destination_of: option.DestinationOf, keys: Keys | None, of_table: TableOptions | None,
     **given: Any,
 ) -> None:  # fmt: skip
     """Add Bloom filters to files (alias: inject).
@@ -95,7 +108,7 @@ def build(
         raise click.UsageError(
             "--shard: not with --auto, which judges all files: name each --column"
         )
-    option.check_advised(auto, engines, budget)
+    option.check_advised(auto, engines, budget, config, no_config)
     if auto and given["union_by_name"]:
         raise click.UsageError("--union-by-name: expected --column, not --auto")
     if budget is not None:
@@ -119,6 +132,8 @@ def build(
         inputs.check_some_have(columns or (), keys)
     chosen: Mapping[str, Choice] = {}
     if auto:
+        from parquet_bloom.commands.check_options import policy_of
+
         wanted = AdviseOptions(
             columns=columns,
             fpp=options.fpp,
@@ -128,6 +143,7 @@ def build(
             engines=engines,
             ignore_checksums=options.ignore_checksums,
             threads=options.threads,
+            **policy_of(config, no_config).for_advice(),
         )
         chosen = _recommended(answers, options, wanted, keys)
     at_a_time, of_each = inputs.threads_to_change(options.threads)

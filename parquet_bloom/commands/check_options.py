@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
+from parquet_bloom.commands import options as option
 from parquet_bloom.commands.completers import leaf_columns, rule_names
-from parquet_bloom.commands.parameters import FILE, RATE, any_size, names
+from parquet_bloom.commands.parameters import RATE, any_size, names
 from parquet_bloom.commands.sections import SIZE, Callback, checks_option, together
 from parquet_bloom.rules.policy import Policy, find_config, read_policy
 from parquet_bloom.vocabulary import FailOn, words
@@ -103,24 +104,26 @@ def findings_on_page(command: Callback) -> Callback:
     return with_policy
 
 
-def configured(command: Callback) -> Callback:
-    """Where the policy comes from: the command gets `policy`, from the file that was named, or the
-    one found from here upwards."""
+def policy_of(config: Path | None, no_config: bool) -> Policy:
+    """What option.which_policy says: from the file that was named, or the one found from here upwards. Raises UsageError, ConfigError."""
+    if config is not None and no_config:
+        raise click.UsageError("expected at most one of --config and --no-config")
+    if config is None and not no_config:
+        config = find_config(Path.cwd())
+    return Policy() if config is None else read_policy(config)
 
-    @together(
-        checks_option(
-            "--config",
-            type=FILE,
-            help="Configuration file.  [default: the nearest pbloom.toml or pyproject.toml]",
-        ),
-        checks_option("--no-config", is_flag=True, help="Use no configuration file."),
-    )
+
+def words_of_policy(config: Path | None, no_config: bool) -> tuple[str, ...]:
+    """The options that stand for the same policy in another command, in the same folder."""
+    return ("--no-config",) if no_config else () if config is None else ("--config", str(config))
+
+
+def configured(command: Callback) -> Callback:
+    """The command gets `policy`."""
+
+    @option.which_policy
     @wraps(command)
     def with_config(config: Path | None, no_config: bool, **given: object) -> object:
-        if config is not None and no_config:
-            raise click.UsageError("expected at most one of --config and --no-config")
-        if config is None and not no_config:
-            config = find_config(Path.cwd())
-        return command(policy=Policy() if config is None else read_policy(config), **given)
+        return command(policy=policy_of(config, no_config), **given)
 
     return with_config

@@ -40,6 +40,7 @@ from parquet_bloom.commands.sections import (
     SIZE,
     Callback,
     Decorator,
+    checks_option,
     columns_option,
     files_option,
     filters_option,
@@ -149,8 +150,8 @@ fpp_to_report = filters_option(
     "--fpp",
     type=RATE,
     metavar="RATE",
-    help="Judge filters of this false positive rate, between 0 and 1, in the advice.  [default: 0.01; for several files a"
-    " lower one where there are many row groups]",
+    help="Judge filters of this false positive rate, between 0 and 1, in the advice.  [default: 0.01, or a lower one where"
+    " there are many row groups]",
 )
 engines = columns_option(
     "--engine",
@@ -459,6 +460,17 @@ auto = columns_option(
 )
 
 
+# Where a policy comes from: `config` and `no_config`, for check_options.policy_of.
+which_policy = together(
+    checks_option(
+        "--config",
+        type=FILE,
+        help="Configuration file.  [default: the nearest pbloom.toml or pyproject.toml]",
+    ),
+    checks_option("--no-config", is_flag=True, help="Use no configuration file."),
+)
+
+
 def check_chosen(columns: Collection[str] | None, auto: bool) -> None:
     """Raise UsageError unless one of them, or both, say which columns get filters."""
     if not auto and not columns:
@@ -467,9 +479,21 @@ def check_chosen(columns: Collection[str] | None, auto: bool) -> None:
         )
 
 
-def check_advised(auto: bool, engines: Sequence[str], budget: int | str | None) -> None:
+def check_advised(
+    auto: bool,
+    engines: Sequence[str],
+    budget: int | str | None,
+    config: Path | None = None,
+    no_config: bool = False,
+) -> None:
     """Raise UsageError for what says which columns to recommend, where none are."""
-    for name, given in (("--engine", engines), ("--budget", budget)):
+    options = {
+        "--engine": engines,
+        "--budget": budget,
+        "--config": config,
+        "--no-config": no_config,
+    }
+    for name, given in options.items():
         if given and not auto:
             raise click.UsageError(
                 f"{name}: expected with --auto, which chooses columns and rates, of those of --column if there are any"

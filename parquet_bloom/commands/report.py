@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,6 @@ from parquet_bloom.commands.sections import Command, output_option
 from parquet_bloom.commands.table_options import table_views
 from parquet_bloom.errors import needing
 from parquet_bloom.options import (
-    DEFAULT_FPP,
     AdviseOptions,
     InspectOptions,
     TableView,
@@ -50,6 +48,7 @@ if TYPE_CHECKING:
 @option.overwrite_answer
 @option.columns()
 @option.row_groups
+@file_options.union_by_name
 @findings_on_page
 @option.fpp_to_report
 @option.ignore_checksums
@@ -57,7 +56,7 @@ if TYPE_CHECKING:
 @option.access
 def report(
     files: FilesAsked, view: TableView | None, output: Path, overwrite: bool, deep: bool,
-    fpp: float | None, policy: Policy, keys: Keys | None, **given: Any,
+    fpp: float | None, policy: Policy, union_by_name: bool, keys: Keys | None, **given: Any,
 ) -> None:  # fmt: skip
     """Write one HTML page about the filters of files.
 
@@ -78,8 +77,12 @@ def report(
     with needing("report", "jinja2", "report"):
         import_module("parquet_bloom.render.report")
     inputs = option.inputs_of(files, view)
-    options = ValidateOptions(deep=deep, diagnose=deep, policy=policy, **given)
-    advised = AdviseOptions(fpp=fpp, accepted_rates=policy.highest_rates(), **given)
+    options = ValidateOptions(
+        deep=deep, diagnose=deep, policy=policy, union_by_name=union_by_name, **given
+    )
+    if union_by_name:
+        inputs.check_some_have((*(options.columns or ()), *options.required), keys)
+    advised = AdviseOptions(fpp=fpp, **policy.for_advice(), **given)
 
     def page() -> _Page:
         found = None
@@ -123,7 +126,7 @@ def _of_one_file(
             file,
             options,
             looked_at,
-            replace(advised, fpp=advised.fpp or DEFAULT_FPP),
+            advised,
             show,
         )
     from parquet_bloom.render.report import render_report
@@ -150,6 +153,7 @@ def _of_many(
             return reporter.look_at(file, of_each)
 
     code = inputs.each(work, reporter.add_failed, take=reporter.add, threads=at_a_time)
+    inputs.tell_lacking()
     found = reporter.report()
     if not found.summary.files:
         # Nothing to write about, and it was said why.

@@ -117,11 +117,13 @@ def _use(reader: ParquetUse, kind: ColumnKind) -> tuple[bool, str]:
 def orc_engine_uses(kind: str, ignored_by: Mapping[str, str]) -> tuple[EngineUse, ...]:
     """The same for an ORC column of this kind. `ignored_by`: why each library ignores its filters, empty
     if it does not."""
+    lost = {each.engine: str(each) for each in lost_rows(ColumnKind(kind))}
     found = []
     for engine in engines():
         if reader := engine.orc:
             reason = reader.never or ignored_by[reader.library] or reader.exceptions.get(kind, "")
-            found.append(EngineUse(engine.name, not reason, reason))
+            loses = "" if reason else lost.get(engine.name, "")
+            found.append(EngineUse(engine.name, not reason, reason or loses, loses))
     return tuple(found)
 
 

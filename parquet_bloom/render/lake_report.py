@@ -16,9 +16,16 @@ from parquet_bloom.render.findings import (
     united,
 )
 from parquet_bloom.render.hints import MOST_NAMES, command, for_many
-from parquet_bloom.render.report import MOST_COLUMNS, in_order, template
+from parquet_bloom.render.report import (
+    MOST_COLUMNS,
+    MOST_STEPS,
+    in_order,
+    steps_against,
+    steps_to_build,
+    template,
+)
 from parquet_bloom.storage.source import has_wildcard
-from parquet_bloom.verbs.advise import replacing, to_do
+from parquet_bloom.verbs.advise import ColumnAdvice, replacing, to_do
 from parquet_bloom.verbs.inspect_summary import ColumnSummary
 from parquet_bloom.verbs.lake_report import BrokenRule, LakeReport
 from parquet_bloom.verbs.report import NOT_DEEP
@@ -36,13 +43,19 @@ def render_lake_report(
     last = os.path.basename(first.rstrip("/"))
     name = first if not last or has_wildcard(last) else last
     verdicts = _to_do(report)
+    verdict, wanted = _verdict(report), _wanted(report)
+    to_build = _to_build(report, wanted, build)
+    readable = _readable(report, names)
+    broken = (
+        (rule.examples[0][1], _extent(rule), _commands(rule, readable)) for rule in report.broken
+    )
     return template("lake_report.html").render(
         report=report,
         all=report.summary,
         name=f"{name} and {len(others):,} more" if others else name,
         most_names=MOST_NAMES,
         version=__version__,
-        verdict=_verdict(report),
+        verdict=verdict,
         summary=lake_summary(report),
         columns=_columns(report.summary.columns, verdicts),
         most_columns=MOST_COLUMNS,
@@ -52,9 +65,14 @@ def render_lake_report(
         to_do=verdicts,
         in_order=in_order,
         no_advice="the files have no values" if report.deep else NOT_DEEP,
-        to_build=_to_build(report, build),
+        to_build=to_build,
+        steps=[*steps_against(broken), *steps_to_build(wanted, to_build)],
+        most_steps=MOST_STEPS,
+        is_done=bool(report.advice and verdict == "fine")
+        and not (wanted or report.in_some or report.num_not_advised),
         group=lambda finding: FindingGroup((finding,)),
-        commands=lambda rule: _commands(rule, _readable(report, names)),
+        commands=lambda rule: _commands(rule, readable),
+        extent=_extent,
         to_complete=_to_complete(report, build),
     )
 
@@ -89,18 +107,24 @@ def _to_do(report: LakeReport) -> dict[str, str]:
     return found
 
 
-def _to_build(report: LakeReport, options: Sequence[str]) -> list[str]:
-    """The commands that build in all files what is advised and missing or too small, even where other filters of the
-    column are wrong; one for all columns of the same rate. Of several tables, each has its own columns and rates."""
-    names = _readable(report, report.names)
-    if not options or len(names) > MOST_NAMES:
-        return []
-    wanted = [
+def _wanted(report: LakeReport) -> list[ColumnAdvice]:
+    """What is advised and missing or too small, even where other filters of the column are wrong."""
+    return [
         each
         for table in report.advice
         for each in table.columns
         if each.verdict == "build" and (each.missing or each.too_small)
     ]
+
+
+def _to_build(
+    report: LakeReport, wanted: Sequence[ColumnAdvice], options: Sequence[str]
+) -> list[str]:
+    """The commands that build that in all files; one for all columns of the same rate. Of several tables, each has its
+    own columns and rates."""
+    names = _readable(report, report.names)
+    if not options or len(names) > MOST_NAMES:
+        return []
     if len(report.advice) > 1 and wanted:
         return [command("build", *names, "--auto", *options, *replacing(wanted))]
     return united(
@@ -138,6 +162,11 @@ def _columns(
         return 1 if verdicts.get(column.column, "skip") != "skip" else 2
 
     return sorted(columns, key=interest) if len(columns) > MOST_COLUMNS else columns
+
+
+def _extent(rule: BrokenRule) -> str:
+    """`3 times in 2 files`"""
+    return f"{number_of(rule.findings, 'time')} in {number_of(rule.files, 'file')}"
 
 
 def _commands(rule: BrokenRule, names: Sequence[str]) -> list[str]:

@@ -30,7 +30,7 @@ from parquet_bloom.render.findings import (
     united,
 )
 from parquet_bloom.render.hints import command
-from parquet_bloom.render.wording import size, where
+from parquet_bloom.render.wording import shortened, size, where
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.verbs.advise import ColumnAdvice, replacing, to_do
 from parquet_bloom.verbs.inspect import FileInspection
@@ -39,11 +39,24 @@ from parquet_bloom.verbs.report import ColumnOverview, FileReport, FilterPicture
 
 MOST_COLUMNS = 250
 MOST_PLACES = 20
+MOST_STEPS = 5
 # Longer texts are somebody's joke; column names that people use come nowhere near.
 MOST_CHARACTERS = 1000
 # The most pictures of filters that are all unfolded; beyond, only those of columns with trouble, and
 # of the first.
 MOST_UNFOLDED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something to be done: `word`, a severity or a verdict; `text`, and in how many places; the `part` of the page
+    that says more; and the `commands` that do it, if any do."""
+
+    word: str
+    text: str
+    extent: str
+    part: str
+    commands: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +75,26 @@ def render_report(report: FileReport, build: Sequence[str] = ()) -> str:
     advice = report.advice.columns if report.advice else ()
     verdicts = {each.column: each for each in advice}
     to_do = _to_do(report, verdicts)
+    wanted = _wanted(report, to_do)
+    to_build = _to_build(report, wanted, build)
+    rules = grouped_by_rule(findings)
+    verdict = _trouble(findings) or ("fine" if report.validation.checked.filters else "nothing")
     return template("report.html").render(
         report=report,
         file=inspection,
         name=os.path.basename(inspection.path) or inspection.path,
         version=__version__,
-        verdict=_trouble(findings) or ("fine" if report.validation.checked.filters else "nothing"),
+        verdict=verdict,
         summary=summary(report.validation),
         columns=_columns(report.columns, verdicts),
         most_columns=MOST_COLUMNS,
         widest=max((max(one.chunk_bytes, one.filter_bytes) for one in report.columns), default=0),
         to_do=to_do,
-        to_build=_to_build(report, to_do, build),
-        rules=grouped_by_rule(findings),
+        to_build=to_build,
+        rules=rules,
+        steps=[*steps_against(map(_broken, rules)), *steps_to_build(wanted, to_build)],
+        most_steps=MOST_STEPS,
+        is_done=bool(report.advice and verdict == "fine" and not wanted),
         most_places=MOST_PLACES,
         pictures=list(_pictures(report)),
         advice=in_order(advice),
@@ -130,18 +150,63 @@ def _to_do(report: FileReport, verdicts: Mapping[str, ColumnAdvice]) -> dict[str
     }
 
 
-def _to_build(report: FileReport, to_do: Mapping[str, str], options: Sequence[str]) -> list[str]:
-    """The commands that build what is advised and missing or too small, one for all columns of the same rate."""
-    if not options or report.advice is None or report.advice.obstacles:
+def _wanted(report: FileReport, to_do: Mapping[str, str]) -> list[ColumnAdvice]:
+    """What is advised and missing or too small."""
+    if report.advice is None or report.advice.obstacles:
+        return []
+    return [
+        each
+        for each in report.advice.columns
+        if to_do[each.column] == "build" or (each.verdict == "build" and each.too_small)
+    ]
+
+
+def _to_build(
+    report: FileReport, wanted: Iterable[ColumnAdvice], options: Sequence[str]
+) -> list[str]:
+    """The commands that build that, one for all columns of the same rate."""
+    if not options:
         return []
     return united(
         command(
             *("build", report.path, "-c", as_option(each.column), "--fpp", repr(each.fpp)),
             *(*options, *replacing([each])),
         )
-        for each in report.advice.columns
-        if to_do[each.column] == "build" or (each.verdict == "build" and each.too_small)
+        for each in wanted
     )
+
+
+def _broken(groups: Sequence[FindingGroup]) -> tuple[Finding, str, Sequence[str]]:
+    """The first finding of a rule, how often there is such a one, and what helps."""
+    times = sum(len(group.findings) for group in groups)
+    return groups[0].first, number_of(times, "time"), _commands(groups)
+
+
+def steps_against(broken: Iterable[tuple[Finding, str, Sequence[str]]]) -> list[Step]:
+    """What to do about rules, of each the first finding, how many there are, and the commands that help: errors before
+    warnings, and first what is wrong with filters that are there, as rows may be lost by them. Each command once."""
+    told: set[str] = set()
+    steps = []
+    for first, extent, commands in sorted(broken, key=lambda each: _urgency(each[0])):
+        if first.severity == "note":
+            continue
+        helps = [each.removeprefix("next: ") for each in commands[:1]]
+        new = [each for each in helps if each not in told]
+        told.update(new)
+        steps.append(Step(first.severity, first.definition.title, extent, "findings", new))
+    return steps
+
+
+def _urgency(first: Finding) -> tuple[int, bool]:
+    return -first.rank, not first.is_against_filter
+
+
+def steps_to_build(wanted: Sequence[ColumnAdvice], commands: Sequence[str]) -> Iterator[Step]:
+    """The filters that are advised and missing or too small, if commands build them."""
+    if commands:
+        names = shortened([*dict.fromkeys(each.column for each in wanted)])
+        few = "Filters that are advised are missing or too small"
+        yield Step("build", f"{few}: {names}", "", "advice", commands)
 
 
 def in_order(advice: Sequence[ColumnAdvice]) -> Sequence[ColumnAdvice]:

@@ -23,7 +23,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from parquet_bloom.arguments import (
     SomeNames,
@@ -125,6 +125,10 @@ class Policy:
         limits: dict[str | None, float | None] = {None: self.max_fpp}
         limits.update((name, self.for_column(name).max_fpp) for name in self.columns)
         return {name: rate for name, rate in limits.items() if rate is not None}
+
+    def for_advice(self) -> dict[str, Any]:
+        """What advice heeds, as options.AdviseOptions calls it."""
+        return {"accepted_rates": self.highest_rates(), "required": self.required_columns()}
 
     def required_columns(self) -> tuple[str, ...]:
         """Every leaf column that must have filters, whether or not a file has the column."""

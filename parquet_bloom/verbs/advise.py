@@ -45,9 +45,11 @@ from parquet_bloom.container.room import (
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import EngineUse, always_so, engines_named
 from parquet_bloom.engines.settings import WriterSettings
+from parquet_bloom.errors import ColumnError
 from parquet_bloom.files import FORMATS, open_file
-from parquet_bloom.options import DEFAULT_FPP, AdviseOptions, BuildOptions
+from parquet_bloom.options import DEFAULT_FPP, AdviseOptions, BuildOptions, TableView
 from parquet_bloom.parallel import Progress
+from parquet_bloom.rules.policy import Policy, policy_given
 from parquet_bloom.storage import with_options
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.several import (
@@ -58,9 +60,10 @@ from parquet_bloom.verbs.several import (
     message_of,
     one_of,
 )
-from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict, Existing, Format
+from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict, Existing, Format, TableChoice
 
 if TYPE_CHECKING:
+    from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.storage.traffic import Requests
 
@@ -86,7 +89,7 @@ class ColumnAdvice:
 
     In this file: `num_values`, with nulls in Parquet but not in ORC; `already`: groups with a filter;
     `missing`: groups without one that would get one;
-    `too_small`: groups whose filter is too small for their values, as far as lengths say;
+    `too_small`: groups whose filter is too small for their values, as far as lengths say, in ORC bits;
     `ndv`: distinct non-null values of the whole column; `ndv_error`: relative standard error of
     `ndv`, None if exact; `group_ndv`: the highest of any group; `only_dictionary`: whether all values
     are in dictionary pages, None in ORC; `filter_bytes`: all bitsets that `build` would write;
@@ -235,8 +238,10 @@ def advise(
     rates: bool = False,
     engines: SomeNames = (),
     value_sample: Mapping[str, Any] | None = None,
+    policy: Policy | None = None,
     ignore_checksums: bool = False,
     threads: int | None = None,
+    table: TableChoice | TableView | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
@@ -255,7 +260,9 @@ def advise(
     bytes of all files, such as "1%": which columns to build then, and at which rates, that of `fpp` if it is given, is in
     the report's `budget`. existing: what build will do with filters that are there, which the budget pays for if they
     stay. value_sample: by column, the
-    values that are really looked up, repeated as often as they are, given as for probe. progress: called with (chunks
+    values that are really looked up, repeated as often as they are, given as for probe. policy: that of validate, of which
+    `require` and `max_fpp` count: the columns that it wants filters of get them if they can have any, and all columns get
+    them at a rate that it accepts, unless `fpp` says another. progress: called with (chunks
     done, chunks in all), or of several files with (files done, files in all). ignore_checksums as for build, all
     others as for inspect.
 
@@ -264,10 +271,10 @@ def advise(
     EncryptionError if a file cannot be decrypted, OSError. A column that cannot be read for lack of
     a codec, an encoding or a key is not an error: its `reason` says so.
     """
-    options = AdviseOptions.of(locals())
-    one = one_of(path)
+    options = AdviseOptions.of(locals(), **policy_given(policy).for_advice())
+    one = None if table is not None else one_of(path)
     if one is None:
-        together: Any = _advise_together(path, options, keys, storage_options, progress)
+        together: Any = _advise_together(path, table, options, keys, storage_options, progress)
         return cast("AdviceReport", together)
     advisor = Advisor(options, keys)
     advisor.add(with_options(one, storage_options), progress)
@@ -277,6 +284,7 @@ def advise(
 
 def _advise_together(
     files: Any,
+    table: TableChoice | TableView | None,
     options: AdviseOptions,
     keys: Keys | None,
     storage_options: Mapping[str, str] | None,
@@ -296,8 +304,9 @@ def _advise_together(
             failures.append(Failure(path, message_of(path, found)))
 
     each_read(
-        files, options, read, take, keys=keys, storage_options=storage_options, progress=progress
-    )
+        files, options, read, take, table=table, keys=keys, storage_options=storage_options,
+        progress=progress,
+    )  # fmt: skip
     return FilesReport(tuple(advisor.tables()), tuple(failures))
 
 
@@ -414,6 +423,29 @@ def options_to_build(report: AdviceReport, options: BuildOptions) -> BuildOption
     return replace(options, columns=tuple(name for name, _ in rates), fpp_of=rates)
 
 
+def report_on(file: Container, reports: Sequence[AdviceReport]) -> AdviceReport:
+    """That on the table of the file, which has all columns that were judged of it, of the same types; the only report is
+    on any file. Raises ColumnError if there is none."""
+    if len(reports) == 1:
+        return reports[0]
+    types = {
+        column.name: (column.physical_type, column.logical_type) for column in file.select(None)
+    }
+    of_file = [
+        report
+        for report in reports
+        if report.format == file.format
+        and all(
+            types.get(each.column) == (each.physical_type, each.logical_type)
+            for each in report.columns
+        )
+    ]
+    if not of_file:
+        raise ColumnError(f"{file.path}: advice: no report is on files with its columns")
+    # Where a table lacks what another has, all of its columns are in both.
+    return max(of_file, key=lambda report: len(report.columns))
+
+
 def _without(options: BuildOptions, unread: Sequence[str]) -> BuildOptions:
     return replace(
         options,
@@ -450,7 +482,7 @@ class _JudgedTable:
 
     sketch: TableSketch
     columns: Sequence[JudgedColumn]
-    fpp: float
+    options: AdviseOptions
     budget: BudgetPlan | None
 
     def report(self, file: SurveyedFile, path: str) -> AdviceReport:
@@ -463,7 +495,9 @@ class _JudgedTable:
                 found,
                 file.size,
                 sketch.size,
-                partial(subject.settings, sketch.format, path, self.fpp),
+                partial(
+                    subject.settings, sketch.format, path, self.options.target_for(subject.name)
+                ),
             )
             for subject, column, found in zip(
                 sketch.subjects, file.columns, self.columns, strict=True
@@ -476,7 +510,7 @@ class _JudgedTable:
             num_rows=file.num_rows,
             num_groups=file.num_groups,
             size=file.size,
-            fpp=self.fpp,
+            fpp=self.options.target_fpp,
             recommended=tuple(each.column for each in columns if each.verdict == "build"),
             columns=columns,
             budget=self.budget,
@@ -495,7 +529,7 @@ def _judged_tables(
         plans = _plans(budget, options, tables)
     for (sketch, judged), plan in zip(tables, plans, strict=False):
         columns = _within(plan, sketch, judged) if plan else judged
-        yield _JudgedTable(sketch, columns, options.target_fpp, plan)
+        yield _JudgedTable(sketch, columns, options, plan)
 
 
 def _within(

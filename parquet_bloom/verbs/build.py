@@ -113,7 +113,7 @@ def build(
 ) -> BuildReport:
     """Write `source` with Bloom filters for `columns` (dotted leaf paths) to `output`, or for those that `advice`
     recommends, which is what `advise` said of the same files, perhaps within a budget: each column at its rate. Of
-    several tables, build the files of each with the report on it.
+    several tables, each file gets what the report on those with its columns recommends; one that there is none on fails.
 
     A list of paths, a folder, a glob, and a URL that ends with / stand for several files: then this returns a
     FilesReport, with the report on each, and the errors of files that failed. `output` is then the folder of the new
@@ -165,11 +165,12 @@ def build(
     RewriteError for outputs that must not be written, OSError.
     """
     given = locals()
-    options = _options(given, columns, advice)
+    advised = _advised(given, columns, advice)
+    options = BuildOptions.of(given, columns=() if advised else columns_needed(columns))
     if append_in_place and (in_place or output is not None):
         raise ValueError("append_in_place: expected neither output nor in_place with it")
     destination = Destination.of(given, in_place=append_in_place or in_place)
-    change = partial(build_file, keys=keys)
+    change = partial(build_file, keys=keys, advised=advised)
     report: BuildReport = change_each(
         source,
         options,
@@ -182,34 +183,22 @@ def build(
     return report
 
 
-def _options(
+def _advised(
     given: Mapping[str, Any],
     columns: SomeNames | None,
     advice: AdviceReport | FilesReport[AdviceReport] | None,
-) -> BuildOptions:
-    """With columns, or with those that are advised and their rates."""
+) -> tuple[AdviceReport, ...]:
+    """The reports on tables, none where columns are given instead."""
     if advice is None:
-        return BuildOptions.of(given, columns=columns_needed(columns))
-    from parquet_bloom.verbs.advise import AdviceReport, options_to_build
+        return ()
+    from parquet_bloom.verbs.advise import AdviceReport
 
-    if isinstance(advice, FilesReport):
-        advice = _of_one_table(advice)
-    if not isinstance(advice, AdviceReport):
-        raise TypeError(f"advice: {advice!r}, expected a report of advise on one table")
+    reports = advice.reports if isinstance(advice, FilesReport) else (advice,)
+    if not reports or not all(isinstance(each, AdviceReport) for each in reports):
+        raise TypeError(f"advice: {advice!r}, expected what advise returned, with a report")
     if columns is not None or given["fpp"] is not None:
         raise TypeError("advice: expected neither columns nor fpp with it")
-    return options_to_build(advice, BuildOptions.of(given, columns=()))
-
-
-def _of_one_table(advice: FilesReport[AdviceReport]) -> AdviceReport:
-    """The only report of several files. Raises TypeError: each table has its own columns, and files do not say of which
-    they are."""
-    if len(advice.reports) != 1:
-        raise TypeError(
-            f"advice: reports on {len(advice.reports)} tables, expected that on one of them, with its files: such as"
-            " advice.reports[0]"
-        )
-    return advice.reports[0]
+    return reports
 
 
 def build_file(
@@ -219,12 +208,17 @@ def build_file(
     *,
     keys: Keys | None = None,
     progress: Progress | None = None,
+    advised: Sequence[AdviceReport] = (),
 ) -> BuildReport:
-    """As build."""
+    """As build. `advised`: reports on tables, of which that on the file's says what to build."""
     if options.append_in_place:
         check_appendable(path)
-    with changing(path, destination, keys) as file:
-        return _build(file, options, progress)
+    with changing(path, destination, keys) as opened:
+        if advised:
+            from parquet_bloom.verbs.advise import options_to_build, report_on
+
+            options = options_to_build(report_on(opened.file, advised), options)
+        return _build(opened, options, progress)
 
 
 def build_opened(

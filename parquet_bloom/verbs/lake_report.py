@@ -214,6 +214,9 @@ class LakeReporter:
 
     def _advise(self, file: Container) -> str | None:
         """Why not: damage that validate reports as a finding is an error here."""
+        if not file.select(self._options.columns):
+            # It lacks all that are asked about.
+            return None
         try:
             with self._advising:
                 self._advisor.add_file(file)

@@ -16,7 +16,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.filters.occupancy import measured_fpp
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.options import AdviseOptions, InspectOptions, ValidateOptions
+from parquet_bloom.options import AdviseOptions, InspectOptions, TableView, ValidateOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import Policy, policy_given
@@ -26,13 +26,13 @@ from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
 from parquet_bloom.verbs.occupancy import FilterOccupancy, occupancy_of
 from parquet_bloom.verbs.several import for_several, one_of, read_each
-from parquet_bloom.verbs.validate import ValidationReport, validate_file
+from parquet_bloom.verbs.validate import ValidationReport, unite, validate_file
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.storage.traffic import Requests
-    from parquet_bloom.vocabulary import Format
+    from parquet_bloom.vocabulary import Format, TableChoice
 
 # The page shows every block of this many filters, and summarizes the others by column.
 MAX_PICTURES = 48
@@ -126,10 +126,12 @@ def report(
     columns: SomeNames | None = None,
     row_groups: SomeNumbers | None = None,
     deep: bool = True,
-    fpp: float = 0.01,
+    fpp: float | None = None,
     policy: Policy | None = None,
+    union_by_name: bool = False,
     ignore_checksums: bool = False,
     threads: int | None = None,
+    table: TableChoice | TableView | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
@@ -141,7 +143,7 @@ def report(
     FilesReport, with the report on each, and the errors of files that failed.
 
     deep: look up every stored value, and advise; otherwise only footer and filters are read. fpp:
-    the target of the advice, 0 to 1, exclusive. progress: called with (done, in all), first of the
+    the target of the advice, as for advise. progress: called with (done, in all), first of the
     filters to check, then of the chunks to read for the advice; or, of several files, with (files done, files in all).
     All others as for validate.
 
@@ -151,10 +153,10 @@ def report(
     given = locals()
     # What is wrong is refused before the file is opened.
     required = policy_given(policy)
-    to_advise = AdviseOptions.of(given, accepted_rates=required.highest_rates())
+    to_advise = AdviseOptions.of(given, **required.for_advice())
     options = ValidateOptions.of(given, diagnose=deep, policy=required)
     looked_at = InspectOptions.of(given)
-    is_one = one_of(path) is not None
+    is_one = table is None and one_of(path) is not None
 
     def read(file: Container, wanted: ValidateOptions) -> FileReport:
         return report_file(
@@ -166,7 +168,7 @@ def report(
         )
 
     found: FileReport = read_each(
-        path, options, read, keys=keys, storage_options=storage_options,
+        path, options, read, table=table, keys=keys, storage_options=storage_options,
         progress=None if is_one else progress,
     )  # fmt: skip
     return found
@@ -181,6 +183,7 @@ def report_file(
 ) -> FileReport:
     """The same for an open file."""
     file.check_has_blocks("report")
+    unite(file, options)
     check_room(file, file.select(options.columns), options.parts, TO_REPORT)
     validation = validate_file(file, options, progress)
     seen = _Seen(validation.findings, len(file.select(options.columns)))

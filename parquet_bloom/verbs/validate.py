@@ -140,8 +140,7 @@ def validate_file(
 ) -> ValidationReport:
     """The same for an open file."""
     policy: Policy = options.policy or Policy()
-    if options.union_by_name:
-        file.unite_by_name((*(options.columns or ()), *options.required))
+    unite(file, options)
     if options.ignore_checksums:
         file.ignore_checksums()
     examination = FORMATS[file.format].examination(file, options)
@@ -166,6 +165,12 @@ def validate_file(
         ),
         requests=file.source.requests,
     )
+
+
+def unite(file: Container, options: ValidateOptions) -> None:
+    """Take what the file lacks of the columns that are asked about for null, if they go by their names."""
+    if options.union_by_name:
+        file.unite_by_name((*(options.columns or ()), *options.required))
 
 
 def _check_unchanged(file: Container) -> None:

@@ -3,7 +3,6 @@
 import itertools
 import json
 import random
-import re
 from collections import Counter
 from dataclasses import replace
 
@@ -15,7 +14,15 @@ import pytest
 from make.commands import outcome
 
 import parquet_bloom as pb
-from parquet_bloom.advice.budget import LEAST_SAVED, RATES, Offer, allot, offers_of, rates_of
+from parquet_bloom.advice.budget import (
+    LEAST_SAVED,
+    RATES,
+    Offer,
+    allot,
+    highest_rate,
+    offers_of,
+    rates_of,
+)
 from parquet_bloom.advice.lookups import ExpectedReads, in_units
 from parquet_bloom.advice.samples import StoredSample
 from parquet_bloom.advice.sketch import ColumnSketch, RungCounts
@@ -165,12 +172,29 @@ def test_what_a_budget_builds_is_smaller_than_the_dictionaries(tmp_path):
 
 
 def test_rates_are_those_of_the_ladder_and_the_target():
-    assert rates_of(AdviseOptions()) == (0.01, 0.001, 0.0001)
-    assert rates_of(AdviseOptions(fpp=0.02)) == (0.02,)
-    assert rates_of(AdviseOptions(budget=1)) == RATES
-    assert rates_of(AdviseOptions(budget=1, fpp=0.02)) == (0.02,)
+    assert rates_of(AdviseOptions(), "id") == (0.01, 0.001, 0.0001)
+    assert rates_of(AdviseOptions(fpp=0.02), "id") == (0.02,)
+    assert rates_of(AdviseOptions(budget=1), "id") == RATES
+    assert rates_of(AdviseOptions(budget=1, fpp=0.02), "id") == (0.02,)
     shown = AdviseOptions(budget=1, fpp=0.02, rates=True)
-    assert rates_of(shown) == (0.1, 0.02, 0.01, 0.001, 0.0001)
+    assert rates_of(shown, "id") == (0.1, 0.02, 0.01, 0.001, 0.0001)
+
+
+@pytest.mark.parametrize(
+    ("options", "rates", "highest"),
+    [
+        ({}, (0.0005, 0.0001), 0.0005),
+        ({"budget": 1}, (0.0005, 0.0003, 0.0001), 0.0005),
+        ({"fpp": 0.02}, (0.02,), 0.02),
+    ],
+)
+def test_what_a_policy_accepts_of_a_column_limits_its_ladder(options, rates, highest):
+    wanted = AdviseOptions(accepted_rates={None: 0.5, "id": 0.0005}, **options)
+    assert rates_of(wanted, "id") == rates
+    assert highest_rate(wanted, "id") == highest
+    # Of others, it accepts more than is usual.
+    assert rates_of(wanted, "time") == rates_of(AdviseOptions(**options), "time")
+    assert highest_rate(wanted, "time") == 0.5
 
 
 # ------------------------------------------------------------------------------------------------
@@ -252,7 +276,7 @@ def test_a_report_is_built_at_the_rate_that_it_was_asked_for(lake, tmp_path):
     [
         ({"columns": "id"}, r"^advice: expected neither columns nor fpp with it$"),
         ({"fpp": 0.1}, r"^advice: expected neither columns nor fpp with it$"),
-        ({"advice": ("id",)}, r"^advice: \('id',\), expected a report of advise on one table$"),
+        ({"advice": ("id",)}, r"^advice: \('id',\), expected what advise returned, with a report$"),
     ],
 )
 def test_advice_that_cannot_be(lake, tmp_path, given, message):
@@ -348,11 +372,40 @@ def test_one_budget_is_for_all_tables(lake, tmp_path):
     spent = sum(each.filter_bytes for plan in plans for each in plan.columns)
     assert {plan.used for plan in plans} == {spent}
     assert 0 < spent <= 30_000
-    message = "advice: reports on 2 tables, expected that on one of them, with its files: such as advice.reports[0]"
-    both = pb.advise([*sorted(lake.iterdir()), other])
-    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
-        pb.build([lake, other], tmp_path / "out", advice=both)
-    assert not (tmp_path / "out").exists()
+    # Each file gets what is advised on its table.
+    both = pb.advise([*sorted(lake.iterdir()), other], budget=30_000)
+    assert [report.budget.used for report in both] == [spent, spent]
+    built = pb.build([lake, other], tmp_path / "out", advice=both)
+    assert built.ok
+    rates = {each.column: each.fpp for plan in plans for each in plan.columns}
+    assert {each.column for report in built for each in report.filters} == {*rates}
+    # What is of neither fails, and nothing else does.
+    third = tmp_path / "third.parquet"
+    pq.write_table(pa.table({"neither": numbers}), third)
+    built = pb.build([other, third], tmp_path / "more", advice=both)
+    message = f"{third}: advice: no report is on files with its columns"
+    assert [each.message for each in built.failures] == [message]
+    with pytest.raises(
+        TypeError, match=r"^advice: 'id', expected what advise returned, with a report$"
+    ):
+        pb.build(other, tmp_path / "out.parquet", advice="id")
+
+
+def test_what_is_advised_on_a_table_that_grew(tmp_path):
+    """The newer files have all columns of the older ones, and one more."""
+    lake, numbers = tmp_path / "lake", np.random.default_rng(7).permutation(16_000)
+    lake.mkdir()
+    for number in range(8):
+        ids = numbers[number::8]
+        columns = {"id": ids} if number < 4 else {"id": ids, "code": ids[::-1]}
+        pq.write_table(pa.table(columns), lake / f"{number}.parquet", use_dictionary=False)
+    advice = pb.advise(lake)
+    assert [each.recommended for each in advice] == [("id",), ("id", "code")]
+    built = pb.build(lake, in_place=True, advice=advice)
+    assert built.ok
+    assert [[each.column for each in report.filters] for report in built] == 4 * [["id"]] + 4 * [
+        ["id", "code"]
+    ]
 
 
 def test_a_rate_for_each_column_of_an_orc_file(tmp_path):

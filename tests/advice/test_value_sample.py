@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
+from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.advice.samples import read_value_sample
@@ -153,3 +154,30 @@ def test_details_name_engines_and_writers(table):
     for name in ("used by Spark", "not used by pyarrow:", "DataFusion:", "Iceberg:", "DuckDB:"):
         assert f"  {name}" in text
     assert f"pbloom build {table} -c a --fpp 0.01 -o out.parquet" in text
+
+
+@pytest.mark.parametrize("form", ["parquet", "orc"])
+def test_an_integer_of_too_many_bits_is_nowhere(tmp_path, form):
+    path, rows = tmp_path / f"a.{form}", 40_000
+    table = pa.table({"id": pa.array([row * 7919 % rows for row in range(rows)], pa.int32())})
+    if form == "orc":
+        orc.write_table(table, path)
+    else:
+        pq.write_table(table, path, row_group_size=rows // 4)
+    asked = {}
+    for name, values in {
+        "one": [7],
+        "more": [7, 1 << 40, 1 << 70, pb.literal("-5000000000")],
+    }.items():
+        (asked[name],) = pb.advise(path, value_sample={"id": values}).columns
+    one, more = asked["one"], asked["more"]
+    assert (one.values_asked, one.values_stored) == (1, 1)
+    assert (more.values_asked, more.values_stored) == (4, 1)
+    # Neither statistics nor filters leave anything to read for the three others.
+    assert 4 * more.groups_statistics == one.groups_statistics == 4
+    assert 4 * more.groups_filter == pytest.approx(one.groups_filter)
+    options = pb.AdviseOptions(value_sample={"id": [7, 1 << 40, 1 << 70, -5_000_000_000]})
+    advisor = pb.TableAdvisor(options)
+    advisor.add(path)
+    (merged,) = pb.advise_sketches(advisor.sketches().values(), options)
+    assert merged.columns[0].groups_filter == pytest.approx(more.groups_filter)

@@ -378,3 +378,9 @@ def test_figures_are_of_filters_that_are_recommended(tmp_path):
     assert (left.split("\t")[2], *left.split("\t")[4:7]) == ("left out", "", "", "")
     heading = outcome("advise", path, "--engine", "polars,pyarrow").stdout.splitlines()[0]
     assert heading.endswith("; no filter recommended for Polars, pyarrow")
+    # What is there and does is kept, and nothing else is recommended; what is too small is built again.
+    for fpp, said in ((0.01, 0), (0.3, 1)):
+        pb.build(path, in_place=True, columns="id", fpp=fpp, existing="replace")
+        there = outcome("advise", path, "-c", "id", "--details").stdout
+        assert f"\nid: {('keep', 'rebuild')[said]}\n" in there
+        assert there.count("(recommended)") == said

@@ -110,7 +110,7 @@ def test_reasons():
     assert reason(bare, "Spark") == "not for fields of a VARIANT without its annotation"
     assert (
         reason(leaf("INT64"), "pyarrow")
-        == "its readers ignore filters, but pb.dataset skips row groups by them"
+        == "its readers ignore filters, but pb.rows and pb.dataset skip row groups by them"
     )
     assert reason(leaf("INT64"), "Spark") == ""
     text = leaf("BYTE_ARRAY", LogicalType("STRING"))

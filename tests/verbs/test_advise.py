@@ -633,3 +633,110 @@ def test_a_uuid_of_arrow_is_none_for_datafusion(tmp_path, in_arrow):
         assert found.reason.endswith(f"on such a column: {use.reason}")
     else:
         assert (use.uses, found.verdict) == (True, "build")
+
+
+# ------------------------------------------------------------------------------------------------
+# By a policy
+
+
+POLICY = """[validate]
+max-fpp = 0.001
+require = ["seq", "kind", "nowhere"]
+[validate.columns.kind]
+max-fpp = 0.2
+"""
+
+
+@pytest.fixture
+def for_policy(tmp_path):
+    rng, rows = np.random.default_rng(5), 6_000
+    table = pa.table(
+        {
+            "id": rng.permutation(1 << 20)[:rows],
+            "seq": np.arange(rows),
+            "kind": rng.integers(0, 4, rows),
+        }
+    )
+    path, config = tmp_path / "events.parquet", tmp_path / "limits.toml"
+    pq.write_table(table, path, row_group_size=rows // 6)
+    config.write_text(POLICY)
+    return path, config
+
+
+def test_columns_and_rates_are_those_of_a_policy(for_policy):
+    path, config = for_policy
+    assert pb.advise(path).recommended == ("id",)
+    policy = pb.read_policy(config)
+    found = pb.advise(path, policy=policy)
+    assert {each.column: (each.verdict, each.fpp) for each in found.columns} == {
+        "id": ("build", 0.001),
+        "seq": ("build", 0.001),
+        "kind": ("build", 0.01),
+    }
+    reasons = {each.column: each.reason for each in found.columns}
+    assert "; the policy accepts an FPP of at most 0.1 %;" in reasons["id"]
+    assert reasons["seq"].startswith("the policy wants filters; min/max alone leaves 1.00 of 6 ")
+    assert reasons["kind"].startswith(
+        "the policy wants filters; a filter rules out next to nothing"
+    )
+    pb.build(path, in_place=True, advice=found)
+    built = pb.advise(path, policy=policy)
+    assert not any(each.missing or each.too_small for each in built.columns)
+    findings = pb.validate(path, policy=policy).findings
+    assert [each.column for each in findings if each.severity == "error"] == ["nowhere"]
+    # What is asked for is built, whatever a policy says.
+    asked = pb.advise(path, policy=policy, fpp=0.3)
+    assert {each.fpp for each in asked.columns} == {0.3}
+
+
+def test_what_a_policy_does_not_accept_is_built_again(for_policy):
+    path, config = for_policy
+    pb.build(path, in_place=True, columns=["id", "seq", "kind"], fpp=0.08)
+    policy = pb.read_policy(config)
+    for found in (pb.advise(path, policy=policy), pb.report(path, policy=policy).advice):
+        assert [each.too_small for each in found.columns] == [6, 6, 0]
+        assert found.columns[0].reason.startswith(
+            "6 row groups have filters that are too small for the values (more than 0.1 % of absent"
+            " ones pass, the most that the policy accepts): --existing replace builds new ones; "
+        )
+
+
+def test_commands_with_a_policy(for_policy, monkeypatch):
+    path, config = for_policy
+    monkeypatch.chdir(path.parent)
+    with_policy = "--config", config.name
+    told = outcome("advise", path.name, *with_policy).stdout.splitlines()
+    assert told[-2:] == [
+        "next: pbloom build events.parquet -c id,seq --in-place --fpp 0.001",
+        "next: pbloom build events.parquet -c kind --in-place",
+    ]
+    told = outcome("advise", path.name, *with_policy, "--budget", "1MiB").stdout.splitlines()
+    assert told[-1] == (
+        "next: pbloom build events.parquet --auto --in-place --budget 1048576 --config limits.toml"
+    )
+    outcome("build", path.name, "--auto", *with_policy, "-o", "built.parquet")
+    rates = {each.column: each.worst_fpp for each in pb.report("built.parquet").columns}
+    assert rates["id"] <= 0.001
+    assert rates["seq"] <= 0.001
+    # It is found where it lies, as by validate and report.
+    config.rename("pbloom.toml")
+    assert (
+        " build filters for id (at 0.1 %), seq (at 0.1 %), kind\n"
+        in outcome("advise", path.name).stdout
+    )
+    assert " build filters for id\n" in outcome("advise", path.name, "--no-config").stdout
+    outcome("build", path.name, "--auto", "-o", "again.parquet")
+    assert (
+        path.with_name("again.parquet").read_bytes() == path.with_name("built.parquet").read_bytes()
+    )
+
+
+def test_a_policy_is_for_what_is_advised(for_policy):
+    path, config = for_policy
+    for given in (["--config", config], ["--no-config"]):
+        result = outcome("build", path, "-c", "id", *given, "--dry-run")
+        assert result.code == 2
+        assert f"{given[0]}: expected with --auto" in result.stderr
+    config.with_name("pbloom.toml").write_text("[validate\n")
+    # Who names columns needs no policy.
+    assert outcome("build", path, "-c", "id", "--dry-run").code == 0

@@ -93,7 +93,12 @@ def test_a_lake_with_trouble(run):
     )
     text = Document(html).text
     for part in (
-        "Bloom filters of 3 files",
+        "Bloom filters of 3 of 4 files",
+        (
+            "What to do next error Stored values are not in the filter 1 time in 1 file"
+            " pbloom repair lake/day=1/b.parquet --rebuild --in-place build Filters that are advised are missing or too small:"
+            " id pbloom build lake -c id --fpp 0.01 --in-place Columns Partitions "
+        ),
         "What is said here is not about the file that could not be read: see below",
         "lake/day=2/c.parquet: truncated or not a Parquet file",
         "Files 3 With filters 2 Rows 6,000 Columns 2 ",
@@ -113,6 +118,41 @@ def test_a_lake_with_trouble(run):
     assert worst == ["lake/day=1/b.parquet", "lake/day=2/<b>d.parquet", "lake/day=1/a.parquet"]
     assert re.search(r"id INT64 rebuild .*country STRING skip ", text)
     assert "<b>d" not in html
+
+
+def test_what_to_do_next(tmp_path):
+    """What loses rows comes first, each command once; nothing, where all is well."""
+    files, page = tmp_path / "files", tmp_path / "page.html"
+    files.mkdir()
+
+    def steps():
+        outcome("report", files, "-o", page, "--overwrite", "--require", "id,code", "--no-config")
+        html = page.read_text()
+        part = html.partition('id="next"')[2].partition("</section>")[0]
+        return Document(f"<body>{part}</body>").text.replace(str(files), "LAKE")
+
+    for number in range(4):
+        ids = np.random.default_rng(number).permutation(1 << 20)[:ROWS]
+        table = pa.table({"id": ids, "code": ids[::-1], "at": np.arange(ROWS)})
+        pq.write_table(table, files / f"{number}.parquet", row_group_size=ROWS // 2)
+    pb.build(files, columns="id", in_place=True)
+    lost = files / "2.parquet"
+    whole = lost.read_bytes()
+    filter = inspect(lost).row_groups[1].columns[0].filter
+    start = filter.offset + filter.header_bytes
+    lost.write_bytes(whole[:start] + bytes(512) + whole[start + 512 :])
+    assert steps().endswith(
+        "What to do next error Stored values are not in the filter 1 time in 1 file"
+        " pbloom repair LAKE/2.parquet --rebuild --in-place"
+        " error A required filter is missing 8 times in 4 files pbloom build LAKE -c code --in-place"
+        " build Filters that are advised are missing or too small: code"
+        " pbloom build LAKE -c code --fpp 0.01 --in-place"
+    )
+    lost.write_bytes(whole)
+    pb.build(files, columns="code", in_place=True)
+    assert steps().endswith(
+        "What to do next Nothing: all filters that are advised are there, and right."
+    )
 
 
 def test_the_page_needs_nothing_else_and_is_the_same_every_time(run):
@@ -151,7 +191,10 @@ def test_one_command_builds_what_is_advised_in_all_files(run, tmp_path):
     def commands(*arguments):
         _, html = run(*arguments)
         assert f"{lake}/day=0/p.parquet -c" not in Document(html).text
-        return re.findall(f"pbloom build '{lake}'.*?--in-place", Document(html).text)
+        # First of what to do next, then beside the advice.
+        found = re.findall(f"pbloom build '{lake}'.*?--in-place", Document(html).text)
+        assert found == 2 * found[: len(found) // 2]
+        return found[: len(found) // 2]
 
     build = f"pbloom build '{lake}' -c"
     every = f"""{build} 'id,"other, id"' --fpp 0.01 --in-place"""
@@ -189,7 +232,7 @@ def test_what_cannot_be_read_is_not_to_be_built(run, tmp_path):
     names[0].write_bytes(b"not a file")
     _, html = run(*names)
     build = f"pbloom build {names[1]} {names[2]} -c id --fpp 0.01 --in-place"
-    assert re.findall("pbloom build /.*?--in-place", Document(html).text) == [build]
+    assert re.findall("pbloom build /.*?--in-place", Document(html).text) == [build, build]
 
 
 def test_filters_that_are_missing_are_built_where_others_of_the_column_are_wrong(run):
@@ -221,6 +264,60 @@ def test_a_table_is_its_live_files(run, tmp_path):
     text = Document(html).text
     assert "Bloom filters of 4 files" in text
     assert re.search(r"day=2026-11-01 2 0 .* day=2026-11-02 2 0 ", text)
+
+
+def test_a_table_from_python(tmp_path):
+    table = make_table(tmp_path / "table", commits=2)
+    (table / "orphan.parquet").write_bytes(b"no file of the table")
+    found = pb.report(table, table="auto")
+    assert [each.path.startswith(str(table)) for each in found.reports] == [True, True]
+    assert found.failures == ()
+    assert [each.recommended for each in pb.advise(table, table="delta")] == [("id",)]
+    with pytest.raises(TypeError, match="union_by_name: not with table"):
+        pb.report(table, table="auto", union_by_name=True)
+    with pytest.raises(pb.ColumnError, match="no column nope"):
+        pb.report(table, table="auto", columns="nope")
+
+
+@pytest.fixture
+def grown(tmp_path):
+    """Two files of before a column was added, and one of after."""
+    for number in range(3):
+        columns = {"id": np.random.default_rng(number).permutation(1 << 20)[:ROWS]}
+        if number == 2:
+            columns["code"] = columns["id"][::-1]
+        path = tmp_path / "grown" / f"{number}.parquet"
+        path.parent.mkdir(exist_ok=True)
+        pq.write_table(pa.table(columns), path, row_group_size=ROWS // 4)
+    pb.build(tmp_path / "grown", columns="code", union_by_name=True, in_place=True)
+    return tmp_path / "grown"
+
+
+def test_files_of_before_a_column_was_added(grown, tmp_path):
+    page, asked = tmp_path / "page.html", ("report", grown, "-c", "code", "--require", "code")
+    without = outcome(*asked, "-o", page)
+    assert (without.code, "2 files could not be read: not ok\n" in without.stdout) == (2, True)
+    assert "--union-by-name" in without.stderr
+    united = outcome(*asked, "-o", page, "--overwrite", "--union-by-name")
+    assert (united.code, united.stderr) == (0, "")
+    assert united.stdout.endswith("; no findings in 4 filters and 2,000 values: ok\n")
+    text = Document(page.read_text()).text
+    assert "code 1 of 1 4 of 4 " in text
+    # Nothing is advised on files without the column.
+    assert "0.parquet and 1 more" not in text
+    misspelt = outcome("report", grown, "-c", "kode", "-o", page, "--overwrite", "--union-by-name")
+    assert (misspelt.code, "3 files: no column kode; did you mean code" in misspelt.stderr) == (
+        2,
+        True,
+    )
+
+
+def test_files_of_before_a_column_was_added_from_python(grown):
+    wanted = {"columns": "code", "policy": pb.Policy(require=("code",))}
+    assert len(pb.report(grown, **wanted).failures) == 2
+    found = pb.report(grown, union_by_name=True, **wanted)
+    assert (found.ok, found.failures) == (True, ())
+    assert [[each.column for each in report.columns] for report in found] == [[], [], ["code"]]
 
 
 def test_what_cannot_be_read_at_all_leaves_no_page(run):

@@ -25,7 +25,7 @@ import parquet_bloom as pb
 from parquet_bloom.advice.orc_survey import OrcSurveyor, spread
 from parquet_bloom.files import open_file
 from parquet_bloom.native import _kernel
-from parquet_bloom.verbs.advise import advise
+from parquet_bloom.verbs.advise import advise, to_do
 
 
 @pytest.fixture(autouse=True)
@@ -280,3 +280,63 @@ def test_stripes_of_few_rows_get_filters_for_full_index_groups(tmp_path):
     assert advice.filter_bytes == sum(each.num_bytes for each in report.filters) == 8 * 11_984
     small = pb.build(source, built, columns="id", ndv=1_024, overwrite=True)
     assert sum(each.num_bytes for each in small.filters) == 8 * 1_232
+
+
+# ------------------------------------------------------------------------------------------------
+# Filters that are there, and who loses rows by them
+
+
+def written_for_policy(**columns):
+    rng, rows = np.random.default_rng(5), 30_000
+    ids = rng.permutation(1 << 20)[:rows]
+    table = pa.table({"id": ids, "at": pa.array(ids * 1_000_003, pa.timestamp("us", "UTC"))})
+    orc.write_table(table, "a.orc")
+    if columns:
+        pb.build("a.orc", in_place=True, **columns)
+
+
+@pytest.mark.parametrize(
+    ("fpp", "policy", "verdict", "bound"),
+    [
+        (0.3, None, "rebuild", "more than 10 % of absent ones pass), unless a budget chose them"),
+        (0.3, {"max_fpp": 0.5}, "keep", ""),
+        (0.03, None, "keep", ""),
+        (
+            0.03,
+            {"max_fpp": 0.01},
+            "rebuild",
+            "more than 1 % of absent ones pass, the most that the policy accepts)",
+        ),
+        # As good as can be.
+        (0.01, {"max_fpp": 0.01}, "keep", ""),
+        (0.01, {"max_fpp": 0.001}, "rebuild", "more than 0.1 % of absent ones pass, "),
+    ],
+)
+def test_filters_that_let_too_much_through_are_built_again(fpp, policy, verdict, bound):
+    written_for_policy(columns=["id"], fpp=fpp)
+    given = {"policy": pb.Policy(**policy)} if policy else {}
+    report = pb.advise("a.orc", columns="id", **given)
+    (found,) = report.columns
+    assert (to_do(found), found.too_small) == (verdict, 3 * (verdict == "rebuild"))
+    assert (
+        f"3 index groups have filters that are too small for the values ({bound}" in found.reason
+        or not bound
+    )
+    pb.build("a.orc", in_place=True, advice=report, existing="replace")
+    (again,) = pb.advise("a.orc", columns="id", **given).columns
+    assert to_do(again) == "keep"
+
+
+def test_who_loses_rows_is_noted():
+    written_for_policy()
+    loses = (
+        "ORC Java loses rows even with correct filters where its time zone is not UTC: it looks up the"
+        " local time in place of the instant"
+    )
+    id, at = pb.advise("a.orc").columns
+    assert {use.engine: use.loses for use in at.engines if use.loses} == {"ORC Java": loses}
+    assert not any(use.loses for use in id.engines)
+    Path("at.txt").write_text("1970-01-02 00:00:00Z\n")
+    asked = "advise", "a.orc", "-c", "at", "--value-sample", "at.txt"
+    assert f"note: column at: {loses}\n" in outcome(*asked).stdout
+    assert "note:" not in outcome(*asked, "--engine", "ORC C++").stdout

@@ -90,6 +90,13 @@ def test_the_page_says_what_to_do_next(path, found):
     assert shlex.join(["pbloom", "repair", str(path), "--rebuild", "--in-place"]) in commands
     for command in commands:
         assert f"next: {visible(command)}" in text
+    # Of the first screen: filters that are wrong before those that are missing, and no notes.
+    steps = text.partition("What to do next ")[2].partition(" Columns Findings ")[0]
+    assert steps.startswith("error ")
+    assert " note " not in steps
+    assert "Stored values are not in the filter" in steps
+    rebuild = visible(shlex.join(["pbloom", "repair", str(path), "--rebuild", "--in-place"]))
+    assert steps.count(rebuild) == 1
 
 
 def test_pictures_are_in_order_of_columns(found):
@@ -184,7 +191,7 @@ def test_texts_of_the_file_are_escaped(page, document):
     assert {element.tag for element in document.elements} == {
         "a", "body", "br", "code", "dd", "defs", "details", "div", "dl", "dt", "figcaption",
         "figure", "footer", "h1", "h2", "h3", "h4", "head", "header", "html", "li", "main", "meta",
-        "nav", "p", "path", "pattern", "pre", "section", "span", "strong", "style", "summary",
+        "nav", "ol", "p", "path", "pattern", "pre", "section", "span", "strong", "style", "summary",
         "svg", "table", "tbody", "td", "text", "th", "thead", "title", "tr", "ul",
     }  # fmt: skip
 
