@@ -28,7 +28,7 @@ from parquet_bloom.options import DEFAULT_FPP, AdviseOptions
 from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.hints import for_all, would_refuse
 from parquet_bloom.render.palette import painted
-from parquet_bloom.render.reports import FileSummary, SummarizedView, Summary
+from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView, Summary
 from parquet_bloom.render.terminal import (
     Cells,
     is_cut,
@@ -132,9 +132,10 @@ def advise(
         for report in reports:
             summary.add(report.path, view.summarize(report))
         summary.finish()
-    if not (as_json or details):
+    if not as_json:
         judging = (*_judging(options), *words_of_policy(config, no_config))
-        for line in _next_lines(reports, options, inputs, judging, arguments_of(keys)):
+        lines = list(_next_lines(reports, options, inputs, judging, arguments_of(keys)))
+        for line in [""] * bool(details and lines) + lines:
             write_line(line)
     sys.exit(code)
 
@@ -164,6 +165,7 @@ class AdviceView(SummarizedView[AdviceReport]):
         return FileSummary(
             state="with columns to build" if _all_to_build(judged) else "without",
             line=_heading(report, judged, self._engines, in_full=False),
+            remarks=[Remark("budget", line, line) for line in _on_budget(report, in_full=False)],
             numbers={"files": report.files},
             is_answer=bool(_all_to_build(judged)),
         )
@@ -176,14 +178,12 @@ class AdviceView(SummarizedView[AdviceReport]):
     def write(self, report: AdviceReport, verbose: bool = False) -> None:
         """One line about the files, then one row per column, or where these are too many for a terminal, per
         verdict; on a terminal, the reasons follow below, their first clauses unless `verbose`."""
-        unit, judged = UNITS[report.format].group, _judged(report)
+        judged = _judged(report)
         write_text(f"{report.path}: {_heading(report, judged, self._engines, verbose)}")
         for line in would_refuse(report.obstacles):
             write_text(line)
-        if report.budget is not None:
-            in_full = verbose or not is_cut(len(report.columns))
-            for line in budget_lines(report.budget, unit, in_full):
-                write_text(line)
+        for line in _on_budget(report, in_full=verbose or not is_cut(len(report.columns))):
+            write_text(line)
         self._write_columns(report, judged, verbose)
         for line in self._notes(judged):
             write_text(line)
@@ -224,6 +224,12 @@ class AdviceView(SummarizedView[AdviceReport]):
             write_text("-c NAME shows a column, --verbose shows all.")
         elif not verbose and any(map(_is_longer, report.columns)):
             write_text("Where reasons end with …, --verbose shows the rest.")
+
+
+def _on_budget(report: AdviceReport, in_full: bool) -> Iterator[str]:
+    """What it is spent on, if there is one; see budget_lines."""
+    if report.budget is not None:
+        yield from budget_lines(report.budget, UNITS[report.format].group, in_full)
 
 
 def _head(names: Sequence[str], report: AdviceReport) -> list[str]:

@@ -256,7 +256,7 @@ def test_the_next_command_builds_what_is_recommended(path, tmp_path):
     ]
     for nothing in (("-c", "status"), small, ("-g", "0,1")):
         assert said(path, *nothing) == []
-    assert said(path, "--details") == []
+    assert said(path, "--details") == said(path)
 
 
 def test_filters_that_are_too_small_are_built_again_in_all_files(tmp_path):
@@ -291,6 +291,39 @@ def test_details_have_the_rates_that_a_budget_chose(tmp_path):
     assert "build filters for a (at 50 %), b (at 50 %)" in told
     assert "\nas recommended\t28.0 KiB\t" in told
     assert told.count("  at 50 %: 14.0 KiB, ") == told.count(" row groups read (recommended)") == 2
+
+
+def test_a_budget_for_several_tables_is_told_of_each(tmp_path):
+    """Who got it, and what the others need."""
+    numbers = np.random.default_rng(6).permutation(30_000)
+    for name in ("a", "b"):
+        table = pa.table({f"in_{name}": numbers})
+        pq.write_table(table, tmp_path / name, row_group_size=5_000, use_dictionary=False)
+    names = (tmp_path / "a", tmp_path / "b")
+    lines = outcome("advise", *names, "--budget", "20KiB").stdout.splitlines()
+    assert [line.replace(f"{tmp_path}/", "") for line in lines] == [
+        "a: 30,000 rows in 6 row groups, 122.2 KiB; build filters for in_a (at 50 %)",
+        "b: 30,000 rows in 6 row groups, 122.2 KiB; the budget is too small",
+        "2 tables: budget: 14.0 KiB of the budget of 20.0 KiB are used, over all files, without headers",
+        (
+            "a: in_a: filters at an FPP of 50 % or less take 14.0 KiB; a look-up reads 3.10 row groups, 2.89 fewer"
+            " than by min/max"
+        ),
+        "b: in_b: left out: needs at least 14,336 bytes, and 6,144 of the budget are left",
+        "2 tables: 1 with columns to build, 1 without; 2 files",
+        "next: pbloom build a b --auto --in-place --budget 20480",
+    ]
+
+
+def test_details_end_with_the_command_that_builds(path, tmp_path):
+    """As the answer without them does."""
+    for options in ((), ("--budget", "50%"), ("--fpp", "0.1")):
+        short = outcome("advise", path, *options).stdout.splitlines()[-1]
+        *_, blank, last = outcome("advise", path, *options, "--details").stdout.splitlines()
+        assert (blank, last) == ("", short)
+        assert short.startswith("next: pbloom build ")
+    nothing = outcome("advise", path, "-c", "user_id", "--engine", "polars", "--details").stdout
+    assert "next: " not in nothing
 
 
 def test_what_cannot_be_read_is_not_to_be_built(path, tmp_path):
