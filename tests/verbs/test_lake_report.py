@@ -462,6 +462,58 @@ def test_columns_with_filters_in_some_files_alone(run):
     assert "Files None has a filter, an error or a warning. " in text
 
 
+def test_filters_that_the_advice_skips_are_not_completed(run, tmp_path):
+    """They are named, with what it says."""
+    numbers = np.random.default_rng(4).permutation(16_000)
+    files = tmp_path / "files"
+    files.mkdir()
+    table = pa.table({"id": numbers, "few": numbers % 7})
+    for name in ("a", "b"):
+        pq.write_table(table, files / name, row_group_size=1_000, use_dictionary=False)
+    for columns, completed in (("id,few", "id"), ("few", None)):
+        outcome("strip", files / "a", "--in-place")
+        outcome("build", files / "a", "-c", columns, "--in-place")
+        _, html = run(files / "a", files / "b")
+        text = Document(html).text.replace(str(files), "LAKE")
+        somewhere = text.partition("Some files have filters for a column, and others have none")[2]
+        assert "few skip : 1 of 2 files have them; none in LAKE/b" in somewhere
+        command = f" pbloom build LAKE/a LAKE/b -c {completed} --in-place"
+        assert (command in somewhere) == (completed is not None)
+        assert ",few --in-place" not in text
+        assert "-c few --in-place" not in text
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "."])
+def test_what_a_budget_chose_is_kept(run, tmp_path, name):
+    """The budget may be given; no file says so."""
+    numbers = np.random.default_rng(4).permutation(16_000)
+    files = tmp_path / "files"
+    files.mkdir()
+    table = pa.table({"id": numbers, "other": numbers[::-1]})
+    pq.write_table(table, files / "a.parquet", row_group_size=1_000, use_dictionary=False)
+    outcome("build", files / "a.parquet", "-c", "id", "--fpp", "0.5", "--in-place")
+    path = str(files if name == "." else files / name)
+
+    def text(*options):
+        return Document(run(path, *options)[1]).text.replace(path, "PATH")
+
+    chosen = (
+        " -c other --fpp 0.01 --in-place If a budget chose the rates of those that are too small, say so: --budget of pbloom report,"
+        " or max-fpp of the column in pbloom.toml."
+    )
+    page = text()
+    assert "pbloom build PATH -c id --fpp 0.01 --in-place --existing replace pbloom" in page
+    assert chosen in page
+    kept = text("--budget", "10KiB")
+    assert "pbloom build PATH -c id --fpp 0.01 --in-place" not in kept
+    assert "If a budget chose" not in kept
+    assert "8.0 KiB of the budget of 10.0 KiB are used, over all files" in kept
+    assert "id: filters that are there stay, and take 8.0 KiB" in kept
+    assert "other: left out: needs at least" in kept
+    report = pb.report(files / "a.parquet", budget=10 << 10)
+    assert [each.verdict for each in report.advice.columns] == ["build", "left out"]
+
+
 def test_a_required_filter_that_is_missing_is_built_not_rebuilt(run):
     path, required = "lake/day=1/a.parquet", ("-c", "id", "--require", "id")
     for names in ((path,), (path, "lake/day=2/<b>d.parquet")):
