@@ -26,7 +26,7 @@ from parquet_bloom.render.report import (
     template,
 )
 from parquet_bloom.storage.source import has_wildcard
-from parquet_bloom.verbs.advise import ColumnAdvice, replacing, to_do
+from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice, replacing, to_do
 from parquet_bloom.verbs.inspect_summary import ColumnSummary
 from parquet_bloom.verbs.lake_report import BrokenRule, LakeReport
 from parquet_bloom.verbs.report import NOT_DEEP
@@ -66,6 +66,7 @@ def render_lake_report(
         most_partitions=MOST_PARTITIONS,
         most_tables=MOST_TABLES,
         to_do=verdicts,
+        to_do_in=lambda table: _to_do_in(report, table),
         in_order=in_order,
         on_budget=lambda table: [*lines_on_budget(table)],
         no_advice="the files have no values" if report.deep else NOT_DEEP,
@@ -104,11 +105,17 @@ def _verdict(report: LakeReport) -> str:
 def _to_do(report: LakeReport) -> dict[str, str]:
     """The advice by column, of the table with the most files that has it."""
     found: dict[str, str] = {}
-    for table in sorted(report.advice, key=lambda each: -each.files):
-        for advice in table.columns:
-            is_broken = advice.column in report.broken_columns
-            found.setdefault(advice.column, to_do(advice, is_broken=is_broken))
+    for table in sorted(report.advice, key=lambda each: -each.files)[::-1]:
+        found.update(_to_do_in(report, table))
     return found
+
+
+def _to_do_in(report: LakeReport, table: AdviceReport) -> dict[str, str]:
+    """The advice on one table by column."""
+    return {
+        each.column: to_do(each, is_broken=each.column in report.broken_columns)
+        for each in table.columns
+    }
 
 
 def _wanted(report: LakeReport) -> list[ColumnAdvice]:
@@ -180,11 +187,13 @@ def _extent(rule: BrokenRule) -> str:
 
 
 def _commands(rule: BrokenRule, names: Sequence[str], num_files: int) -> list[str]:
-    """What helps about all of its columns and files, of so many in all; if no command does, about the first file, as the others need the
-    same."""
+    """What helps about all of its columns and files, of `num_files` in all; if no command does, about the first file, as
+    the others need the same."""
     if rule.files == 1:
         return next_commands(each for _, each in rule.examples)
-    concerned = names if rule.files == num_files else ()
+    paths = list(dict.fromkeys(path for path, _ in rule.examples))
+    named = paths if len(paths) == rule.files else []
+    concerned = (names if rule.files == num_files else ()) or named
     helps = (
         for_many(each.next, path, names, concerned) for path, each in rule.examples if each.next
     )

@@ -335,6 +335,28 @@ def test_an_output_that_must_not_be_written_is_not_worth_the_wait(folder, tmp_pa
     assert result.complaint.startswith(f"{page}: is the input itself")
 
 
+def test_commands_name_the_files_that_need_them_where_these_are_few(run, tmp_path):
+    numbers = np.random.default_rng(4).permutation(22_000)
+    files = tmp_path / "files"
+    files.mkdir()
+    for number in range(8):
+        path = files / f"{number}.parquet"
+        pq.write_table(pa.table({"id": numbers}), path, use_dictionary=False)
+        pb.build(path, columns="id", fpp=0.8 if number < 2 else 0.01, in_place=True)
+
+    def text():
+        return Document(run(files)[1]).text.replace(str(files), "LAKE")
+
+    rebuild = "pbloom build {} -c id --existing replace --in-place"
+    assert rebuild.format("LAKE/0.parquet LAKE/1.parquet") in text()
+    for path in files.iterdir():
+        pb.build(path, columns="id", fpp=0.8, existing="replace", in_place=True)
+    assert rebuild.format("LAKE") in text()
+    (files / "8.parquet").write_bytes((files / "7.parquet").read_bytes())
+    pb.build(files / "8.parquet", columns="id", existing="replace", in_place=True)
+    assert rebuild.format("FILE") in text()
+
+
 def test_what_is_kept_does_not_grow_with_the_number_of_files(folder):
     path = folder / "lake" / "day=1" / "b.parquet"
     found = FileLookedAt(validate(path), inspect(path), "too long ago")
@@ -481,6 +503,22 @@ def test_filters_that_the_advice_skips_are_not_completed(run, tmp_path):
         assert (command in somewhere) == (completed is not None)
         assert ",few --in-place" not in text
         assert "-c few --in-place" not in text
+
+
+def test_each_table_has_its_own_advice_on_a_column(run, tmp_path):
+    numbers = np.random.default_rng(4).permutation(16_000)
+    tables = {"a": {"id": numbers}, "b": {"id": numbers % 7, "n": numbers}, "c": {}}
+    tables["c"] = tables["b"]
+    for name, columns in tables.items():
+        path = tmp_path / f"{name}.parquet"
+        pq.write_table(pa.table(columns), path, row_group_size=1_000, use_dictionary=False)
+    _, html = run(*(tmp_path / f"{name}.parquet" for name in tables))
+    text = Document(html).text.replace(str(tmp_path), "LAKE")
+    advice = text.partition("Advice Files with the same columns")[2]
+    of_a, of_others = advice.split("LAKE/b.parquet and 1 more")
+    assert "id INT64 build a look-up reads" in of_a
+    assert "id INT64 skip a filter rules out next to nothing" in of_others
+    assert re.search("^.* id none of 3 skip n none of 2 build ", text)
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "."])
