@@ -180,13 +180,16 @@ ADVISED = [engine for engine in engines() if engine.parquet]
 
 def uses() -> Iterator[str]:
     """A row for each kind of values that any engine uses filters for."""
-    users = {each.name: each.parquet.uses for each in ADVISED if each.parquet.uses}
-    longest_first = sorted(users.values(), key=len, reverse=True)
+    users = {each.name: each.parquet for each in ADVISED if each.parquet.uses}
+    longest_first = sorted((each.uses for each in users.values()), key=len, reverse=True)
     kinds = dict.fromkeys(kind for of_one in longest_first for kind in of_one)
     yield f"| values | {' | '.join(users)} |"
     yield "|---|" + "---|" * len(users)
     for kind in kinds:
-        yield f"| {kind} | {' | '.join('yes' if kind in used else '' for used in users.values())} |"
+        cells = (
+            each.used_since(kind) or "yes" if kind in each.uses else "" for each in users.values()
+        )
+        yield f"| {kind} | {' | '.join(cells)} |"
     yield ""
     for each in ADVISED:
         yield f"- **{each.name}** ({each.source}{measured(each)}): {'; '.join(caveats(each))}"

@@ -142,7 +142,7 @@ class Destination(VerbOptions):
         path = path_given("path", source, PATH_OR_URL)
         output = None if self.output is None else path_given("output", self.output)
         has_place = self.in_place or output is not None
-        if self.dry_run and not (has_place and can_be_foreseen(path, output, self.in_folder)):
+        if self.dry_run and not (has_place and can_be_foreseen(path, output)):
             return Target(None, in_place=self.in_place)
         target = resolve_target(
             path,

@@ -20,7 +20,7 @@ from parquet_bloom.commands.sections import Command, output_option, values_optio
 from parquet_bloom.container import UNITS, Units, number_of, without_numbers
 from parquet_bloom.container.in_commands import command_for
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.engines.reading import engines_named
+from parquet_bloom.engines.reading import EngineUse, engines_named
 from parquet_bloom.engines.settings import as_option
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import exact_percent, percent
@@ -28,7 +28,7 @@ from parquet_bloom.options import DEFAULT_FPP, AdviseOptions
 from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.hints import for_all, would_refuse
 from parquet_bloom.render.palette import painted
-from parquet_bloom.render.reports import FileSummary, SummarizedView, Summary
+from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView, Summary
 from parquet_bloom.render.terminal import (
     Cells,
     is_cut,
@@ -132,9 +132,10 @@ def advise(
         for report in reports:
             summary.add(report.path, view.summarize(report))
         summary.finish()
-    if not (as_json or details):
+    if not as_json:
         judging = (*_judging(options), *words_of_policy(config, no_config))
-        for line in _next_lines(reports, options, inputs, judging, arguments_of(keys)):
+        lines = list(_next_lines(reports, options, inputs, judging, arguments_of(keys)))
+        for line in [""] * bool(details and lines) + lines:
             write_line(line)
     sys.exit(code)
 
@@ -164,6 +165,7 @@ class AdviceView(SummarizedView[AdviceReport]):
         return FileSummary(
             state="with columns to build" if _all_to_build(judged) else "without",
             line=_heading(report, judged, self._engines, in_full=False),
+            remarks=[Remark("budget", line, line) for line in _on_budget(report, in_full=False)],
             numbers={"files": report.files},
             is_answer=bool(_all_to_build(judged)),
         )
@@ -176,27 +178,31 @@ class AdviceView(SummarizedView[AdviceReport]):
     def write(self, report: AdviceReport, verbose: bool = False) -> None:
         """One line about the files, then one row per column, or where these are too many for a terminal, per
         verdict; on a terminal, the reasons follow below, their first clauses unless `verbose`."""
-        unit, judged = UNITS[report.format].group, _judged(report)
+        judged = _judged(report)
         write_text(f"{report.path}: {_heading(report, judged, self._engines, verbose)}")
         for line in would_refuse(report.obstacles):
             write_text(line)
-        if report.budget is not None:
-            in_full = verbose or not is_cut(len(report.columns))
-            for line in budget_lines(report.budget, unit, in_full):
-                write_text(line)
+        for line in _on_budget(report, in_full=verbose or not is_cut(len(report.columns))):
+            write_text(line)
         self._write_columns(report, judged, verbose)
-        for line in self._losses(judged):
+        for line in self._notes(judged):
             write_text(line)
 
-    def _losses(self, judged: Sequence[_Judged]) -> Iterator[str]:
-        """The engines that lose rows of columns which are to have filters, as `build` notes them."""
+    def _notes(self, judged: Sequence[_Judged]) -> Iterator[str]:
+        """The engines that lose rows of columns which are to have filters, as `build` notes them; and when those that
+        are asked about use these filters, if not always."""
         columns: dict[str, list[str]] = {}
         for each in _all_with_filters(judged):
+            users = _users(each)
             for use in each.engines:
-                if use.loses and (not self._engines or use.engine in self._engines):
-                    columns.setdefault(use.loses, []).append(quoted_name(each.column))
-        for loses, names in columns.items():
-            yield f"note: column{'s' * (len(names) > 1)} {shortened(names)}: {loses}"
+                is_asked = use.engine in self._engines
+                note = use.loses if is_asked or not self._engines else ""
+                if not note and is_asked and use in users and use.reason:
+                    note = f"used by {_user(use)}"
+                if note:
+                    columns.setdefault(note, []).append(quoted_name(each.column))
+        for note, names in columns.items():
+            yield f"note: column{'s' * (len(names) > 1)} {shortened(names)}: {note}"
 
     def _write_columns(
         self, report: AdviceReport, judged: Sequence[_Judged], verbose: bool
@@ -218,6 +224,12 @@ class AdviceView(SummarizedView[AdviceReport]):
             write_text("-c NAME shows a column, --verbose shows all.")
         elif not verbose and any(map(_is_longer, report.columns)):
             write_text("Where reasons end with …, --verbose shows the rest.")
+
+
+def _on_budget(report: AdviceReport, in_full: bool) -> Iterator[str]:
+    """What it is spent on, if there is one; see budget_lines."""
+    if report.budget is not None:
+        yield from budget_lines(report.budget, UNITS[report.format].group, in_full)
 
 
 def _head(names: Sequence[str], report: AdviceReport) -> list[str]:
@@ -448,19 +460,24 @@ def _write_rates(judged: Sequence[_Judged], units: Units, sums_up: bool, in_full
 
 def _used(advice: ColumnAdvice) -> Iterator[str]:
     """`used by Spark, DuckDB`, and a line for each that does not."""
-    others = advice.searching_dictionaries
-    users = [
-        f"{each.engine} ({each.reason})" if each.reason else each.engine
-        for each in advice.engines
-        if each.uses and each.engine not in others
-    ]
-    if users:
-        yield f"used by {', '.join(users)}"
-    if others:
+    if users := _users(advice):
+        yield f"used by {', '.join(map(_user, users))}"
+    if others := advice.searching_dictionaries:
         yield f"not used by {', '.join(others)}: all values are in dictionaries, which are searched instead"
     yield from (
         f"not used by {each.engine}: {each.reason}" for each in advice.engines if not each.uses
     )
+
+
+def _users(advice: ColumnAdvice) -> Sequence[EngineUse]:
+    """The engines that use its filters."""
+    others = advice.searching_dictionaries
+    return [each for each in advice.engines if each.uses and each.engine not in others]
+
+
+def _user(use: EngineUse) -> str:
+    """`DuckDB (since 2.0)`"""
+    return f"{use.engine} ({use.reason})" if use.reason else use.engine
 
 
 # ------------------------------------------------------------------------------------------------

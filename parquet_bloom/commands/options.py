@@ -61,7 +61,7 @@ from parquet_bloom.render.hints import command as in_shell
 from parquet_bloom.render.terminal import answering_to, complain, write_text
 from parquet_bloom.render.wording import either, shortened, size
 from parquet_bloom.storage.left_out import LeftOut
-from parquet_bloom.storage.paths import not_listed, outputs_in, with_parent
+from parquet_bloom.storage.paths import not_listed, outputs_in
 from parquet_bloom.storage.source import is_url, local_name
 from parquet_bloom.vocabulary import Dialect, FileLayout, LiteralType, Verdict, words
 
@@ -640,11 +640,8 @@ def destinations(command: Callback) -> Callback:
         inputs.are_replaced = in_place and not dry_run
 
         def destination_of(path: str) -> Destination:
-            target = outputs.get(path, output)
-            if outputs and not dry_run:
-                with_parent(outputs[path])
             return Destination(
-                output=target,
+                output=outputs.get(path, output),
                 in_place=in_place,
                 overwrite=overwrite,
                 in_folder=bool(outputs),

@@ -51,12 +51,13 @@ if TYPE_CHECKING:
 @file_options.union_by_name
 @findings_on_page
 @option.fpp_to_report
+@option.filter_budget
 @option.ignore_checksums
 @option.threads
 @option.access
 def report(
     files: FilesAsked, view: TableView | None, output: Path, overwrite: bool, deep: bool,
-    fpp: float | None, policy: Policy, union_by_name: bool, keys: Keys | None, **given: Any,
+    fpp: float | None, budget: int | str | None, policy: Policy, union_by_name: bool, keys: Keys | None, **given: Any,
 ) -> None:  # fmt: skip
     """Write one HTML page about the filters of files.
 
@@ -82,7 +83,7 @@ def report(
     )
     if union_by_name:
         inputs.check_some_have((*(options.columns or ()), *options.required), keys)
-    advised = AdviseOptions(fpp=fpp, **policy.for_advice(), **given)
+    advised = AdviseOptions(fpp=fpp, budget=budget, **policy.for_advice(), **given)
 
     def page() -> _Page:
         found = None

@@ -11,6 +11,7 @@ the catalogue.
 
     [parquet]                       an engine with this table is one that `advise` lists
     uses = ["FLOAT", "STRING"]      the kinds of values that it uses filters for (see `reading`)
+    since."2.0" = ["DATE"]          which of these only newer versions use, in columns of their own
     caveats."STRING" = "…"          where it does not, although it uses those of such values
     not_in_arrow."arrow.uuid" = "…" why not where the file's schema of Arrow has such an extension type
     nested."members of structs" = "since 2.0"
@@ -51,7 +52,7 @@ the catalogue.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal
 
@@ -91,10 +92,16 @@ class ParquetUse:
     """See the module."""
 
     uses: tuple[str, ...] = ()
+    since: Mapping[str, Sequence[str]] = field(default_factory=dict)
     caveats: Mapping[str, str] = field(default_factory=dict)
     not_in_arrow: Mapping[str, str] = field(default_factory=dict)
     nested: Mapping[str, str] = field(default_factory=dict)
     never: str = ""
+
+    def used_since(self, values: str) -> str:
+        """`since 2.0`, of the columns of their own with such values; empty if that is nothing new."""
+        versions = (version for version, kinds in self.since.items() if values in kinds)
+        return "".join(f"since {version}" for version in versions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 # How alike the name of an engine must be to be meant: at less, Polars for Postgres.
 _NEAR: Final = 0.65
 
+# What a version, and what joins it to a name, is made of.
+_OF_VERSIONS: Final = "0123456789.=<>~@ -"
+
 # Where a leaf is, if it is no column of its own.
 MEMBERS: Final = "members of structs"
 ELEMENTS: Final = "elements of lists and maps"
@@ -107,8 +110,8 @@ def _use(reader: ParquetUse, kind: ColumnKind) -> tuple[bool, str]:
         return False, f"not for {kind.values}"
     if kind.in_arrow in reader.not_in_arrow:
         return False, reader.not_in_arrow[kind.in_arrow]
-    caveats = reader.nested.get(kind.nesting, ""), reader.caveats.get(kind.values, "")
-    return True, "; ".join(filter(None, caveats))
+    when = reader.nested[kind.nesting] if kind.nesting else reader.used_since(kind.values)
+    return True, "; ".join(filter(None, (when, reader.caveats.get(kind.values, ""))))
 
 
 def orc_engine_uses(kind: str, ignored_by: Mapping[str, str]) -> tuple[EngineUse, ...]:
@@ -174,12 +177,19 @@ def engines_named(names: Sequence[str]) -> tuple[str, ...]:
     known = {each.name.lower(): each.name for each in engines() if each.parquet or each.orc}
     for name in names:
         if name.lower() not in known:
-            close = similar(name, known.values(), _NEAR)
-            hint = f"did you mean {', '.join(close)}?" if close else ""
-            raise ValueError(
-                f"no engine {name!r}; {hint or 'expected ' + ', '.join(known.values())}"
-            )
+            raise ValueError(f"no engine {name!r}; {_hint(name, known)}")
     return tuple(dict.fromkeys(known[name.lower()] for name in names))
+
+
+def _hint(name: str, known: Mapping[str, str]) -> str:
+    """What may be meant by a name that none of the known ones is."""
+    if unversioned := known.get(name.lower().rstrip(_OF_VERSIONS)):
+        return (
+            f"did you mean {unversioned}? No version can be given: the advice says since which one"
+            " filters are used"
+        )
+    close = similar(name, known.values(), _NEAR)
+    return f"did you mean {', '.join(close)}?" if close else f"expected {', '.join(known.values())}"
 
 
 def without_filters(named: Collection[str], format: Format) -> tuple[str, ...]:

@@ -112,18 +112,22 @@ def next_line(verb: str, *arguments: str) -> str:
 
 # Up to so many names stand for all files in a command.
 MOST_NAMES: Final = 5
-# What may be done to all files where it helps some: what it finds nothing wrong with, it leaves.
-_SPARING: Final = frozenset(("build", "repair", "validate"))
+# What may be done to all files where it helps some: it changes nothing that is in order.
+_SPARING: Final = frozenset(("advise", "build", "repair", "validate"))
 
 
-def for_many(command: str, path: str, names: Sequence[str]) -> str:
+def for_many(command: str, path: str, names: Sequence[str], concerned: Sequence[str] = ()) -> str:
     """A command that helps with the file at `path`, for all that `names` mean; if files that need no help would change,
-    for any file, called FILE."""
+    or these names are too many, for those that `concerned` means; and for any file, called FILE, if these are too many,
+    too, or it is about a row group, which in others is another."""
     import shlex
 
     words = shlex.split(command)
-    is_sparing = words[1] in _SPARING and not {"--existing", "-g"} & {*words}
-    return for_all(command, path, names if is_sparing else ())
+    if "-g" in words:
+        return for_any(command, path)
+    is_sparing = words[1] in _SPARING and "--existing" not in words
+    is_for_all = is_sparing and 0 < len(names) <= MOST_NAMES
+    return for_all(command, path, names if is_for_all else concerned)
 
 
 def for_any(command: str, path: str) -> str:

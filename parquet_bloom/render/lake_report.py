@@ -20,12 +20,13 @@ from parquet_bloom.render.report import (
     MOST_COLUMNS,
     MOST_STEPS,
     in_order,
+    lines_on_budget,
     steps_against,
     steps_to_build,
     template,
 )
 from parquet_bloom.storage.source import has_wildcard
-from parquet_bloom.verbs.advise import ColumnAdvice, replacing, to_do
+from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice, replacing, to_do
 from parquet_bloom.verbs.inspect_summary import ColumnSummary
 from parquet_bloom.verbs.lake_report import BrokenRule, LakeReport
 from parquet_bloom.verbs.report import NOT_DEEP
@@ -46,9 +47,11 @@ def render_lake_report(
     verdict, wanted = _verdict(report), _wanted(report)
     to_build = _to_build(report, wanted, build)
     readable = _readable(report, names)
-    broken = (
-        (rule.examples[0][1], _extent(rule), _commands(rule, readable)) for rule in report.broken
-    )
+
+    def commands(rule: BrokenRule) -> list[str]:
+        return _commands(rule, readable, report.summary.files)
+
+    broken = ((rule.examples[0][1], _extent(rule), commands(rule)) for rule in report.broken)
     return template("lake_report.html").render(
         report=report,
         all=report.summary,
@@ -63,7 +66,9 @@ def render_lake_report(
         most_partitions=MOST_PARTITIONS,
         most_tables=MOST_TABLES,
         to_do=verdicts,
+        to_do_in=lambda table: _to_do_in(report, table),
         in_order=in_order,
+        on_budget=lambda table: [*lines_on_budget(table)],
         no_advice="the files have no values" if report.deep else NOT_DEEP,
         to_build=to_build,
         steps=[*steps_against(broken), *steps_to_build(wanted, to_build)],
@@ -71,9 +76,9 @@ def render_lake_report(
         is_done=bool(report.advice and verdict == "fine")
         and not (wanted or report.in_some or report.num_not_advised),
         group=lambda finding: FindingGroup((finding,)),
-        commands=lambda rule: _commands(rule, readable),
+        commands=commands,
         extent=_extent,
-        to_complete=_to_complete(report, build),
+        to_complete=_to_complete(report, verdicts, build),
     )
 
 
@@ -100,11 +105,17 @@ def _verdict(report: LakeReport) -> str:
 def _to_do(report: LakeReport) -> dict[str, str]:
     """The advice by column, of the table with the most files that has it."""
     found: dict[str, str] = {}
-    for table in sorted(report.advice, key=lambda each: -each.files):
-        for advice in table.columns:
-            is_broken = advice.column in report.broken_columns
-            found.setdefault(advice.column, to_do(advice, is_broken=is_broken))
+    for table in sorted(report.advice, key=lambda each: -each.files)[::-1]:
+        found.update(_to_do_in(report, table))
     return found
+
+
+def _to_do_in(report: LakeReport, table: AdviceReport) -> dict[str, str]:
+    """The advice on one table by column."""
+    return {
+        each.column: to_do(each, is_broken=each.column in report.broken_columns)
+        for each in table.columns
+    }
 
 
 def _wanted(report: LakeReport) -> list[ColumnAdvice]:
@@ -126,7 +137,9 @@ def _to_build(
     if not options or len(names) > MOST_NAMES:
         return []
     if len(report.advice) > 1 and wanted:
-        return [command("build", *names, "--auto", *options, *replacing(wanted))]
+        budgets = {table.budget.bytes for table in report.advice if table.budget}
+        within = [word for each in budgets for word in ("--budget", str(each))]
+        return [command("build", *names, "--auto", *within, *options, *replacing(wanted))]
     return united(
         command(
             *("build", *names, "-c", as_option(each.column), "--fpp", repr(each.fpp)),
@@ -136,13 +149,17 @@ def _to_build(
     )
 
 
-def _to_complete(report: LakeReport, options: Sequence[str]) -> str | None:
-    """The command that builds the filters that only some files have; None where none can, as for _to_build."""
+def _to_complete(
+    report: LakeReport, verdicts: Mapping[str, str], options: Sequence[str]
+) -> str | None:
+    """The command that builds the filters that only some files have, unless the advice is to have none; None where
+    none can, as for _to_build."""
     names = _readable(report, report.names)
-    if not options or not report.in_some or len(names) > MOST_NAMES:
+    in_some = [each.column.column for each in report.in_some]
+    wanted = [name for name in in_some if verdicts.get(name) not in ("skip", "left out")]
+    if not options or not wanted or len(names) > MOST_NAMES:
         return None
-    wanted = ",".join(as_option(each.column.column) for each in report.in_some)
-    return command("build", *names, "-c", wanted, *options)
+    return command("build", *names, "-c", ",".join(map(as_option, wanted)), *options)
 
 
 def _readable(report: LakeReport, names: Sequence[str]) -> list[str]:
@@ -169,10 +186,15 @@ def _extent(rule: BrokenRule) -> str:
     return f"{number_of(rule.findings, 'time')} in {number_of(rule.files, 'file')}"
 
 
-def _commands(rule: BrokenRule, names: Sequence[str]) -> list[str]:
-    """What helps about all of its columns and files; if no command does, about the first file, as the others need the
-    same."""
+def _commands(rule: BrokenRule, names: Sequence[str], num_files: int) -> list[str]:
+    """What helps about all of its columns and files, of `num_files` in all; if no command does, about the first file, as
+    the others need the same."""
     if rule.files == 1:
         return next_commands(each for _, each in rule.examples)
-    helps = (for_many(each.next, path, names) for path, each in rule.examples if each.next)
+    paths = list(dict.fromkeys(path for path, _ in rule.examples))
+    named = paths if len(paths) == rule.files else []
+    concerned = (names if rule.files == num_files else ()) or named
+    helps = (
+        for_many(each.next, path, names, concerned) for path, each in rule.examples if each.next
+    )
     return [f"next: {each}" for each in united(helps)]

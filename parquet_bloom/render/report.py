@@ -16,12 +16,13 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from parquet_bloom import __version__
-from parquet_bloom.container import number_of
+from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.settings import as_option
 from parquet_bloom.filters.occupancy import FPP_PROBES
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render import charts
+from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.findings import (
     FindingGroup,
     grouped_by_rule,
@@ -32,14 +33,20 @@ from parquet_bloom.render.findings import (
 from parquet_bloom.render.hints import command
 from parquet_bloom.render.wording import shortened, size, where
 from parquet_bloom.rules.finding import Finding
-from parquet_bloom.verbs.advise import ColumnAdvice, replacing, to_do
+from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice, replacing, to_do
 from parquet_bloom.verbs.inspect import FileInspection
 from parquet_bloom.verbs.occupancy import FilterOccupancy
 from parquet_bloom.verbs.report import ColumnOverview, FileReport, FilterPicture
+from parquet_bloom.vocabulary import AdviceVerdict
 
 MOST_COLUMNS = 250
 MOST_PLACES = 20
 MOST_STEPS = 5
+# No file says who chose its rates.
+IF_CHOSEN = (
+    "If a budget chose the rates of those that are too small, say so: --budget of pbloom report, or max-fpp of the"
+    " column in pbloom.toml."
+)
 # Longer texts are somebody's joke; column names that people use come nowhere near.
 MOST_CHARACTERS = 1000
 # The most pictures of filters that are all unfolded; beyond, only those of columns with trouble, and
@@ -50,13 +57,14 @@ MOST_UNFOLDED = 12
 @dataclass(frozen=True, slots=True)
 class Step:
     """Something to be done: `word`, a severity or a verdict; `text`, and in how many places; the `part` of the page
-    that says more; and the `commands` that do it, if any do."""
+    that says more; the `commands` that do it, if any do; and a `note` on them."""
 
     word: str
     text: str
     extent: str
     part: str
     commands: Sequence[str] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +106,7 @@ def render_report(report: FileReport, build: Sequence[str] = ()) -> str:
         most_places=MOST_PLACES,
         pictures=list(_pictures(report)),
         advice=in_order(advice),
+        on_budget=[*lines_on_budget(report.advice)] if report.advice else [],
         chosen=_chosen(inspection),
         probes=FPP_PROBES,
         most_measured=_most_measured(report.columns),
@@ -206,12 +215,20 @@ def steps_to_build(wanted: Sequence[ColumnAdvice], commands: Sequence[str]) -> I
     if commands:
         names = shortened([*dict.fromkeys(each.column for each in wanted)])
         few = "Filters that are advised are missing or too small"
-        yield Step("build", f"{few}: {names}", "", "advice", commands)
+        note = IF_CHOSEN if any(each.too_small for each in wanted) else ""
+        yield Step("build", f"{few}: {names}", "", "advice", commands, note)
 
 
 def in_order(advice: Sequence[ColumnAdvice]) -> Sequence[ColumnAdvice]:
     """What to do first, what not to do last."""
-    return sorted(advice, key=lambda one: ["build", "optional", "skip"].index(one.verdict))
+    order: Sequence[AdviceVerdict] = ("build", "left out", "optional", "skip")
+    return sorted(advice, key=lambda one: order.index(one.verdict))
+
+
+def lines_on_budget(advice: AdviceReport) -> Iterator[str]:
+    """What it is spent on, if there is one."""
+    if advice.budget is not None:
+        yield from budget_lines(advice.budget, UNITS[advice.format].group, in_full=False)
 
 
 def _pictures(report: FileReport) -> Iterator[ColumnPictures]:
@@ -244,7 +261,9 @@ def _engines(advice: ColumnAdvice) -> str:
     """Which engines use such filters, and why others do not."""
     searching = advice.searching_dictionaries
     users = ", ".join(
-        use.engine for use in advice.engines if use.uses and use.engine not in searching
+        f"{use.engine} ({use.reason})" if use.reason else use.engine
+        for use in advice.engines
+        if use.uses and use.engine not in searching
     )
     instead = f"{', '.join(searching)}: search the dictionaries, which have all values"
     others = [use for use in advice.engines if not use.uses]

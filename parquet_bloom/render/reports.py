@@ -45,11 +45,11 @@ class Remark(NamedTuple):
     varies: bool = False
     next: str | None = None
 
-    def about_all(self, names: Sequence[str]) -> str:
-        """Why, and what helps with the files that these mean."""
+    def about_all(self, names: Sequence[str], concerned: Sequence[str] = ()) -> str:
+        """Why, and what helps with the files that these mean, or with those that it is said of."""
         if self.next is None:
             return self.why
-        return f"{self.why}; next: {for_many(self.next, 'FILE', names)}"
+        return f"{self.why}; next: {for_many(self.next, 'FILE', names, concerned)}"
 
 
 class FileSummary(NamedTuple):
@@ -159,9 +159,11 @@ class Summary:
         first = alike[0][1]
         if len(alike) == 1:
             return f"{files}: {first.text}"
+        concerned = (names if len(paths) == self._states.total() else ()) or paths
         if any(remark.varies for _, remark in alike):
-            return f"{files}: {first.what}: {in_the_first(first.about_all(names))}"
-        return f"{files}: {first.what}: {in_one(remark.about_all(names) for _, remark in alike)}"
+            return f"{files}: {first.what}: {in_the_first(first.about_all(names, concerned))}"
+        reasons = (remark.about_all(names, concerned) for _, remark in alike)
+        return f"{files}: {first.what}: {in_one(reasons)}"
 
 
 class Complaints:

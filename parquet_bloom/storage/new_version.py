@@ -25,7 +25,7 @@ from parquet_bloom.storage.change import Change
 from parquet_bloom.storage.journal import recover_first
 from parquet_bloom.storage.local_output import AppendedEnd, Output, mode_like, output_to
 from parquet_bloom.storage.ownership import check_overwritable, check_replaceable, lost_owners
-from parquet_bloom.storage.paths import NO_FOLDER
+from parquet_bloom.storage.paths import NO_FOLDER, with_parent
 from parquet_bloom.storage.source import (
     LocalSource,
     Source,
@@ -69,13 +69,15 @@ class Target:
     """Where the new version goes: a path or URL, or None for a dry run; whether it may `overwrite`
     another file, or is to replace its source. `is_appended`: of that, only the new end is written.
     `unconditional`: also in an object store that cannot make sure that the source is still what was
-    read, or on a file system without locks."""
+    read, or on a file system without locks. `in_folder`: with the outputs of others, in a folder that may not be
+    there yet."""
 
     name: str | None
     overwrite: bool = False
     in_place: bool = False
     is_appended: bool = False
     unconditional: bool = False
+    in_folder: bool = False
 
     def recover_first(self) -> None:
         """Undo what a build that was killed has appended to the file that is replaced. Raises as recover."""
@@ -83,12 +85,15 @@ class Target:
             recover_first(Path(self.name))
 
     def output(self, mode: int, prefix: int) -> Output:
-        """A file at `name` that starts with `prefix` bytes of another. `mode`: of a new file."""
+        """A file at `name` that starts with `prefix` bytes of another. `mode`: of a new file. Raises RewriteError, OSError
+        if its folder cannot be made."""
         name = self.name or ""
         if is_url(name):
             from parquet_bloom.storage.remote import RemoteReplacement
 
             return RemoteReplacement(name, prefix)
+        if self.in_folder:
+            with_parent(Path(name))
         return output_to(name, self.overwrite, mode, prefix, self.unconditional)
 
 
@@ -242,18 +247,12 @@ def resolve_target(
             check_not_in_table(target)
         return Target(str(target), overwrite=True, in_place=True, unconditional=unconditional)
     sources = [] if is_url(where) else [local_name(where)]
-    way_out = REPLACE_OR_RESUME if in_folder else REPLACE
-    return output_target(output, sources, overwrite, ", or in_place=True", way_out)
+    return output_target(output, sources, overwrite, ", or in_place=True", in_folder)
 
 
-def can_be_foreseen(
-    source: str | os.PathLike[str], output: str | os.PathLike[str] | None, in_folder: bool
-) -> bool:
-    """Whether a look at the place tells what resolve_target would refuse: in an object store that takes requests, and
-    a folder for outputs may not be there yet."""
-    if output is None:
-        return not is_url(os.fspath(source))
-    return not in_folder or local_path(output).parent.is_dir()
+def can_be_foreseen(source: str | os.PathLike[str], output: str | os.PathLike[str] | None) -> bool:
+    """Whether a look at the place tells what resolve_target would refuse: in an object store that takes requests."""
+    return output is not None or not is_url(os.fspath(source))
 
 
 def check_appendable(source: str | os.PathLike[str]) -> None:
@@ -279,11 +278,11 @@ def output_target(
     sources: Iterable[str | Path],
     overwrite: bool,
     instead: str = "",
-    way_out: str = REPLACE,
+    in_folder: bool = False,
 ) -> Target:
     """The path `output`, which must not be one of the local `sources`. `instead`: what else one of them can be
-    expected; `way_out`: what can be done about one that is there. Raises RewriteError as resolve_target,
-    FileNotFoundError if there is no such folder."""
+    expected; `in_folder`: see Target. Raises RewriteError as resolve_target, FileNotFoundError if there is no
+    such folder."""
     if is_url(os.fspath(output)):
         raise RewriteError(
             f"{os.fspath(output)}: expected a local path to write to: behind URLs, files are only"
@@ -293,7 +292,7 @@ def output_target(
     found = None
     with tolerating(_NO_FILE):
         found = os.stat(path)
-    if found is None and not path.parent.is_dir():
+    if found is None and not in_folder and not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, NO_FOLDER, str(path.parent))
     if found is not None:
         if stat.S_ISDIR(found.st_mode):
@@ -303,7 +302,8 @@ def output_target(
         if any(os.path.samestat(found, os.stat(source)) for source in sources):
             raise RewriteError(f"{path}: is the input itself, expected another file{instead}")
         if not overwrite:
+            way_out = REPLACE_OR_RESUME if in_folder else REPLACE
             raise RewriteError(f"{path}: already exists: {way_out}")
         check_not_in_table(path)
         check_overwritable(str(path))
-    return Target(str(path), overwrite)
+    return Target(str(path), overwrite, in_folder=in_folder)

@@ -127,6 +127,7 @@ def report(
     row_groups: SomeNumbers | None = None,
     deep: bool = True,
     fpp: float | None = None,
+    budget: int | str | None = None,
     policy: Policy | None = None,
     union_by_name: bool = False,
     ignore_checksums: bool = False,
@@ -143,7 +144,7 @@ def report(
     FilesReport, with the report on each, and the errors of files that failed.
 
     deep: look up every stored value, and advise; otherwise only footer and filters are read. fpp:
-    the target of the advice, as for advise. progress: called with (done, in all), first of the
+    the target of the advice, and budget, as for advise. progress: called with (done, in all), first of the
     filters to check, then of the chunks to read for the advice; or, of several files, with (files done, files in all).
     All others as for validate.
 

@@ -36,7 +36,6 @@ from parquet_bloom.storage.paths import (
     expand,
     outputs_in,
     stands_for_several,
-    with_parent,
     without_output,
 )
 from parquet_bloom.storage.source import is_url, local_path
@@ -439,10 +438,7 @@ def change_each(
         at_a_time, of_each = threads_to_change(of_each, inputs)
 
     def work(path: str) -> Any:
-        target = outputs.get(path)
-        if target is not None and not destination.dry_run:
-            with_parent(target)
-        here = replace(destination, output=target, in_folder=True)
+        here = replace(destination, output=outputs.get(path), in_folder=True)
         return change(path, _with_threads(options, of_each), here)
 
     gathered = _Gathered()

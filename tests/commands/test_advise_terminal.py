@@ -224,6 +224,11 @@ def test_the_verdict_for_an_engine(tmp_path):
         assert (wrong.code, wrong.complaint) == (2, "no engine 'sprak'; did you mean Spark?")
         wrong = outcome(*command, "postgres")
         assert (wrong.code, wrong.complaint[:38]) == (2, "no engine 'postgres'; expected ORC Jav")
+        wrong = outcome(*command, "duckdb=1.5")
+        assert wrong.complaint == (
+            "no engine 'duckdb=1.5'; did you mean DuckDB? No version can be given: the advice says since which one"
+            " filters are used"
+        )
     with pytest.raises(ValueError, match="no engine 'Excel'; expected ORC Java, Spark, "):
         pb.advise(tmp_path / "a.parquet", engines="Excel")
 
@@ -251,7 +256,7 @@ def test_the_next_command_builds_what_is_recommended(path, tmp_path):
     ]
     for nothing in (("-c", "status"), small, ("-g", "0,1")):
         assert said(path, *nothing) == []
-    assert said(path, "--details") == []
+    assert said(path, "--details") == said(path)
 
 
 def test_filters_that_are_too_small_are_built_again_in_all_files(tmp_path):
@@ -288,6 +293,39 @@ def test_details_have_the_rates_that_a_budget_chose(tmp_path):
     assert told.count("  at 50 %: 14.0 KiB, ") == told.count(" row groups read (recommended)") == 2
 
 
+def test_a_budget_for_several_tables_is_told_of_each(tmp_path):
+    """Who got it, and what the others need."""
+    numbers = np.random.default_rng(6).permutation(30_000)
+    for name in ("a", "b"):
+        table = pa.table({f"in_{name}": numbers})
+        pq.write_table(table, tmp_path / name, row_group_size=5_000, use_dictionary=False)
+    names = (tmp_path / "a", tmp_path / "b")
+    lines = outcome("advise", *names, "--budget", "20KiB").stdout.splitlines()
+    assert [line.replace(f"{tmp_path}/", "") for line in lines] == [
+        "a: 30,000 rows in 6 row groups, 122.2 KiB; build filters for in_a (at 50 %)",
+        "b: 30,000 rows in 6 row groups, 122.2 KiB; the budget is too small",
+        "2 tables: budget: 14.0 KiB of the budget of 20.0 KiB are used, over all files, without headers",
+        (
+            "a: in_a: filters at an FPP of 50 % or less take 14.0 KiB; a look-up reads 3.10 row groups, 2.89 fewer"
+            " than by min/max"
+        ),
+        "b: in_b: left out: needs at least 14,336 bytes, and 6,144 of the budget are left",
+        "2 tables: 1 with columns to build, 1 without; 2 files",
+        "next: pbloom build a b --auto --in-place --budget 20480",
+    ]
+
+
+def test_details_end_with_the_command_that_builds(path, tmp_path):
+    """As the answer without them does."""
+    for options in ((), ("--budget", "50%"), ("--fpp", "0.1")):
+        short = outcome("advise", path, *options).stdout.splitlines()[-1]
+        *_, blank, last = outcome("advise", path, *options, "--details").stdout.splitlines()
+        assert (blank, last) == ("", short)
+        assert short.startswith("next: pbloom build ")
+    nothing = outcome("advise", path, "-c", "user_id", "--engine", "polars", "--details").stdout
+    assert "next: " not in nothing
+
+
 def test_what_cannot_be_read_is_not_to_be_built(path, tmp_path):
     """Wherever it stands; a folder is built as it is."""
     bad = tmp_path / "bad.parquet"
@@ -321,6 +359,40 @@ def test_who_loses_rows_of_a_column_to_build_is_noted(tmp_path):
     (use,) = (use for use in pb.advise(path).columns[0].engines if use.engine == "DuckDB")
     assert note.format(" session").endswith(f": {use.loses}")
     assert use.reason.endswith(use.loses)
+
+
+def test_since_when_an_engine_uses_filters_is_said_where_it_is_asked_about(tmp_path):
+    path = tmp_path / "days.parquet"
+    days = pa.array(np.random.default_rng(5).permutation(ROWS).astype("int32")).cast(pa.date32())
+    members = pa.StructArray.from_arrays([days], ["day"])
+    table = pa.table({"day": days, "of": members, "number": days.cast(pa.int32())})
+    pq.write_table(table, path, row_group_size=ROWS // 5, use_dictionary=False)
+    for options, said in (
+        (("--engine", "duckdb"), ["note: columns day, of.day: used by DuckDB (since 2.0)"]),
+        (("--engine", "spark"), []),
+        ((), []),
+    ):
+        lines = outcome("advise", path, *options).stdout.splitlines()
+        assert [line for line in lines if line.startswith("note: ")] == said
+    details = outcome("advise", path, "--details").stdout
+    assert details.count("  used by Spark, DuckDB (since 2.0), ") == 2
+    assert details.count("  used by Spark, DuckDB, ") == 1
+    said = {each.column: each.engines for each in pb.advise(path).columns}
+    since = {name: use.reason for name, of in said.items() for use in of if use.engine == "DuckDB"}
+    assert since == {"day": "since 2.0", "of.day": "since 2.0", "number": ""}
+
+
+def test_no_engine_that_searches_dictionaries_is_noted_as_one_that_uses_filters(tmp_path):
+    path = tmp_path / "names.parquet"
+    names = pa.array(np.random.default_rng(5).permutation(ROWS).astype(str))
+    for dictionary, said in (
+        (False, ["note: column name: used by Spark (not for CHAR(n) and collated columns)"]),
+        (True, []),
+    ):
+        table = pa.table({"name": names})
+        pq.write_table(table, path, row_group_size=ROWS // 5, use_dictionary=dictionary)
+        lines = outcome("advise", path, "--engine", "spark,duckdb").stdout.splitlines()
+        assert [line for line in lines if line.startswith("note: ")] == said
 
 
 def test_figures_are_of_filters_that_are_recommended(tmp_path):

@@ -308,7 +308,7 @@ def test_findings_in_many_files_are_one_line(built, ending):
 
 
 def test_the_next_command_is_for_all_files(ending, tmp_path, monkeypatch):
-    """Whose names may be part of other words, or for any one if no name means just these."""
+    """Whose names may be part of other words."""
     monkeypatch.chdir(tmp_path)
     for name in ("a", "a b"):
         (orc if ending == "orc" else pq).write_table(pa.table({"a data": range(ROWS)}), name)
@@ -318,10 +318,35 @@ def test_the_next_command_is_for_all_files(ending, tmp_path, monkeypatch):
         " a 'a b' -c 'a data' --in-place"
     )
     since = ("--since", "2020-01-01", "--no-config", "--require", "a data")
-    assert (
-        "next: pbloom build FILE -c 'a data' --in-place"
-        in said("validate", "a", "a b", *since, code=1)[0][-2]
-    )
+    assert said("validate", "a", "a b", *since, code=1)[0][-2] == lines[-2]
+
+
+def test_the_next_command_is_for_the_files_that_need_it(ending, tmp_path, monkeypatch):
+    """Where it would change others. What changes nothing is for all; and if too many need it, it names none."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lake").mkdir()
+    table = pa.table({"n": np.random.default_rng(1).permutation(22_000)})
+    for number in range(8):
+        name = f"lake/{number}.{ending}"
+        (orc if ending == "orc" else pq).write_table(table, name)
+        outcome("build", name, "-c", "n", "--fpp", "0.8" if number < 2 else "0.01", "--in-place")
+    rebuild = "next: pbloom build {} -c n --existing replace --in-place"
+
+    def commands(*names):
+        lines, _ = said("validate", *names, "--no-config", "--fail-on", "never")
+        return [line[line.index("next: ") :] for line in lines if " PB301 " in line]
+
+    assert commands("lake") == [rebuild.format(f"lake/0.{ending} lake/1.{ending}")]
+    for number in range(2, 7):
+        name = f"lake/{number}.{ending}"
+        outcome("build", name, "-c", "n", "--fpp", "0.8", "--existing", "replace", "--in-place")
+    assert commands("lake") == [rebuild.format("FILE")]
+    (tmp_path / "lake" / f"7.{ending}").unlink()
+    assert commands("lake") == [rebuild.format("lake")]
+    for name in Path("lake").iterdir():
+        outcome("build", name, "-c", "n", "--fpp", "0.3", "--existing", "replace", "--in-place")
+    high = said("validate", "lake", "--no-config")[0][-2]
+    assert high.endswith("; next: pbloom advise lake -c n")
 
 
 @pytest.mark.parametrize("broken", ["0 broken", "z broken"])
@@ -729,3 +754,21 @@ def test_a_table_is_named_where_files_were_expected(tmp_path, monkeypatch):
     assert found.complaint == (
         "events: is a Delta table, expected --table delta, or -o or --output-dir for copies"
     )
+
+
+def test_folders_of_outputs_are_made_for_what_is_written(ending, tmp_path):
+    """Those of files that fail are not."""
+    writer = orc if ending == "orc" else pq
+    for number in range(3):
+        (tmp_path / f"lake/day={number}").mkdir(parents=True)
+        table = pa.table({"b" if number else "a": range(ROWS)})
+        writer.write_table(table, tmp_path / f"lake/day={number}/f.{ending}")
+    out = tmp_path / "out"
+    for column, made in (("none", None), ("a", ["day=0"]), ("b", ["day=0", "day=1", "day=2"])):
+        command = ("build", tmp_path / "lake", "-c", column, "--output-dir", out, "--overwrite")
+        assert outcome(*command, "--dry-run").code == outcome(*command).code == 2
+        found = sorted(each.name for each in out.iterdir()) if out.exists() else None
+        assert found == made
+    with pytest.raises(pb.ColumnError):
+        pb.build(tmp_path / "lake", tmp_path / "none", columns="none")
+    assert not (tmp_path / "none").exists()

@@ -57,9 +57,12 @@ def test_the_engine_skips_as_shown(engine, folder):
 @pytest.mark.interop
 @pytest.mark.parametrize(
     ("engine", "expected"),
-    [("pyarrow", "8 row groups by pyarrow\n[] 0\n"), ("Polars", "0 of 0 row group\n")],
+    [
+        ("pyarrow", "row groups: 8 rows: 0\nrow groups: 0 rows: 0\n"),
+        ("Polars", "rows: 0 of row groups []\n"),
+    ],
 )
-def test_scripts_that_hand_over_row_groups_take_an_absent_value(engine, expected, folder):
+def test_scripts_with_our_reads_take_an_absent_value(engine, expected, folder):
     pytest.importorskip(engine.lower())
     (script,) = blocks(SECTIONS[engine], "python")
     assert "361045656987" in script
@@ -68,6 +71,43 @@ def test_scripts_that_hand_over_row_groups_take_an_absent_value(engine, expected
         [sys.executable, "-c", absent], cwd=folder, capture_output=True, text=True, check=False
     )
     assert (run.stdout, run.stderr) == (expected, "")
+
+
+# What DuckDB 1.5 answers, as far as the scripts look.
+OLD_DUCKDB = """
+class connect:
+    @staticmethod
+    def execute(query):
+        seen = "EMPTY_RESULT" if "-1" in query else "TABLE_SCAN   Total Files Read: 1"
+        connect.fetchall = lambda: [("analyzed_plan", seen)] if "EXPLAIN" in query else []
+        return connect
+
+sql = connect.execute
+"""
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("page", ["why-not-skipped", "tutorial"])
+@pytest.mark.parametrize(
+    ("user", "expected", "of_old"),
+    [
+        ("361045656987", "Row Groups Scanned: 1 / 8", "this DuckDB does not say (2.0 does)"),
+        ("-1", "Empty Result", "EMPTY_RESULT"),
+    ],
+)
+def test_scripts_for_duckdb_say_what_they_cannot_see(
+    page, user, expected, of_old, folder, tmp_path
+):
+    pytest.importorskip("duckdb")
+    (tmp_path / "duckdb.py").write_text(OLD_DUCKDB)
+    scripts = blocks((ROOT / "docs" / f"{page}.md").read_text(), "python")
+    (script,) = (each for each in scripts if "import duckdb" in each)
+    script = script.replace("361045656987", user)
+    for first, seen in ((tmp_path / "none", expected), (tmp_path, of_old)):
+        program = f"import sys; sys.path.insert(0, {str(first)!r})\n{script}"
+        command = [sys.executable, "-c", program, "filtered.parquet"]
+        run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+        assert seen in run.stdout
 
 
 def test_no_other_script_is_left_out():

@@ -72,6 +72,27 @@ def test_advise_says_what_the_latest_version_does(engine):
     assert used == {*ADVISED[engine].uses}
 
 
+@pytest.mark.parametrize("engine", LATEST)
+def test_advise_says_since_which_version_a_type_is_used(engine):
+    """If not since the engine uses any filters; to lose rows, it has to ask them."""
+    asking = {"uses", "loses"}
+    versions = {
+        version.rpartition(".")[0]: {
+            type for type in TYPES if asking & {found["plain"][type], found["dictionary"][type]}
+        }
+        for version, found in FOUND[LATEST[engine]]["versions"].items()
+    }
+    first = next(asked for asked in versions.values() if asked)
+    since = {}
+    for type in set().union(*versions.values()) - first:
+        version = next(version for version, asked in versions.items() if type in asked)
+        since[kind_of(leaf(type))] = f"since {version}"
+    told = {kind: ADVISED[engine].used_since(kind) for kind in ADVISED[engine].uses}
+    assert {kind: when for kind, when in told.items() if when} == {
+        kind: when for kind, when in since.items() if kind in told
+    }
+
+
 def test_rows_are_lost_where_the_rule_says_so():
     """By readers that skip by themselves."""
     lost = defaultdict(set)

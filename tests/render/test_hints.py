@@ -166,3 +166,19 @@ def test_inspect_leads_on(tmp_path, monkeypatch):
 )
 def test_a_command_for_many_files(command, names, expected):
     assert for_many(command, "a", names) == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "names", "expected"),
+    [
+        ("pbloom advise a -c n", ["lake"], "pbloom advise lake -c n"),
+        ("pbloom advise a -c n", [], "pbloom advise a b -c n"),
+        ("pbloom build a -c n --in-place", list("123456"), "pbloom build a b -c n --in-place"),
+        ("pbloom strip a -c n --in-place", ["lake"], "pbloom strip a b -c n --in-place"),
+        ("pbloom build a --existing replace", ["lake"], "pbloom build a b --existing replace"),
+        ("pbloom strip a -c n -g 3", ["lake"], "pbloom strip FILE -c n -g 3"),
+    ],
+)
+def test_a_command_for_those_of_many_files_that_need_it(command, names, expected):
+    assert for_many(command, "a", names, ["a", "b"]) == expected
+    assert for_many(command, "a", [], list("123456")) == command.replace(" a ", " FILE ")

@@ -335,6 +335,28 @@ def test_an_output_that_must_not_be_written_is_not_worth_the_wait(folder, tmp_pa
     assert result.complaint.startswith(f"{page}: is the input itself")
 
 
+def test_commands_name_the_files_that_need_them_where_these_are_few(run, tmp_path):
+    numbers = np.random.default_rng(4).permutation(22_000)
+    files = tmp_path / "files"
+    files.mkdir()
+    for number in range(8):
+        path = files / f"{number}.parquet"
+        pq.write_table(pa.table({"id": numbers}), path, use_dictionary=False)
+        pb.build(path, columns="id", fpp=0.8 if number < 2 else 0.01, in_place=True)
+
+    def text():
+        return Document(run(files)[1]).text.replace(str(files), "LAKE")
+
+    rebuild = "pbloom build {} -c id --existing replace --in-place"
+    assert rebuild.format("LAKE/0.parquet LAKE/1.parquet") in text()
+    for path in files.iterdir():
+        pb.build(path, columns="id", fpp=0.8, existing="replace", in_place=True)
+    assert rebuild.format("LAKE") in text()
+    (files / "8.parquet").write_bytes((files / "7.parquet").read_bytes())
+    pb.build(files / "8.parquet", columns="id", existing="replace", in_place=True)
+    assert rebuild.format("FILE") in text()
+
+
 def test_what_is_kept_does_not_grow_with_the_number_of_files(folder):
     path = folder / "lake" / "day=1" / "b.parquet"
     found = FileLookedAt(validate(path), inspect(path), "too long ago")
@@ -460,6 +482,74 @@ def test_columns_with_filters_in_some_files_alone(run):
     text = Document(html).text
     assert "Some files have" not in text
     assert "Files None has a filter, an error or a warning. " in text
+
+
+def test_filters_that_the_advice_skips_are_not_completed(run, tmp_path):
+    """They are named, with what it says."""
+    numbers = np.random.default_rng(4).permutation(16_000)
+    files = tmp_path / "files"
+    files.mkdir()
+    table = pa.table({"id": numbers, "few": numbers % 7})
+    for name in ("a", "b"):
+        pq.write_table(table, files / name, row_group_size=1_000, use_dictionary=False)
+    for columns, completed in (("id,few", "id"), ("few", None)):
+        outcome("strip", files / "a", "--in-place")
+        outcome("build", files / "a", "-c", columns, "--in-place")
+        _, html = run(files / "a", files / "b")
+        text = Document(html).text.replace(str(files), "LAKE")
+        somewhere = text.partition("Some files have filters for a column, and others have none")[2]
+        assert "few skip : 1 of 2 files have them; none in LAKE/b" in somewhere
+        command = f" pbloom build LAKE/a LAKE/b -c {completed} --in-place"
+        assert (command in somewhere) == (completed is not None)
+        assert ",few --in-place" not in text
+        assert "-c few --in-place" not in text
+
+
+def test_each_table_has_its_own_advice_on_a_column(run, tmp_path):
+    numbers = np.random.default_rng(4).permutation(16_000)
+    tables = {"a": {"id": numbers}, "b": {"id": numbers % 7, "n": numbers}, "c": {}}
+    tables["c"] = tables["b"]
+    for name, columns in tables.items():
+        path = tmp_path / f"{name}.parquet"
+        pq.write_table(pa.table(columns), path, row_group_size=1_000, use_dictionary=False)
+    _, html = run(*(tmp_path / f"{name}.parquet" for name in tables))
+    text = Document(html).text.replace(str(tmp_path), "LAKE")
+    advice = text.partition("Advice Files with the same columns")[2]
+    of_a, of_others = advice.split("LAKE/b.parquet and 1 more")
+    assert "id INT64 build a look-up reads" in of_a
+    assert "id INT64 skip a filter rules out next to nothing" in of_others
+    assert re.search("^.* id none of 3 skip n none of 2 build ", text)
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "."])
+def test_what_a_budget_chose_is_kept(run, tmp_path, name):
+    """The budget may be given; no file says so."""
+    numbers = np.random.default_rng(4).permutation(16_000)
+    files = tmp_path / "files"
+    files.mkdir()
+    table = pa.table({"id": numbers, "other": numbers[::-1]})
+    pq.write_table(table, files / "a.parquet", row_group_size=1_000, use_dictionary=False)
+    outcome("build", files / "a.parquet", "-c", "id", "--fpp", "0.5", "--in-place")
+    path = str(files if name == "." else files / name)
+
+    def text(*options):
+        return Document(run(path, *options)[1]).text.replace(path, "PATH")
+
+    chosen = (
+        " -c other --fpp 0.01 --in-place If a budget chose the rates of those that are too small, say so: --budget of pbloom report,"
+        " or max-fpp of the column in pbloom.toml."
+    )
+    page = text()
+    assert "pbloom build PATH -c id --fpp 0.01 --in-place --existing replace pbloom" in page
+    assert chosen in page
+    kept = text("--budget", "10KiB")
+    assert "pbloom build PATH -c id --fpp 0.01 --in-place" not in kept
+    assert "If a budget chose" not in kept
+    assert "8.0 KiB of the budget of 10.0 KiB are used, over all files" in kept
+    assert "id: filters that are there stay, and take 8.0 KiB" in kept
+    assert "other: left out: needs at least" in kept
+    report = pb.report(files / "a.parquet", budget=10 << 10)
+    assert [each.verdict for each in report.advice.columns] == ["build", "left out"]
 
 
 def test_a_required_filter_that_is_missing_is_built_not_rebuilt(run):
