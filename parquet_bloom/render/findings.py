@@ -80,9 +80,11 @@ class FindingGroup:
         first = self.first
         columns = _columns_of(self.findings)
         commands = united(filter(None, (each.next for each in self.findings)))
+        by_hand = first.by_hand and f"next: {first.by_hand}"
+        parts = first.statement, self.diagnosis, by_hand
         return Remark(
             what=f"{painted(first.severity)} {first.definition.heading}{': ' if columns else ''}{columns}",
-            why="; ".join(filter(None, [first.statement, self.diagnosis])),
+            why="; ".join(filter(None, parts)),
             text="; ".join([*map(str.strip, self.painted_lines), *next_commands(self.findings)]),
             rank=first.rank,
             varies=any(each.statement != first.statement for each in self.findings),
@@ -266,8 +268,11 @@ def findings_in(numbers: Mapping[str, int]) -> str:
 
 def next_commands(findings: Iterable[Finding]) -> list[str]:
     """`next: pbloom repair events.parquet --in-place`; each command once, in order, and one for all columns
-    for which it is the same."""
-    return [f"next: {each}" for each in united(filter(None, (found.next for found in findings)))]
+    for which it is the same; then what helps where no command does, such as `next: take another copy of the file`."""
+    told = [*findings]
+    commands = united(filter(None, (found.next for found in told)))
+    by_hand = dict.fromkeys(filter(None, (found.by_hand for found in told)))
+    return [f"next: {each}" for each in (*commands, *by_hand)]
 
 
 def united(commands: Iterable[str]) -> list[str]:
