@@ -21,6 +21,9 @@ _NEAR: Final = 0.65
 # So few commands are all named.
 _FEW: Final = 8
 
+# What commands call their FILE... and PATH...
+_FILES: Final = ("files", "paths")
+
 # So many words of a command line are looked at as one name.
 _MOST_WORDS: Final = 8
 
@@ -177,7 +180,7 @@ def _before_file(error: click.exceptions.NoSuchCommand, names: Sequence[str]) ->
 
 
 def _takes_files(found: click.Command) -> bool:
-    return any(isinstance(each, click.Argument) and each.nargs == -1 for each in found.params)
+    return any(isinstance(each, click.Argument) and each.name in _FILES for each in found.params)
 
 
 def _missing(error: click.MissingParameter) -> str:

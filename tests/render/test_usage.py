@@ -31,7 +31,7 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ),
         (
             "conformance a.parquet",
-            "a.parquet: no such command; expected read, write or fetch, of which none takes a file; pbloom validate a.parquet --diagnose judges one",
+            "a.parquet: no such command; expected read, write, list or fetch, of which none takes a file; pbloom validate a.parquet --diagnose judges one",
         ),
         (
             "index -c id a.parquet",
