@@ -154,8 +154,10 @@ def in_order() -> Iterator[None]:
         if (interruption := _interruption_behind(error)) is not None:
             with in_order():
                 raise interruption from None
+        from parquet_bloom.storage.near_names import meant
+
         show_traceback(error)
-        terminal.complain(complaint(error))
+        terminal.complain(complaint(error) + meant(error))
         sys.exit(TROUBLE)
 
 
