@@ -23,6 +23,7 @@ from parquet_bloom import __version__
 from parquet_bloom.errors import complaint
 from parquet_bloom.interruptions import is_postponed
 from parquet_bloom.render import palette, terminal
+from parquet_bloom.storage.near_names import meant
 from parquet_bloom.vocabulary import ColorChoice, words
 
 if TYPE_CHECKING:
@@ -154,8 +155,6 @@ def in_order() -> Iterator[None]:
         if (interruption := _interruption_behind(error)) is not None:
             with in_order():
                 raise interruption from None
-        from parquet_bloom.storage.near_names import meant
-
         show_traceback(error)
         terminal.complain(complaint(error) + meant(error))
         sys.exit(TROUBLE)

@@ -47,8 +47,7 @@ def _digits(name: str) -> str:
 
 def meant(error: BaseException) -> str:
     """`; did you mean lake/part-0.parquet?`, if this says that a file is not there; empty for any other error."""
-    is_missing = isinstance(error, FileNotFoundError) and error.errno == errno.ENOENT
-    if not is_missing or not isinstance(error.filename, str):
+    if not isinstance(error, FileNotFoundError) or not isinstance(error.filename, str):
         return ""
     # What says more than the system does has its own hint.
     if error.strerror != os.strerror(errno.ENOENT):
