@@ -111,12 +111,14 @@ def _as_names(
 ) -> str | tuple[str, ...] | None:
     """Names that no command takes for options, also one that is printed for what helps next. Raises BadParameter for
     words that are one name together."""
-    if param.nargs == -1 and len(names) > 1:
+    if not isinstance(names, tuple):
+        return names and _no_option(names)
+    if len(names) > 1:
         from parquet_bloom.render.usage import name_meant
 
         if meant := name_meant(names):
             raise click.BadParameter(meant)
-    return tuple(map(_no_option, names)) if isinstance(names, tuple) else names and _no_option(names)
+    return tuple(map(_no_option, names))
 
 
 def _no_option(name: str) -> str:

@@ -67,6 +67,23 @@ def test_one_without_a_journal(tmp_path: Path) -> None:
     assert result.stdout.splitlines()[-1] == ("3 files: 1 without a journal, 2 failed; 0 B cut off")
 
 
+def test_a_command_that_reads_says_that_it_cuts_a_file_back(tmp_path: Path) -> None:
+    file = tmp_path / "a.parquet"
+    file.write_bytes(written(pa.table({"a": [1, 2, 3]})))
+    size = file.stat().st_size
+    descriptor = os.open(file, os.O_RDWR)
+    journal.write_journal(Journal.of(descriptor), journal.journal_of(file))
+    os.close(descriptor)
+    with file.open("ab") as appended:
+        appended.write(b"and")
+    result = outcome("inspect", file)
+    assert result.code == 0
+    assert result.complaint == (
+        f"{file}: had the unfinished end of a build that was killed: cut back from {size + 3:,} to {size:,} bytes"
+    )
+    assert outcome("inspect", file).stderr == ""
+
+
 def test_a_folder(lake: Path) -> None:
     lines = [
         f"{lake}/torn.parquet: journal removed; nothing had been appended",
