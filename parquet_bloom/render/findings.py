@@ -248,6 +248,7 @@ def _numbers(report: ValidationReport) -> Counter[str]:
     numbers.update(filters=report.checked.filters, values=values or 0, deep=values is not None)
     pages = report.checked.pages
     numbers.update(pages=pages or 0, without_pages=pages == 0)
+    numbers.update(unsummed=report.checked.pages_without_checksum or 0)
     return numbers
 
 
@@ -261,6 +262,9 @@ def findings_in(numbers: Mapping[str, int]) -> str:
         values = ", whose values were not looked up" if numbers["filters"] else ""
     filters = number_of(numbers["filters"], "filter")
     pages = f", {number_of(numbers['pages'], 'page')} decoded" if numbers["pages"] else ""
+    if unsummed := numbers.get("unsummed", 0):
+        of_them = "" if unsummed == numbers["pages"] else f"{unsummed:,} of them "
+        pages += f" ({of_them}without checksums: changed values cannot be told)"
     without = numbers.get("without_pages", 0)
     none = f", {number_of(without, 'file')} without pages" if without else ""
     return f"{', '.join(found) or 'no findings'} in {filters}{values}{pages}{none}"
