@@ -25,7 +25,7 @@ LOCAL_NOTES = """An option that is missing would do nothing, or nothing of use:
   several files. All others read values, of several column chunks at a time.
 - `--output` is the path of the new file if there is one, and otherwise of the answer, which then appears
   there once it is complete.
-- `recover` only cuts files back to what they were: it reads nothing in them but bytes.
+- `recover` only cuts files back to what they were: it reads no values, and needs no keys.
 - `clean-temp` reads nothing in files, either: it goes by their names and ages.
 - `--json`: `report` writes a page; `inspect`, `validate` and `advise` say the same in JSON.
 - `--dialect`: `inspect` and `validate` find filters of every dialect by themselves, and `strip` removes

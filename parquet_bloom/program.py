@@ -26,6 +26,8 @@ from parquet_bloom import __version__
 from parquet_bloom.errors import complaint
 from parquet_bloom.interruptions import is_postponed
 from parquet_bloom.render import palette, terminal
+from parquet_bloom.storage.near_names import meant
+from parquet_bloom.storage.notices import listening
 from parquet_bloom.vocabulary import ColorChoice, words
 
 if TYPE_CHECKING:
@@ -158,7 +160,7 @@ def in_order() -> Iterator[None]:
             with in_order():
                 raise interruption from None
         show_traceback(error)
-        terminal.complain(complaint(error))
+        terminal.complain(complaint(error) + meant(error))
         sys.exit(TROUBLE)
 
 
@@ -270,7 +272,7 @@ class Program(Ordered):
             return super().make_context(*args, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with in_order():
+        with in_order(), listening(terminal.complain):
             return super().invoke(ctx)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -31,11 +31,12 @@ from parquet_bloom.conformance.report import (
     known_failures,
     matching,
 )
-from parquet_bloom.conformance.suite import VERSION, cases, opened
+from parquet_bloom.conformance.suite import VERSION, cases, check_new, opened
 from parquet_bloom.conformance.suite import fetch as fetch_suite
 from parquet_bloom.conformance.writers import (
     check_written,
     created_by,
+    output_of,
     result_ids,
     write_results,
 )
@@ -44,7 +45,8 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import AdapterError
 from parquet_bloom.program import FINE, NO, Ordered
 from parquet_bloom.render.conformance import reason_of, write_report
-from parquet_bloom.render.terminal import progress, write_json, write_text
+from parquet_bloom.render.hints import MOST_NAMES, next_line
+from parquet_bloom.render.terminal import progress, write_json, write_line, write_table, write_text
 from parquet_bloom.storage.new_version import output_target
 from parquet_bloom.verbs import documents
 from parquet_bloom.verbs.answer_file import answer_file
@@ -87,7 +89,8 @@ def _adapter(required: bool) -> Decorator:
 _judging: Decorator = together(
     checks_option(
         "--case", "wanted", multiple=True, metavar="CASE",
-        help="Only this case, or this group of cases; for a writer, this column. Repeatable.",
+        help="Only this case, or this group of cases; for a writer, this column: `pbloom conformance list` names"
+        " them. Repeatable.",
     ),
     checks_option(
         "--level", type=click.Choice(LEVELS), default="must", show_default=True,
@@ -142,8 +145,8 @@ class _Given:
             check_known(known, results_of(ids), results_of(chosen), self.expect)
         return chosen
 
-    def tell(self, report: Report, known: Failures | None) -> None:
-        """Write what there is to write, and end the command."""
+    def tell(self, report: Report, known: Failures | None, helps: Sequence[str] = ()) -> None:
+        """Write what there is to write, `helps` for people, and end the command."""
         documents_of = (
             (self.report_file, report.document()),
             (self.badge_file, report.badge()),
@@ -157,6 +160,8 @@ class _Given:
             write_json(report.document())
         else:
             write_report(report, self.level, known)
+            for line in helps:
+                write_line(line)
         _check_judged(report, is_known=known is not None)
         click.get_current_context().exit(NO if report.news(known, self.level) else FINE)
 
@@ -209,9 +214,19 @@ def read(suite: Path | None, command: list[str], **given: Any) -> None:
     type=FOLDER,
     help="Folder with a file COLUMN.parquet for each column, or each --case; instead of --adapter.",
 )
+@output_option(
+    "--keep",
+    type=FOLDER,
+    metavar="FOLDER",
+    help="Keep what the adapter writes in this new folder, for `pbloom validate --diagnose`.",
+)
 @_judging
 def write(
-    suite: Path | None, command: list[str] | None, written: Path | None, **given: Any
+    suite: Path | None,
+    command: list[str] | None,
+    written: Path | None,
+    keep: Path | None,
+    **given: Any,
 ) -> None:
     """Judge a writer: whether its filters know every value that it has written, bit by bit.
 
@@ -228,23 +243,78 @@ def write(
         raise click.UsageError(
             "expected --adapter COMMAND, which writes, or --written FOLDER, which was written: one of them"
         )
+    if written is not None and keep is not None:
+        raise click.UsageError("expected --keep with --adapter: what --written names stays there")
     asked = _Given(**given)
     known = asked.check()
     with (
         _suite(suite, "columns", asked, known) as (folder, version, columns),
         nullcontext() if command is None else Session(command, asked.timeout) as session,
-        nullcontext(str(written))
-        if written
-        else TemporaryDirectory(prefix="pbloom-written-") as output,
+        _outputs(written, keep) as output,
         progress("write") as show,
     ):
         if written is not None:
             check_written(written, columns)
         results = tuple(write_results(folder, columns, session, Path(output), show))
         engine = Greeting(created_by(Path(output)), "") if session is None else session.greeting
-    asked.tell(
-        Report(version, "write", engine.engine, engine.version, engine.inside, results), known
-    )
+    report = Report(version, "write", engine.engine, engine.version, engine.inside, results)
+    asked.tell(report, known, _diagnosing(report, asked.level, known, written or keep))
+
+
+def _outputs(written: Path | None, keep: Path | None) -> AbstractContextManager[str]:
+    """The folder with the files of the columns. Raises ConfigError for one to keep them that has anything in it."""
+    if written is not None:
+        return nullcontext(str(written))
+    if keep is None:
+        return TemporaryDirectory(prefix="pbloom-written-")
+    check_new(keep)
+    keep.mkdir(parents=True, exist_ok=True)
+    return nullcontext(str(keep))
+
+
+_KEEPING: Final = (
+    "next: the same with --keep FOLDER, which keeps the files for pbloom validate --diagnose"
+)
+
+
+def _diagnosing(
+    report: Report, level: Level, known: Failures | None, folder: Path | None
+) -> list[str]:
+    """What says what the writer did to the files that are not right, which `folder` has."""
+    failed = [
+        each.id.partition("/")[2] for each in report.broken(level) if each.id not in (known or {})
+    ]
+    if folder is None:
+        return [_KEEPING] if failed else []
+    files = dict.fromkeys(output_of(folder, column) for column in failed)
+    names = [str(each) for each in files if each.exists()]
+    if not names:
+        return []
+    named = names if len(names) <= MOST_NAMES else [str(folder)]
+    return [next_line("validate", *named, "--diagnose")]
+
+
+@conformance.command("list", cls=Command)
+@click.argument("wanted", nargs=-1, metavar="[CASE]...")
+@output_option("--json", "as_json", is_flag=True, help="One JSON document per case or column.")
+def list_cases(wanted: tuple[str, ...], as_json: bool) -> None:
+    """List the cases of readers, and the columns of writers, as --case takes them.
+
+    CASE is one of them, or a group of cases; without one, all are listed.
+
+    \b
+    Examples:
+      pbloom conformance list
+      pbloom conformance list semantics
+      pbloom conformance list legal unknown --json
+    """
+    kinds = {case.id: "read" for case in cases()} | {each.name: "write" for each in columns()}
+    rows = [(kinds[id], id) for id in matching([*kinds], wanted)]
+    if as_json:
+        for kind, id in rows:
+            write_json({"kind": kind, "id": id})
+    else:
+        write_table(("kind", "case"), rows)
 
 
 @conformance.command(cls=Command)

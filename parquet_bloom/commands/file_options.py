@@ -103,19 +103,27 @@ def _listed_in(manifest: str, shard: Shard | None) -> list[Input]:
 
 def file_argument(name: str, **settings: Any) -> Decorator:
     """An argument that shells complete with the names of files."""
-    return click.argument(name, shell_complete=file_names, callback=_whole, **settings)
+    return click.argument(name, shell_complete=file_names, callback=_as_names, **settings)
 
 
-def _whole(
-    ctx: click.Context, param: click.Parameter, names: str | tuple[str, ...]
-) -> str | tuple[str, ...]:
-    """Raise BadParameter for words that are one name together."""
-    if param.nargs == -1 and len(names) > 1:
+def _as_names(
+    ctx: click.Context, param: click.Parameter, names: str | tuple[str, ...] | None
+) -> str | tuple[str, ...] | None:
+    """Names that no command takes for options, also one that is printed for what helps next. Raises BadParameter for
+    words that are one name together."""
+    if not isinstance(names, tuple):
+        return names and _no_option(names)
+    if len(names) > 1:
         from parquet_bloom.render.usage import name_meant
 
         if meant := name_meant(names):
             raise click.BadParameter(meant)
-    return names
+    return tuple(map(_no_option, names))
+
+
+def _no_option(name: str) -> str:
+    """`./-events.parquet`"""
+    return f"./{name}" if name.startswith("-") and name != "-" else name
 
 
 since = files_option(

@@ -30,7 +30,7 @@ def recover(files: tuple[str, ...], dry_run: bool, as_json: bool, verbose: bool)
 
     pbloom build --append-in-place keeps a journal of the file's previous state beside it until the new
     end is complete. A file that still has one is cut back. Folders are searched for journals. Other
-    commands do the same when they cannot read a file, or are about to change it.
+    commands do the same when they cannot read a file, and say so, or are about to change it.
 
     \b
     Examples:

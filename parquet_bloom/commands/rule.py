@@ -106,8 +106,8 @@ def _write_rules(wanted: Sequence[Rule]) -> None:
         if rule is not wanted[0]:
             write_line()
         write_text(f"{rule.heading} ({rule.severity}): {rule.title}")
-        command = f" · next: {rule.command}" if rule.command else ""
-        write_text(_facts(rule).replace("`", "") + command)
+        helps = rule.command or rule.by_hand
+        write_text(_facts(rule).replace("`", "") + (f" · next: {helps}" if helps else ""))
         text = rule.plain_text.replace("`", "")
         for line in wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False):
             write_line(line)
@@ -135,6 +135,7 @@ def _write_json(wanted: Iterable[Rule]) -> None:
                 "repair": rule.repair,
                 "instead": rule.instead,
                 "next": rule.command,
+                "by_hand": rule.by_hand,
                 "text": rule.text,
             }
         )
@@ -155,7 +156,8 @@ def page() -> str:
 
 def section(rule: Rule) -> str:
     """One rule in Markdown."""
-    command = f"\n\nNext: `{rule.command}`" if rule.command else ""
+    helps = f"`{rule.command}`" if rule.command else rule.by_hand
+    command = f"\n\nNext: {helps}" if helps else ""
     heading = f"### {rule.heading} ({rule.severity})"
     return f"{heading}\n\n*{_facts(rule)}*{command}\n\n{rule.text}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -28,7 +29,8 @@ Failures: TypeAlias = Mapping[str, Mapping[str, Any]]
 class Result:
     """`verdict`: of readers, uses, ignores, loses, fails or not applicable; of writers, right, loses, fails or not
     applicable. `found`: what is not as it should be. `can_use`: whether a filter could be of use. `is_declined`: if it is
-    not applicable, because it is about something else, or the engine says that it cannot."""
+    not applicable, because it is about something else, or the engine says that it cannot. `more`: what is wrong besides, in
+    other chunks."""
 
     id: str
     level: Level
@@ -36,6 +38,7 @@ class Result:
     found: str = ""
     can_use: bool = False
     is_declined: bool = False
+    more: tuple[str, ...] = ()
 
     @property
     def group(self) -> str:
@@ -56,8 +59,10 @@ class Result:
         counts = LEVELS.index(self.level) <= LEVELS.index(level)
         return self.verdict == LOST or (self.verdict in BAD and counts)
 
-    def document(self) -> dict[str, str]:
-        return {"id": self.id, "level": self.level, "verdict": self.verdict, "found": self.found}
+    def document(self) -> dict[str, Any]:
+        more = {"more": [*self.more]} if self.more else {}
+        said = {"id": self.id, "level": self.level, "verdict": self.verdict, "found": self.found}
+        return said | more
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +207,14 @@ def known_failures(path: Path) -> Failures:
     return known
 
 
+def _has_word(id: str, beginning: str) -> bool:
+    return any(word.startswith(beginning) for word in _WORDS.split(id))
+
+
+_WORDS: Final = re.compile("[-/]")
+_LISTED: Final = "`pbloom conformance list` names them"
+
+
 def matching(ids: Sequence[str], wanted: Sequence[str]) -> Iterator[str]:
     """The ids that are, or are in a group that is, among the wanted ones; all of them if none are. Raises
     ConfigError for one that is not there."""
@@ -226,6 +239,8 @@ def check_known(known: Failures, ids: Sequence[str], asked: Sequence[str], path:
 
 
 def _hint(id: str, ids: Sequence[str]) -> str:
-    """`; did you mean legal/first-group?`"""
+    """`; did you mean legal/first-group?`; of what a word begins with, those that have it: for `int64`,
+    int64-integer-64-true."""
     close = similar(id, ids, cutoff=0.75)
-    return f"; did you mean {', '.join(close)}?" if close else f", expected e.g. {ids[0]}"
+    close = close or [each for each in ids if _has_word(each, id.lower())][:3]
+    return f"; did you mean {', '.join(close)}?" if close else f"; {_LISTED}"

@@ -84,13 +84,18 @@ def fetch(
 ) -> int:
     """Write the suite into a folder, which may not have anything in it; how many files. Raises ConfigError if
     it has; OSError."""
-    if folder.exists() and any(folder.iterdir()):
-        raise ConfigError(f"{folder}: is not empty, expected a new folder")
+    check_new(folder)
     count = 0
     for name, data in suite_files(chosen, told):
         with_parent(folder / name).write_bytes(data)
         count += 1
     return count
+
+
+def check_new(folder: Path) -> None:
+    """Raise ConfigError for a folder that has anything in it; OSError."""
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigError(f"{folder}: is not empty, expected a new folder")
 
 
 def archive() -> bytes:

@@ -51,7 +51,7 @@ def write_results(
     """The results of each column of a manifest, which the session writes into the folder `written`, or somebody has
     already. Raises AdapterError."""
     for number, column in enumerate(columns):
-        output = _output(written, column)
+        output = output_of(written, column["id"])
         reason, is_declined = "", False
         if session is not None:
             reason, is_declined = _write(folder, column, session, output)
@@ -68,13 +68,14 @@ def check_written(written: Path, columns: Sequence[Mapping[str, Any]]) -> None:
     """Raise ConfigError if no column is in a folder, which somebody else has written: it may be another one, or none."""
     if not written.is_dir():
         raise ConfigError(f"{written}: no such folder")
-    outputs = [_output(written, column) for column in columns]
+    outputs = [output_of(written, column["id"]) for column in columns]
     if not any(output.exists() for output in outputs):
         raise ConfigError(f"{written}: nothing to judge, expected files such as {outputs[0].name}")
 
 
-def _output(written: Path, column: Mapping[str, Any]) -> Path:
-    return written / f"{column['id']}.parquet"
+def output_of(written: Path, column: str) -> Path:
+    """The file of a column."""
+    return written / f"{column}.parquet"
 
 
 def created_by(written: Path) -> str:
@@ -102,7 +103,7 @@ def judged(
 ) -> Iterator[Result]:
     """A result for each check; if there is no file to be read, that of the header says so. `reason`: why none is
     expected; `is_declined`: as the engine says."""
-    found = dict.fromkeys(CHECKS, "")
+    all_found: Mapping[str, Sequence[str]] = dict.fromkeys(CHECKS, ())
     unreadable, lost = "", False
     if not reason:
         try:
@@ -116,10 +117,12 @@ def judged(
                 reason = f"{number_of(file.num_rows, 'row')}, expected {column['rows']:,}"
             elif not file.has_filters:
                 reason = "no filter"
-            found = {check: _merged([*file.found(check)]) for check in CHECKS}
-            lost = bool(found["values"])
+            all_found = {check: (*file.found(check),) for check in CHECKS}
+            lost = bool(all_found["values"])
     for check, level in CHECKS.items():
-        id = f"{check}/{column['id']}"
+        id, (found, *more) = f"{check}/{column['id']}", all_found[check] or ("",)
+        if more:
+            found += f"; {len(more)} more"
         if reason:
             yield Result(id, level, "not applicable", reason, is_declined=is_declined)
         elif unreadable and check != "header":
@@ -130,14 +133,9 @@ def judged(
             found_none = "no floating-point numbers"
             yield Result(id, level, "not applicable", found_none, is_declined=True)
         elif check == "values" and lost:
-            yield Result(id, level, "loses", found[check])
+            yield Result(id, level, "loses", found, more=(*more,))
         else:
-            yield Result(id, level, "fails" if found[check] else "right", found[check])
-
-
-def _merged(found: Sequence[str]) -> str:
-    """The first of what is wrong with several chunks, and how many there are."""
-    return "" if not found else found[0] + (f"; {len(found) - 1} more" if len(found) > 1 else "")
+            yield Result(id, level, "fails" if found else "right", found, more=(*more,))
 
 
 @dataclass(frozen=True, slots=True)

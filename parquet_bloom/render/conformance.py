@@ -7,7 +7,7 @@ from itertools import pairwise
 from parquet_bloom.conformance.case import LEVELS, Level
 from parquet_bloom.conformance.report import Failures, News, NotJudged, Report
 from parquet_bloom.container import number_of
-from parquet_bloom.render.terminal import write_line, write_table, write_text
+from parquet_bloom.render.terminal import write_table, write_text
 from parquet_bloom.render.wording import MOST_SHOWN, shortened
 
 
@@ -21,7 +21,7 @@ def write_report(report: Report, level: Level, known: Failures | None) -> None:
     write_table(("group", "must", "should", "uses filters", "not applicable"), rows)
     _write_not_judged(report)
     for each in report.broken(level):
-        write_line(
+        write_text(
             f"{each.verdict}: {each.id}: {each.found}"
             + (" (known)" if known and each.id in known else "")
         )
@@ -30,7 +30,7 @@ def write_report(report: Report, level: Level, known: Failures | None) -> None:
         news = report.news(known, level)
         write_text(_about(news))
         for item in news:
-            write_line(f"{item.id}: expected {item.known}, found {item.found}")
+            write_text(f"{item.id}: expected {item.known}, found {item.found}")
 
 
 def _write_not_judged(report: Report) -> None:
@@ -41,7 +41,7 @@ def _write_not_judged(report: Report) -> None:
     what = "case" if report.kind == "read" else "column"
     write_text(f"{number_of(report.num_not_judged, what)} not judged:")
     for each in found[:MOST_SHOWN]:
-        write_line(f"  {reason_of(each)}")
+        write_text(f"  {reason_of(each)}")
     if len(found) > MOST_SHOWN:
         write_text(f"  and for {len(found) - MOST_SHOWN:,} other reasons: --json shows all")
 

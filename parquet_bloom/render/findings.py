@@ -80,9 +80,11 @@ class FindingGroup:
         first = self.first
         columns = _columns_of(self.findings)
         commands = united(filter(None, (each.next for each in self.findings)))
+        by_hand = first.by_hand and f"next: {first.by_hand}"
+        parts = first.statement, self.diagnosis, by_hand
         return Remark(
             what=f"{painted(first.severity)} {first.definition.heading}{': ' if columns else ''}{columns}",
-            why="; ".join(filter(None, [first.statement, self.diagnosis])),
+            why="; ".join(filter(None, parts)),
             text="; ".join([*map(str.strip, self.painted_lines), *next_commands(self.findings)]),
             rank=first.rank,
             varies=any(each.statement != first.statement for each in self.findings),
@@ -246,6 +248,7 @@ def _numbers(report: ValidationReport) -> Counter[str]:
     numbers.update(filters=report.checked.filters, values=values or 0, deep=values is not None)
     pages = report.checked.pages
     numbers.update(pages=pages or 0, without_pages=pages == 0)
+    numbers.update(unsummed=report.checked.pages_without_checksum or 0)
     return numbers
 
 
@@ -259,6 +262,9 @@ def findings_in(numbers: Mapping[str, int]) -> str:
         values = ", whose values were not looked up" if numbers["filters"] else ""
     filters = number_of(numbers["filters"], "filter")
     pages = f", {number_of(numbers['pages'], 'page')} decoded" if numbers["pages"] else ""
+    if unsummed := numbers.get("unsummed", 0):
+        of_them = "" if unsummed == numbers["pages"] else f"{unsummed:,} of them "
+        pages += f" ({of_them}without checksums: changed values cannot be told)"
     without = numbers.get("without_pages", 0)
     none = f", {number_of(without, 'file')} without pages" if without else ""
     return f"{', '.join(found) or 'no findings'} in {filters}{values}{pages}{none}"
@@ -266,8 +272,11 @@ def findings_in(numbers: Mapping[str, int]) -> str:
 
 def next_commands(findings: Iterable[Finding]) -> list[str]:
     """`next: pbloom repair events.parquet --in-place`; each command once, in order, and one for all columns
-    for which it is the same."""
-    return [f"next: {each}" for each in united(filter(None, (found.next for found in findings)))]
+    for which it is the same; then what helps where no command does, such as `next: take another copy of the file`."""
+    told = [*findings]
+    commands = united(filter(None, (found.next for found in told)))
+    by_hand = dict.fromkeys(filter(None, (found.by_hand for found in told)))
+    return [f"next: {each}" for each in (*commands, *by_hand)]
 
 
 def united(commands: Iterable[str]) -> list[str]:

@@ -350,7 +350,8 @@ def _text(finding: Finding) -> str:
         text += f" Diagnosis: {_sentence(explanation(finding.diagnosis))}"
     elif finding.undiagnosed is not None:
         text += f" {_sentence(finding.undiagnosed.capitalize())}"
-    return text if finding.next is None else f"{text} Next: {finding.next}"
+    helps = finding.next or finding.by_hand
+    return text if helps is None else f"{text} Next: {helps}"
 
 
 def _sentence(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import click
@@ -20,6 +20,9 @@ _NEAR: Final = 0.65
 
 # So few commands are all named.
 _FEW: Final = 8
+
+# What commands call their FILE... and PATH...
+_FILES: Final = ("files", "paths")
 
 # So many words of a command line are looked at as one name.
 _MOST_WORDS: Final = 8
@@ -120,7 +123,32 @@ def _option_meant(error: click.NoSuchOption) -> str:
         # Every name begins with dashes, which make none of them alike.
         bare = [name.removeprefix("--") for name in names]
         near = [f"--{each}" for each in similar(typed.lstrip("-"), bare, _NEAR)]
-    return f"did you mean {either(near)}?" if near else _see_help(error)
+    if near:
+        return f"did you mean {either(near)}?"
+    if having := _commands_with(typed, error.ctx):
+        return f"expected after a command, such as {having[0]} {typed}"
+    return _see_help(error)
+
+
+def _commands_with(name: str, ctx: click.Context | None) -> list[str]:
+    """The commands of a group that have an option of this name: `pbloom index build`."""
+    if ctx is None or not isinstance(ctx.command, click.Group):
+        return []
+    return [
+        f"{ctx.command_path} {verb}"
+        for verb, each in _commands_of(ctx.command, ctx, ctx.command.list_commands(ctx))
+        if any(name in param.opts for param in each.params)
+    ]
+
+
+def _commands_of(
+    group: click.Group, ctx: click.Context, names: Iterable[str]
+) -> Iterator[tuple[str, click.Command]]:
+    """Those of a group with these names that its help lists; each is loaded only when it is looked at."""
+    for name in names:
+        found = group.get_command(ctx, name)
+        if found is not None and not found.hidden:
+            yield name, found
 
 
 def _command_meant(error: click.exceptions.NoSuchCommand) -> str:
@@ -133,8 +161,26 @@ def _command_meant(error: click.exceptions.NoSuchCommand) -> str:
     if near := called or similar(name, names, _NEAR):
         return f"did you mean {either(near)}?"
     if has_data_suffix(name) or os.path.lexists(name):
-        return f"expected one before the file, such as {command('inspect', name)}"
+        return _before_file(error, names)
     return f"expected {either(names)}" if 0 < len(names) <= _FEW else _see_help(error)
+
+
+def _before_file(error: click.exceptions.NoSuchCommand, names: Sequence[str]) -> str:
+    """The command of the same group that shows a file, or the first that takes any; of none, what else judges one."""
+    group, ctx, name = error.cmd, error.ctx, error.command_name
+    if ctx is None or not isinstance(group, click.Group):
+        return _see_help(error)
+    by_rank = sorted(names, key=lambda each: each != "inspect")
+    for chosen, found in _commands_of(group, ctx, by_rank):
+        if _takes_files(found):
+            _, *groups = ctx.command_path.split()
+            return f"expected one before the file, such as {command(*groups, chosen, name)}"
+    judging = command("validate", name, "--diagnose")
+    return f"expected {either(names)}, of which none takes a file; {judging} judges one"
+
+
+def _takes_files(found: click.Command) -> bool:
+    return any(isinstance(each, click.Argument) and each.name in _FILES for each in found.params)
 
 
 def _missing(error: click.MissingParameter) -> str:

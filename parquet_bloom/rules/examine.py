@@ -112,6 +112,7 @@ def _outcome(examination: AnyExamination, item: object) -> _Outcome:
             num_filters=seen.num_filters,
             num_values=num_values,
             num_pages=seen.num_pages,
+            num_unsummed=seen.num_unsummed,
             proofs=seen.proofs,
         ),
         [view.chunk.key for view in seen.views if view.is_right],

@@ -289,7 +289,9 @@ class ParquetExamination(Examination[Item, LeafColumn]):
         from parquet_bloom.rules.pages_parquet import check_pages, unread_finding
 
         checked = check_pages(self.file, chunk)
-        seen = ItemView(checked.findings, num_pages=checked.num_pages)
+        seen = ItemView(
+            checked.findings, num_pages=checked.num_pages, num_unsummed=checked.num_unsummed
+        )
         if checked.proof is not None:
             seen.proofs[chunk.place, chunk.leaf.name] = checked.proof
         if checked.unread is not None:

@@ -43,6 +43,11 @@ class Finding(Located):
         return rules()[self.rule]
 
     @property
+    def by_hand(self) -> str | None:
+        """What helps, in words, where no command does; None if nothing does."""
+        return self.definition.by_hand if self.next is None else None
+
+    @property
     def rank(self) -> Severity:
         """The severity, for comparisons."""
         return SEVERITIES[self.severity]

@@ -131,13 +131,15 @@ _BY_WHAT_IS_SAID = (
 
 
 class CheckedPages(NamedTuple):
-    """What is wrong with the pages of a chunk, of which so many were decoded. `unread`: why not all were, if so;
-    `have_checksums`: whether all of them have one, and the right one."""
+    """What is wrong with the pages of a chunk, of which so many were decoded; `num_unsummed`: those of them in
+    which nothing would tell other bytes that fit, neither a checksum nor a tag of encryption. `unread`: why not all were
+    decoded, if so; `have_checksums`: whether all of them have one, and the right one."""
 
     findings: list[Finding]
     num_pages: int
-    unread: FormatError | TamperedError | UnsupportedError | None = None
-    have_checksums: bool = False
+    num_unsummed: int
+    unread: FormatError | TamperedError | UnsupportedError | None
+    have_checksums: bool
 
     @property
     def proof(self) -> str | None:
@@ -149,13 +151,18 @@ class CheckedPages(NamedTuple):
 
 def check_pages(file: ParquetContainer, chunk: ColumnChunk) -> CheckedPages:
     """Decode every page of a chunk. Raises OSError."""
-    check = _ChunkCheck(file, chunk)
+    check, unread = _ChunkCheck(file, chunk), None
     try:
         check.read()
     except (FormatError, TamperedError, UnsupportedError) as error:
-        return CheckedPages([*check.claims.findings()], check.num_pages, error)
+        unread = error
+    num_unsummed = 0 if check.have_tags else check.num_pages - check.num_checksums
     return CheckedPages(
-        [*check.claims.findings()], check.num_pages, have_checksums=check.have_checksums
+        [*check.claims.findings()],
+        check.num_pages,
+        num_unsummed,
+        unread,
+        have_checksums=check.num_checksums == check.num_pages,
     )
 
 
@@ -189,10 +196,16 @@ class _ChunkCheck:
         self._has_nulls = chunk.leaf.max_repetition_level == 0
 
     @property
-    def have_checksums(self) -> bool:
-        """Whether all pages have one, and the right one."""
-        is_checked = not self._file.footer.checksums.is_unchecked(self._chunk.key)
-        return is_checked and self._num_checksums == self.num_pages
+    def have_tags(self) -> bool:
+        """Whether encryption tells pages that were altered."""
+        has_untagged = self._file.footer.protection.has_untagged_pages
+        return self._chunk.has_crypto_metadata and not has_untagged
+
+    @property
+    def num_checksums(self) -> int:
+        """The pages that have one, and the right one."""
+        is_unchecked = self._file.footer.checksums.is_unchecked(self._chunk.key)
+        return 0 if is_unchecked else self._num_checksums
 
     def read(self) -> None:
         file, chunk, footer = self._file, self._chunk, self._file.footer

@@ -17,6 +17,7 @@
     instead = "…"                   what to do if `repair` can only report it
     next = "strip FILE -c COLUMN"   the command that helps, if that is not `repair`; other words
                                     that it fills in: ROW_GROUP, LIMIT
+    by_hand = "…"                   what helps, if no command does; every error has one or the other
     prose = '''…'''               one paragraph of Markdown; {not a power of two} stands for what engines
                                     do then, see engines.reading.paragraph
 
@@ -88,6 +89,7 @@ class Rule:
     needs_pages: bool = False
     instead: str | None = None
     next: str | None = None
+    by_hand: str | None = None
 
     def __post_init__(self) -> None:
         check_word(f"{self.id}: repair", self.repair, Remedy)

@@ -72,7 +72,7 @@ class Twin(NamedTuple):
 @dataclass(slots=True)
 class Examined:
     """What is wrong, and how much was examined: filters, stored values (entries of a dictionary
-    once), and pages that were decoded. `has_lost_bytes`: whether nothing but
+    once), and pages that were decoded, of them `num_unsummed` without checksums. `has_lost_bytes`: whether nothing but
     another copy of the file helps, since this one has lost some, or gained some. `proofs`: by place and column, what
     the pages that nothing is wrong with prove of a filter that lacks their values."""
 
@@ -80,6 +80,7 @@ class Examined:
     num_filters: int = 0
     num_values: int = 0
     num_pages: int = 0
+    num_unsummed: int = 0
     has_lost_bytes: bool = False
     proofs: dict[Spot, str] = field(default_factory=dict)
 
@@ -87,6 +88,7 @@ class Examined:
         self.findings += other.findings
         self.proofs |= other.proofs
         self.num_pages += other.num_pages
+        self.num_unsummed += other.num_unsummed
         self.num_filters += other.num_filters
         self.num_values += other.num_values
 
@@ -95,13 +97,14 @@ class Examined:
 class ItemView:
     """What is seen of one item: what is wrong with how its filters are stored, the filters whose bits can be read,
     and why their values were not looked up. `num_filters`: those that `opening` did not count; `num_pages`: decoded;
-    `proofs`: see Examined."""
+    `num_unsummed`: of these, without checksums; `proofs`: see Examined."""
 
     findings: list[Finding] = field(default_factory=list)
     views: list[FilterView] = field(default_factory=list)
     problems: list[Finding] = field(default_factory=list)
     num_filters: int = 0
     num_pages: int = 0
+    num_unsummed: int = 0
     proofs: dict[Spot, str] = field(default_factory=dict)
 
 

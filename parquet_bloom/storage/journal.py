@@ -25,6 +25,7 @@ from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.disk_sync import sync_file
 from parquet_bloom.storage.file_lock import NO_LOCKS, take
 from parquet_bloom.storage.folder_sync import sync_folder
+from parquet_bloom.storage.notices import notice
 from parquet_bloom.storage.source import is_url, local_path, naming, tolerating
 from parquet_bloom.vocabulary import RecoveryAction
 
@@ -284,7 +285,13 @@ def recovered(path: str | os.PathLike[str]) -> bool:
     recover."""
     if is_url(os.fspath(path)) or not is_left(local_path(path)):
         return False
-    return recover(local_path(path)).action != "nothing"
+    found = recover(local_path(path))
+    if found.action == "cut back":
+        notice(
+            f"{os.fspath(path)}: had the unfinished end of a build that was killed: cut back from"
+            f" {found.size_before:,} to {found.size_after:,} bytes"
+        )
+    return found.action != "nothing"
 
 
 def left_in(folder: str, unlisted: list[tuple[str, str]]) -> Iterator[Path]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import address_of, not_installed, with_options
 from parquet_bloom.storage.left_out import is_log
+from parquet_bloom.storage.near_names import near_name
 from parquet_bloom.storage.source import (
     has_data_suffix,
     has_wildcard,
@@ -38,6 +39,8 @@ NO_FOLDER = "no such folder"
 
 # So many folders are searched for what a glob may have meant.
 MOST_SEARCHED = 100
+# Of so many names what was meant is looked for, as each takes a look at a folder.
+_MOST_GUESSED = 20
 
 _BEFORE_WILDCARD = re.compile(r"[^*?\[]*")
 _SEPARATORS = re.compile(r"/(?:\.?/)+")
@@ -64,7 +67,7 @@ def expand(
     errors: list[OSError] = []
     unlisted: list[tuple[str, str]] = [] if left_out is None else left_out.unlisted
     named = tuple(names)
-    for name in named:
+    for number, name in enumerate(named):
         num_unlisted = len(unlisted)
         if not name:
             # An unset shell variable must not mean the current folder.
@@ -75,6 +78,8 @@ def expand(
                 found = _expand_object(name, options, left_out)
             else:
                 found = _expand_name(name, left_out, unlisted)
+                if number < _MOST_GUESSED:
+                    _check_name(name)
         except OSError as error:
             errors.append(error)
             continue
@@ -320,6 +325,13 @@ def _check_spelling(name: str) -> None:
     folder = os.path.dirname(local_name(name))
     if folder and not os.path.lexists(folder):
         raise FileNotFoundError(errno.ENOENT, f"no such file: there is no folder {folder}", name)
+
+
+def _check_name(name: str) -> None:
+    """Raise FileNotFoundError for what is not there, if something there is called much the same."""
+    near = None if has_wildcard(name) else near_name(name)
+    if near:
+        raise FileNotFoundError(errno.ENOENT, f"no such file; did you mean {near}?", name)
 
 
 def _below(

@@ -37,11 +37,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Checked:
     """How many filters and stored values were checked (the entries of a dictionary once); `values`
-    is None if none were to be looked up, and `pages`, which were decoded, if none were to be."""
+    is None if none were to be looked up, and `pages`, which were decoded, if none were to be;
+    `pages_without_checksum`: of these, those in which values that have changed cannot be told."""
 
     filters: int
     values: int | None
     pages: int | None = field(default=None, metadata=WHERE_KNOWN)
+    pages_without_checksum: int | None = field(default=None, metadata=WHERE_KNOWN)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -165,6 +167,7 @@ def validate_file(
             examined.num_filters,
             examined.num_values if options.deep else None,
             examined.num_pages if options.pages else None,
+            examined.num_unsummed if options.pages else None,
         ),
         requests=file.source.requests,
     )

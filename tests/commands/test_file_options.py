@@ -229,3 +229,17 @@ def test_outputs_behind_file_urls(lake, tmp_path):
     assert result.complaint == (
         "--output-dir: 'file://host/a' is on the host host, expected file:///PATH"
     )
+
+
+def test_a_name_that_begins_with_a_dash_is_no_option_of_what_helps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"id": [1, 2, 3]}), "-dash.parquet")
+    found = outcome("validate", "--", "-dash.parquet").stdout.splitlines()
+    assert found == [
+        "./-dash.parquet: no filters, so nothing was checked",
+        "  next: pbloom advise ./-dash.parquet",
+    ]
+    assert outcome("advise", "./-dash.parquet").code == 0
+    assert outcome("diff", "--", "-dash.parquet", "-dash.parquet").code == 0

@@ -5,8 +5,10 @@ import json
 import os
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from make.commands import outcome
+from make.parquet_files import written
 
 from parquet_bloom.storage import journal
 from parquet_bloom.storage.journal import Journal
@@ -19,6 +21,7 @@ def lake(tmp_path: Path) -> Path:
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"whole")
+    (tmp_path / "sound.parquet").write_bytes(written(pa.table({"a": [1, 2, 3]})))
     cut = tmp_path / ".hidden" / "cut.parquet"
     descriptor = os.open(cut, os.O_RDWR)
     journal.write_journal(Journal.of(descriptor), journal.journal_of(cut))
@@ -35,13 +38,50 @@ def test_one_file(lake: Path) -> None:
     assert (dry.code, dry.output) == (0, done.replace(": ", " (dry run): ", 1))
     assert outcome("recover", cut).output == done
     assert cut.read_bytes() == b"whole"
-    assert outcome("recover", cut).output == (
-        f"{cut}: no journal beside it: nothing to recover; pbloom strip takes filters of finished builds out again\n"
-    )
     torn = lake / "torn.parquet"
     assert outcome("recover", torn).output == (
         f"{torn}: journal removed; nothing had been appended\n"
     )
+
+
+def test_one_without_a_journal(tmp_path: Path) -> None:
+    """Of one that cannot be read, nobody is told that there is nothing to recover."""
+    sound, cut, text = (tmp_path / name for name in ("sound.parquet", "cut.parquet", "a.txt"))
+    sound.write_bytes(written(pa.table({"a": [1, 2, 3]})))
+    cut.write_bytes(sound.read_bytes()[:-10])
+    text.write_bytes(b"text")
+    result = outcome("recover", sound)
+    assert (result.code, result.output) == (
+        0,
+        f"{sound}: no journal beside it: nothing to recover; pbloom strip takes filters of finished builds out again\n",
+    )
+    result = outcome("recover", cut)
+    assert (result.code, result.stdout) == (2, "")
+    assert result.complaint == (
+        f"{cut}: truncated or not a Parquet file: does not end with PAR1; if it was one, its end is lost: take another"
+        " copy"
+    )
+    result = outcome("recover", cut, sound, text)
+    assert result.code == 2
+    assert f"pbloom: {text}: not a Parquet file: 4 bytes, expected 12 or more\n" in result.stderr
+    assert result.stdout.splitlines()[-1] == ("3 files: 1 without a journal, 2 failed; 0 B cut off")
+
+
+def test_a_command_that_reads_says_that_it_cuts_a_file_back(tmp_path: Path) -> None:
+    file = tmp_path / "a.parquet"
+    file.write_bytes(written(pa.table({"a": [1, 2, 3]})))
+    size = file.stat().st_size
+    descriptor = os.open(file, os.O_RDWR)
+    journal.write_journal(Journal.of(descriptor), journal.journal_of(file))
+    os.close(descriptor)
+    with file.open("ab") as appended:
+        appended.write(b"and")
+    result = outcome("inspect", file)
+    assert result.code == 0
+    assert result.complaint == (
+        f"{file}: had the unfinished end of a build that was killed: cut back from {size + 3:,} to {size:,} bytes"
+    )
+    assert outcome("inspect", file).stderr == ""
 
 
 def test_a_folder(lake: Path) -> None:

@@ -175,7 +175,7 @@ def test_what_is_known_is_checked_first(judged, tmp_path, text, complaint):
     ("known", "complaint"),
     [
         ("legal/first", "no such case; did you mean legal/first-group?"),
-        ("types/nosuch", "no such case, expected e.g. legal/first-group"),
+        ("types/nosuch", "no such case; `pbloom conformance list` names them"),
         ("legal/absent", "is not asked with this --case"),
     ],
 )
@@ -353,6 +353,28 @@ def test_a_case_that_is_not_judged_any_more_is_news(judged, tmp_path):
 def test_a_case_that_is_not_there(judged):
     complaint = judged({}, case="legal/first").complaint
     assert complaint == "legal/first: no such case or group; did you mean legal/first-group?"
+    complaint = judged({}, case="int64").complaint
+    assert complaint == (
+        "int64: no such case or group; did you mean types/int64-integer-64-true-plain,"
+        " types/int64-integer-64-true-dictionary, types/int64-integer-64-false-plain?"
+    )
+    complaint = judged({}, case="frobnicate").complaint
+    assert complaint == ("frobnicate: no such case or group; `pbloom conformance list` names them")
+
+
+def test_what_is_listed_can_be_asked():
+    kind, *rows = outcome("conformance", "list").stdout.splitlines()
+    assert kind == "kind\tcase"
+    assert rows[0] == "read\tlegal/first-group"
+    some = outcome("conformance", "list", "unknown", "few-texts").stdout.splitlines()[1:]
+    assert some == [
+        each for each in rows if each.startswith("read\tunknown/") or each == "write\tfew-texts"
+    ]
+    documents = map(json.loads, outcome("conformance", "list", "--json").stdout.splitlines())
+    assert [f"{each['kind']}\t{each['id']}" for each in documents] == rows
+    manifest = json.loads(everything()[suite.MANIFEST])
+    asked = [f"read\t{each['id']}" for each in manifest["cases"]]
+    assert rows == asked + [f"write\t{each['id']}" for each in manifest["columns"]]
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "datafusion", "polars", "pyarrow"])

@@ -237,11 +237,79 @@ def test_files_that_are_there(written, tmp_path):
     assert table[2 + len(CHECKS) :] == [
         "fails: header/many: no such file",
         "fails: header/few-texts: few-texts.parquet: not a Parquet file: 4 bytes, expected 12 or more",
+        f"next: pbloom validate {path.parent}/few-texts.parquet --diagnose",
     ]
     # What a writer does not write can be known, as anything else.
     assert json.loads(known.read_text()).keys() == {"header/many", "header/few-texts"}
     result = outcome("conformance", "write", *options, "--expect", known)
     assert (result.code, result.stdout.splitlines()[-1]) == (0, "As expected.")
+
+
+# Writes each column without filters, has pbloom build them, and spoils each by clearing its bits.
+SPOILS = """
+import sys, pyarrow.parquet as pq
+import parquet_bloom as pb
+from parquet_bloom.parquet.open_file import OpenFile
+from parquet_bloom.parquet.filters.bloom import read_header
+from parquet_bloom.storage import open_source
+sys.path.insert(0, sys.argv[1])
+from writing import answer
+
+def write(column, output):
+    pq.write_table(column.table, output, row_group_size=column.rows_per_group, store_schema=False)
+    with pb.open(output) as file:
+        leaves = list(file.columns)
+    pb.build(output, columns=leaves, in_place=True, force=True)
+    data = bytearray(open(output, "rb").read())
+    with OpenFile(open_source(output)) as file:
+        for group in range(file.num_row_groups):
+            for chunk in file.chunks(group, file.leaves):
+                header = read_header(file.source, file.footer, chunk)
+                start = header.offset + header.header_bytes
+                data[start : start + header.num_bytes] = bytes(header.num_bytes)
+    open(output, "wb").write(data)
+
+answer("Spoils", "1", write)
+"""
+
+
+@pytest.fixture
+def spoils(tmp_path):
+    program = tmp_path / "spoils.py"
+    program.write_text(SPOILS)
+    adapter = shlex.join([sys.executable, str(program), str(ADAPTERS)])
+    return ("conformance", "write", "--adapter", adapter, "--case", "few-texts")
+
+
+def test_what_an_adapter_wrote_can_be_kept(spoils, tmp_path, monkeypatch):
+    """For the command that says what the writer did, which is named; all findings are in the document."""
+    monkeypatch.chdir(tmp_path)
+    result = outcome(*spoils)
+    assert result.code == 1
+    *_, lost, following = result.stdout.splitlines()
+    assert lost.endswith("; 1 more")
+    assert following == (
+        "next: the same with --keep FOLDER, which keeps the files for pbloom validate --diagnose"
+    )
+    result = outcome(*spoils, "--keep", "kept")
+    assert (
+        result.stdout.splitlines()[-1] == "next: pbloom validate kept/few-texts.parquet --diagnose"
+    )
+    assert outcome("validate", "kept/few-texts.parquet", "--diagnose").code == 1
+    complaint = outcome(*spoils, "--keep", "kept").complaint
+    assert complaint == "kept: is not empty, expected a new folder"
+    written = ("conformance", "write", "--written", "kept", "--case", "few-texts")
+    assert outcome(*written).stdout.splitlines()[-1] == result.stdout.splitlines()[-1]
+    complaint = outcome(*written, "--keep", "other").complaint
+    assert complaint == "expected --keep with --adapter: what --written names stays there"
+    report = json.loads(outcome(*written, "--json").stdout)
+    jsonschema.validate(
+        report, json.loads((ADAPTERS.parent / "schema" / "report.schema.json").read_text())
+    )
+    (values,) = (each for each in report["results"] if each["verdict"] == "loses")
+    assert values["found"].startswith("row group 0, column v: 4 of 4 values are not in the filter")
+    (other,) = values["more"]
+    assert other.startswith("row group 1, column v: 4 of 4 values are not in the filter")
 
 
 def test_that_nothing_was_judged_is_no_success(tmp_path):

@@ -421,3 +421,13 @@ def test_what_opens_and_is_no_column_meta_data(plain, sealed, said, tmp_path):
     # Who asks for the other column never opens it.
     found = pb.probe(path, "entries", 1 << 40, keys=pb.Keys(footer=FOOTER_KEY, columns=COLUMN_KEYS))
     assert found.results[0].verdicts == ("maybe", "absent")
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "all_tell"), [("AES_GCM_V1", True), ("AES_GCM_CTR_V1", False)]
+)
+def test_what_encryption_tells_takes_no_checksums(plain, algorithm, all_tell, tmp_path):
+    path, keys = tmp_path / "file.parquet", pb.Keys(footer=FOOTER_KEY, columns=COLUMN_KEYS)
+    path.write_bytes(encrypt(plain, replace(SEALED, algorithm=algorithm)).data)
+    checked = pb.validate(path, keys=keys, pages=True).checked
+    assert checked.pages_without_checksum == (0 if all_tell else checked.pages)

@@ -21,6 +21,26 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
             "lake/a.parquet -c id",
             "lake/a.parquet: no such command; expected one before the file, such as pbloom inspect lake/a.parquet",
         ),
+        (
+            "index a.parquet",
+            "a.parquet: no such command; expected one before the file, such as pbloom index build a.parquet",
+        ),
+        (
+            "spark a.orc",
+            "a.orc: no such command; expected one before the file, such as pbloom spark inspect a.orc",
+        ),
+        (
+            "conformance a.parquet",
+            "a.parquet: no such command; expected read, write, list or fetch, of which none takes a file; pbloom validate a.parquet --diagnose judges one",
+        ),
+        (
+            "index -c id a.parquet",
+            "-c: no such option; expected after a command, such as pbloom index build -c",
+        ),
+        (
+            "--fpp 0.1 a.parquet",
+            "--fpp: no such option; expected after a command, such as pbloom advise --fpp",
+        ),
         ("--foo", "--foo: no such option; see pbloom --help"),
         ("probe x --foo", "--foo: no such option; see pbloom probe --help"),
         ("probe x -y", "-y: no such option; see pbloom probe --help"),
@@ -141,7 +161,7 @@ def test_a_name_with_spaces_needs_quotes(arguments, first, name, tmp_path, monke
     assert result.complaint == f"{first}: no such file; did you mean '{name}'?"
     # A file of the first word is meant itself.
     (tmp_path / first).touch()
-    assert "did you mean" not in outcome(*arguments.split()).stderr
+    assert f"{first}: no such file" not in outcome(*arguments.split()).stderr
 
 
 def test_a_value_may_begin_with_an_equals_sign(tmp_path, monkeypatch):

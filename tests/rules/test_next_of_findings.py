@@ -10,13 +10,14 @@ import pytest
 from make.commands import outcome
 from make.defects import ALL
 from make.defects_files import ROWS, table
+from make.footers import with_meta
 from make.orc_defects import ORC
 from make.parquet_files import written
 from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.rules.policy import Policy
-from parquet_bloom.rules.rule import rules
+from parquet_bloom.rules.rule import Severity, rules
 from parquet_bloom.verbs.validate import validate
 
 # Nothing that pbloom does helps: the data or the file must be written again, a key is missing, or the
@@ -40,6 +41,31 @@ def findings(defect, path, deep=True):
 def test_which_rules_have_a_command():
     assert {rule.id for rule in rules().values() if rule.command is None} == HELPLESS
     assert {id for id, rule in rules().items() if "advise" in (rule.command or "")} == ADVICE
+
+
+def test_every_error_says_what_helps():
+    """Words stand only where no command does."""
+    errors = [each for each in rules().values() if each.severity is Severity.ERROR]
+    assert all((each.command is None) is (each.by_hand is not None) for each in errors)
+    assert all(rules()[id].by_hand is None for id in rules().keys() - HELPLESS)
+
+
+def test_where_no_command_helps_words_do(tmp_path, monkeypatch):
+    """In full, of several files, and for CI; in the document, `next` is a command or null."""
+    monkeypatch.chdir(tmp_path)
+    data = bytearray(written(pa.table({"a": [1, 2, 3]}), compression="none"))
+    # The header of the first page.
+    data[4] ^= 0xFF
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.parquet").write_bytes(data)
+    one = outcome("validate", "a.parquet", "--pages").stdout
+    assert one.splitlines()[-1] == "  next: take another copy of the file"
+    several = outcome("validate", "a.parquet", "b.parquet", "--pages").stdout
+    assert "; next: take another copy of the file\n" in several
+    sarif = outcome("validate", "a.parquet", "--pages", "--format", "sarif").stdout
+    assert " Next: take another copy of the file" in sarif
+    document = json.loads(outcome("validate", "a.parquet", "--pages", "--json").stdout)
+    assert {each["next"] for each in document["findings"] if each["rule"] == "PB116"} == {None}
 
 
 # Without keys, which are not for a command line in a log.
@@ -76,6 +102,17 @@ def test_the_command_helps(defect, tmp_path):
     if "misses the target" in ran.output or "advise" in arguments:
         return
     assert not findings(defect, path), commands
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(14, "type 14, which there is not"), (None, "no type"), (1, "INT32")]
+)
+def test_a_type_that_is_not_that_of_the_schema(number, said, tmp_path):
+    """None of Python's is shown to anybody."""
+    path = tmp_path / "a.parquet"
+    path.write_bytes(with_meta(written(pa.table({"a": ["x", "y"]})), 0, 0, type=number))
+    messages = [each.message for each in validate(path, pages=True).findings]
+    assert f"ColumnMetaData says {said}, the schema BYTE_ARRAY" in messages
 
 
 def test_nobody_is_sent_to_undo_what_a_budget_chose(tmp_path, monkeypatch):

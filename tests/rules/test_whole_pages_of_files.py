@@ -10,7 +10,7 @@ from make.commands import outcome
 from make.defects_pages import narrower, other_nulls, other_place, paged, with_index
 from make.filters import bits_of, stored_filter, with_filter_bytes
 from make.pages import byte_arrays, data_page, dictionary_page, int64s
-from make.parquet_files import Column, forge
+from make.parquet_files import Column, forge, written
 from oracle.specification import rle_run
 from pyarrow import orc
 
@@ -43,7 +43,8 @@ def test_the_command_counts_pages(tmp_path: Path) -> None:
     num_pages = pb.validate(path, pages=True, columns=["a"], row_groups=[0]).checked.pages
     assert num_pages > 2
     assert ran.stdout.startswith(
-        f"{path}: no findings in 0 filters and 0 values, {num_pages} pages decoded: ok without filters\n"
+        f"{path}: no findings in 0 filters and 0 values, {num_pages} pages decoded (without checksums: changed values"
+        " cannot be told): ok without filters\n"
     )
     assert pb.validate(path).checked.pages is None
 
@@ -110,6 +111,22 @@ def test_bounds_of_a_long_value(
     assert all(len(str(each.examples)) < 500 for each in findings)
 
 
+def test_pages_without_checksums_are_counted(tmp_path: Path) -> None:
+    """A flipped bit in one of a dictionary-coded column makes it another value, which only a checksum tells."""
+    table = pa.table({"a": ["x", "y"]})
+    for name, options in (("sums", {"write_page_checksum": True}), ("bare", {})):
+        (tmp_path / f"{name}.parquet").write_bytes(written(table, use_dictionary=True, **options))
+    sums = outcome("validate", tmp_path / "sums.parquet", "--pages", "--no-config").stdout
+    assert " 2 pages decoded: ok\n" in sums
+    assert pb.validate(tmp_path / "sums.parquet", pages=True).checked.pages_without_checksum == 0
+    assert pb.validate(tmp_path / "bare.parquet", pages=True).checked.pages_without_checksum == 2
+    assert pb.validate(tmp_path / "bare.parquet").checked.pages_without_checksum is None
+    both = outcome("validate", tmp_path, "--pages", "--no-config").stdout
+    assert both.endswith(
+        " 4 pages decoded (2 of them without checksums: changed values cannot be told)\n"
+    )
+
+
 def test_what_cannot_be_decoded(tmp_path: Path) -> None:
     pages = [data_page(int64s(1, 2, 3), 3, 77)]
     (note,) = found(tmp_path / "a.parquet", forge(Column(pages, 3)))
@@ -134,7 +151,7 @@ def test_orc_files_have_no_pages(tmp_path: Path) -> None:
     ran = outcome("validate", str(tmp_path), "--pages", "--no-config")
     assert ran.stdout.endswith(
         "2 files: 1 ok, 1 ok without filters; no findings in 1 filter and 2 values,"
-        f" {pages} pages decoded, 1 file without pages\n"
+        f" {pages} pages decoded (without checksums: changed values cannot be told), 1 file without pages\n"
     )
     assert ran.code == 0
     report = pb.validate(str(tmp_path), pages=True)

@@ -152,8 +152,9 @@ def check_readable(footer: Footer, chunk: ColumnChunk) -> None:
         raise FormatError("ColumnMetaData lacks codec, num_values or data_page_offset")
     stored_type = Type._VALUES_TO_NAMES.get(chunk.type)
     if stored_type != chunk.leaf.type.physical:
+        number = "no type" if chunk.type is None else f"type {chunk.type}, which there is not"
         raise FormatError(
-            f"ColumnMetaData says {stored_type}, the schema {chunk.leaf.type.physical}"
+            f"ColumnMetaData says {stored_type or number}, the schema {chunk.leaf.type.physical}"
         )
     num_rows = footer.row_group_num_rows(chunk.row_group)
     # A column that is not repeated has one value or null per row.

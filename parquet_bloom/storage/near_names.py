@@ -1,0 +1,56 @@
+"""Which file was meant by a local name that no file has: one beside it that is called much the same."""
+
+from __future__ import annotations
+
+import errno
+import os
+from itertools import islice
+from typing import Final
+
+from parquet_bloom.errors import similar
+from parquet_bloom.storage.source import is_url, local_name
+
+# Of a folder, so many names are looked at.
+_MOST_NAMES: Final = 2_000
+# How alike two names must be, without the suffix that both have, and as a whole.
+_NEAR_STEM: Final = 0.7
+_NEAR: Final = 0.85
+
+
+def near_name(name: str) -> str | None:
+    """The path of a file or folder that may have been meant, None if the name is there, or nothing is near it. What
+    differs in its digits is another one of a series."""
+    path = local_name(name)
+    if is_url(name) or os.path.lexists(path):
+        return None
+    folder, wanted = os.path.split(path)
+    try:
+        with os.scandir(folder or os.curdir) as entries:
+            found = [entry.name for entry in islice(entries, _MOST_NAMES)]
+    except OSError:
+        return None
+    alike = [each for each in found if _digits(each) == _digits(wanted)]
+    near = _with_the_suffix(wanted, alike) or similar(wanted, sorted(alike), _NEAR)
+    return os.path.join(folder, near[0]) if near else None
+
+
+def _with_the_suffix(wanted: str, names: list[str]) -> list[str]:
+    """Those that are near without the suffix, which would make any two names alike."""
+    stem, suffix = os.path.splitext(wanted)
+    stems = sorted(each.removesuffix(suffix) for each in names if suffix and each.endswith(suffix))
+    return [f"{each}{suffix}" for each in similar(stem, stems, _NEAR_STEM)]
+
+
+def _digits(name: str) -> str:
+    return "".join(filter(str.isdigit, name))
+
+
+def meant(error: BaseException) -> str:
+    """`; did you mean lake/part-0.parquet?`, if this says that a file is not there; empty for any other error."""
+    if not isinstance(error, FileNotFoundError) or not isinstance(error.filename, str):
+        return ""
+    # What says more than the system does has its own hint.
+    if error.strerror != os.strerror(errno.ENOENT):
+        return ""
+    near = near_name(error.filename)
+    return f"; did you mean {near}?" if near else ""
