@@ -18,7 +18,7 @@ from parquet_bloom.index.manifest import existing
 from parquet_bloom.index.states import in_stores_of, state_of, state_unless_asked_for
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import read_once, work_in_order
-from parquet_bloom.reads.columns import telling, whole_column, with_filtered
+from parquet_bloom.reads.columns import is_lacking, telling, whole_column, with_filtered
 from parquet_bloom.reads.held import HeldFiles
 from parquet_bloom.reads.indexed import Indexed
 from parquet_bloom.reads.predicates import (
@@ -131,12 +131,25 @@ class Reading:
         self, predicate: Predicate, paths: Sequence[str], opener: Open
     ) -> tuple[list[Left], Excluded]:
         known = self._known_besides(paths, opener)
-        pruner = self._pruner(self.files, predicate, opener, known=known)
+        in_files = [name for name in self.filtered if name not in self._partitions.names]
+        without: set[str] = set()
+
+        @contextmanager
+        def noting(path: str) -> Iterator[Container]:
+            with opener(path) as file:
+                if any(is_lacking(file, column) for column in in_files):
+                    without.add(path)
+                yield file
+
+        pruner = self._pruner(self.files, predicate, noting, known=known)
+        # Each of these has been opened then.
         left = pruner.with_groups(pruner.left(paths), of_whole=True)
-        num_files = len(self.files.found)
-        return left, pruner.excluded._replace(
+        num_files, excluded = len(self.files.found), pruner.excluded
+        num_left_without = sum(each.path in without for each in left)
+        return left, excluded._replace(
             num_files=num_files,
             files_by_partitions=num_files - len(paths),
+            files_without_column=excluded.files_without_column + num_left_without,
             row_groups_by_index=sum(each.by_index for each in left),
         )
 

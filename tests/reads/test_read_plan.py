@@ -21,7 +21,7 @@ from parquet_bloom.parquet.thrift import ttypes
 
 EXCLUDED = [
     "num_files", "files_by_partitions", "files_by_index", "files_by_statistics", "files_by_filters",
-    "files_not_asked", "row_groups_by_index", "row_groups_by_statistics", "row_groups_by_filters",
+    "files_without_column", "files_not_asked", "row_groups_by_index", "row_groups_by_statistics", "row_groups_by_filters",
 ]  # fmt: skip
 
 
@@ -110,6 +110,65 @@ def test_it_is_what_reads_leave(lake: Path) -> None:
     }
     assert told["by_chance"] == plan.to_dict()["by_chance"] != []
     assert told["row_groups_read"] == plan.row_groups_left
+
+
+@pytest.fixture
+def renamed(tmp_path: Path) -> Path:
+    """Three files, two of which have the column by another name."""
+    folder = tmp_path / "renamed"
+    folder.mkdir()
+    for number, name in enumerate(("user_id", "userid", "USER_ID")):
+        table = pa.table({name: ["u1", "u2"], "n": [number, number]})
+        pq.write_table(table, folder / f"{number}.parquet")
+    return folder
+
+
+def test_files_without_the_column(renamed: Path) -> None:
+    """Their rows are not among those of pb.rows, whatever is in them."""
+    plan = pb.read_plan(renamed, {"user_id": "u1"})
+    assert counts(plan) == {"num_files": 3, "files_without_column": 2}
+    # Some engines find the column in the last one.
+    assert len(plan.left) == 3
+    assert repr(plan) == (
+        "<ReadPlan: 3 row groups left in 3 of 3 files; nothing excluded;"
+        " 2 files without a column of the filters: null there>"
+    )
+    summed, _ = tables_in(plan)
+    assert summed[1:] == [["without a column of the filters", "2", "0"], ["left", "3", "3"]]
+
+
+@pytest.mark.parametrize(
+    ("filters", "num_without", "num_read", "num_rows"),
+    [
+        ({"user_id": "u1"}, 2, 1, 1),
+        ({"user_id": "u1", "n": [1, 2]}, 2, 0, 0),
+        ([("user_id", "!=", "u1")], 2, 1, 1),
+        # Null is in no list, so that rows with it match.
+        ([("user_id", "not in", ["u1"])], 2, 3, 5),
+        ([[("user_id", "==", "u1")], [("n", "==", 2)]], 2, 3, 3),
+        ({"n": 2}, 0, 1, 2),
+        ({}, 0, 3, 6),
+    ],
+    ids=str,
+)
+def test_they_are_read_only_where_null_matches(
+    renamed: Path, filters: Any, num_without: int, num_read: int, num_rows: int
+) -> None:
+    found = pb.rows(renamed, filters)
+    told = json.loads(found.schema.metadata[b"parquet_bloom"])
+    assert told["files_without_column"] == num_without
+    assert (told["files_read"], told["row_groups_read"]) == (num_read, num_read)
+    assert found.num_rows == num_rows
+    assert pb.read_plan(renamed, filters).files_without_column == num_without
+
+
+def test_a_field_that_structs_lack(tmp_path: Path) -> None:
+    for number, name in enumerate(("x", "y")):
+        table = pa.table({"s": [{name: 1, "z": 2}], "list": [[1]]})
+        pq.write_table(table, tmp_path / f"{number}.parquet")
+    assert pb.read_plan(tmp_path, {"s.x": 1}).files_without_column == 1
+    for filters in ({"s.z": 2}, [("s", "!=", 2)], [("list", "!=", 2)]):
+        assert pb.read_plan(tmp_path, filters).files_without_column == 0
 
 
 @pytest.fixture
