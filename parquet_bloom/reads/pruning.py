@@ -170,14 +170,15 @@ class Pruner:
         open: Open,
         index: Indexed | None = None,
         most_left: float = MOST_LEFT,
-        known: Iterable[str] = (),
+        known: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         """`most_left`: of row groups, so that it is worth asking more files. `known`: columns that are there,
-        whether or not the files that are asked have them."""
+        whether or not the files that are asked have them; nobody looks unless these lack some."""
         self._predicate, self._open, self._index = predicate, open, index
         self._most_left = most_left
         self._missing: dict[str, ColumnError] = {}
-        self._present = {*known, *(() if index is None else index.columns)}
+        self._known = known
+        self._present = {*(() if index is None else index.columns)}
         # Columns with values of another kind, and those that have them in some file.
         self._unlike: dict[str, ValueTypeError] = {}
         self._alike: set[str] = set()
@@ -225,8 +226,9 @@ class Pruner:
         if rest and is_much_left and not self._mistaken:
             return known | {path: Left(path, None) for path in rest}
         known |= {left.path: left for left in self._each(rest, wanted)}
-        for column in self._missing.keys() - self._present:
-            raise self._missing[column]
+        if lacking := self._missing.keys() - self._present:
+            for column in lacking - {*self._known()}:
+                raise self._missing[column]
         for column in self._mistaken:
             raise self._unlike[column]
         return known
@@ -262,7 +264,10 @@ class Pruner:
         numbers, by_filters = tuple(found.left), len(found.by_filters)
         by_statistics = len(wanted) - len(numbers) - by_filters
         of_asked = (len(parts), by_statistics, by_filters, found.chances)
-        if any(condition.column in file.columns for condition in conditions_in(predicate)):
+        there = {each.column for each in conditions_in(predicate)} & {*file.columns}
+        # Of a file that one condition excludes, no other is asked.
+        self._present |= there
+        if there:
             self._asked += len(wanted)
             self._kept += len(numbers)
         if not numbers and found.is_without:

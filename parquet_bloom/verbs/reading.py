@@ -130,7 +130,6 @@ class Reading:
     def _row_groups(
         self, predicate: Predicate, paths: Sequence[str], opener: Open
     ) -> tuple[list[Left], Excluded]:
-        known = self._known_besides(paths, opener)
         in_files = [name for name in self.filtered if name not in self._partitions.names]
         without: set[str] = set()
 
@@ -141,7 +140,7 @@ class Reading:
                     without.add(path)
                 yield file
 
-        pruner = self._pruner(self.files, predicate, noting, known=known)
+        pruner = self._pruner(self.files, predicate, paths, noting)
         # Each of these has been opened then.
         left = pruner.with_groups(pruner.left(paths), of_whole=True)
         num_files, excluded = len(self.files.found), pruner.excluded
@@ -169,8 +168,9 @@ class Reading:
     ) -> list[Left]:
         predicate = all_of([self.predicate, pushed])
         opener = partial(self._open_parquet, files=files)
-        pruner = self._pruner(files, predicate, opener, most_left)
-        return pruner.with_groups(pruner.left(self._paths(files, predicate)), of_whole)
+        paths = self._paths(files, predicate)
+        pruner = self._pruner(files, predicate, paths, opener, most_left)
+        return pruner.with_groups(pruner.left(paths), of_whole)
 
     def _paths(self, files: ListedFiles, predicate: Predicate) -> list[str]:
         """The files that their partitions do not exclude."""
@@ -217,8 +217,9 @@ class Reading:
         with self._one_index():
             self.check_first(opener)
             files = self.files
-            pruner = self._pruner(files, self.predicate, opener)
-            left = pruner.left(self._paths(files, self.predicate))
+            paths = self._paths(files, self.predicate)
+            pruner = self._pruner(files, self.predicate, paths, opener)
+            left = pruner.left(paths)
         files.check_not_deleted([each.path for each in left])
         every = list(files.found)
         of_left = [each.path for each in left]
@@ -316,9 +317,9 @@ class Reading:
         return tuple(found)
 
     def _known_besides(self, asked: Sequence[str], opener: Open) -> list[str]:
-        """The columns of the filters that are there, if not all files are asked: those of other partitions may have
-        them alone."""
-        if len(asked) == len(self.files.found):
+        """The columns of the filters that are there, if not all files are asked: those of other partitions, or those
+        that an index excludes, may have them alone."""
+        if len(asked) == len(self.files.found) and self._index is None:
             return []
         names = self._columns(opener)
         return [column for column in self.filtered if whole_column(column, names) in names]
@@ -341,15 +342,20 @@ class Reading:
         self,
         files: ListedFiles,
         predicate: Predicate,
+        paths: Sequence[str],
         opener: Open,
         most_left: float = MOST_LEFT,
-        known: Sequence[str] = (),
     ) -> Pruner:
+        """What asks these of the files."""
         indexed, predicate = None, without(predicate, files.partition_types.keys())
         if self._index is not None:
             with self._asked() as asked:
                 indexed = Indexed(asked, conditions_in(predicate), files.is_known)
-        return Pruner(predicate, opener, indexed, most_left, {*files.leaf_columns, *known})
+
+        def known() -> set[str]:
+            return {*files.leaf_columns, *self._known_besides(paths, opener)}
+
+        return Pruner(predicate, opener, indexed, most_left, known)
 
     def _open(self, path: str, files: ListedFiles | None = None) -> Container:
         return (files or self.files).open(path, self.keys, self._cache)
