@@ -5,7 +5,12 @@ by, if only other files have them. They are the same whatever values are asked, 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from parquet_bloom.errors import ColumnError
+
+if TYPE_CHECKING:
+    from parquet_bloom.container.protocols import Askable
 
 ColumnT = TypeVar("ColumnT")
 
@@ -34,6 +39,22 @@ def with_filtered(
 def whole_column(column: str, names: Collection[str]) -> str:
     """That of a file with these whole columns of which `column` is a field, or which it is itself."""
     return column if column in names else column.partition(".")[0]
+
+
+def is_lacking(file: Askable, column: str) -> bool:
+    """Whether a column, be it one with others in it or a field of one, is null in all rows of a file as that has none of
+    this very name."""
+    names, inside = file.columns, f"{column}."
+    if column in names or any(each.startswith(inside) for each in names):
+        return False
+    told = file.answer_to_all(column)
+    if told is not None:
+        return told.verdict == "absent"
+    try:
+        file.column(column)
+    except ColumnError:
+        return True
+    return False
 
 
 def telling(paths: Sequence[str]) -> list[str]:

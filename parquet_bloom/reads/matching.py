@@ -103,7 +103,7 @@ class Matching:
         what cannot be compared with the values of a column, UnsupportedError, FormatError, EncryptionError, OSError."""
         of_table = self._files.as_listed(file, {*self._keys_of, *self._tables.columns})
         source = PartitionedFile(of_table, self._partitions)
-        groups = left.groups or ()
+        groups = (left.groups or ()) if self._may_match(source.path, source.top_columns) else ()
         wanted = [*self._keys_of, *self._tables.columns]
         file.will_read_rows(wanted, [group.number for group in groups])
         hits = self._live(file.path, [*self._hits(source, groups)])
@@ -145,6 +145,14 @@ class Matching:
         if deleted is None:
             return hits
         return [live for hit in hits if len((live := hit.without(deleted)).rows)]
+
+    def _may_match(self, path: str, names: Sequence[str]) -> bool:
+        """Whether rows with null in the columns that a file lacks may match."""
+        of_lacking = [
+            [each for each in all_of if path_of(each.column, names)[0] not in names]
+            for all_of in self._any_of
+        ]
+        return not all(of_lacking) or len(_matching(path, of_lacking, pa.table({}), 1)) > 0
 
     def may_match(self, path: str) -> bool:
         """Whether the values of its partitions do not exclude all rows of a file. Raises ValueTypeError, and as

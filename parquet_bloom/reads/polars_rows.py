@@ -215,7 +215,8 @@ def _collected(rows: pl.LazyFrame) -> pl.DataFrame:
     except pl.exceptions.SchemaError as error:
         # The hint is an option of scan_parquet, which nobody can give here.
         reason, *_ = " ".join(str(error).split()).split(", hint:")
-        raise UnsupportedError(f"polars: {reason}") from None
+        what = f"polars: {reason}; select other columns, or try pb.rows"
+        raise UnsupportedError(what) from None
 
 
 def _are_few_slices(left: Sequence[Left]) -> bool:

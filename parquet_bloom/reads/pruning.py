@@ -59,7 +59,8 @@ class Chances(NamedTuple):
 class Left(NamedTuple):
     """What is left of a file: row groups `numbers`, None for all; `groups`: the same with their rows, and `num_groups`,
     how many the file has; None if it was not opened. `by_statistics` and `by_filters`: how many of those that were asked
-    are not left, for whom filters were not needed, or were. `chances`: what is known of these filters."""
+    are not left, for whom filters were not needed, or were. `chances`: what is known of these filters. `is_without`:
+    nothing is left as the file lacks a column, and its table reads null there."""
 
     path: str
     numbers: tuple[int, ...] | None
@@ -68,6 +69,7 @@ class Left(NamedTuple):
     by_statistics: int = 0
     by_filters: int = 0
     chances: tuple[Chances, ...] = ()
+    is_without: bool = False
 
     def among(self, numbers: tuple[int, ...] | None) -> Left:
         """Of a file with groups, only these."""
@@ -87,11 +89,14 @@ class Left(NamedTuple):
         return self.numbers == ()
 
     @property
-    def excluded_by(self) -> str:
-        """What excludes a file of which nothing is left."""
+    def counted_among(self) -> str:
+        """Those that are excluded by the same, of a file of which nothing is left."""
         if self.groups is None:
-            return "index"
-        return "statistics" if self.by_statistics and not self.by_filters else "filters"
+            return "files_by_index"
+        if self.is_without:
+            return "files_without_column"
+        is_by_statistics = self.by_statistics and not self.by_filters
+        return "files_by_statistics" if is_by_statistics else "files_by_filters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +113,7 @@ class LeftByChance:
 class Excluded(NamedTuple):
     """What is not left: of `num_files`, how many by what, and how many were left without asking them; of files that
     were asked, how many row groups, and by an index those of files that it leaves. By statistics: without filters.
+    Without a column: files of tables that read null there; nobody counts their row groups.
     `by_chance`: of each condition that filters were asked about."""
 
     num_files: int = 0
@@ -115,6 +121,7 @@ class Excluded(NamedTuple):
     files_by_index: int = 0
     files_by_statistics: int = 0
     files_by_filters: int = 0
+    files_without_column: int = 0
     files_not_asked: int = 0
     row_groups_by_index: int = 0
     row_groups_by_statistics: int = 0
@@ -132,7 +139,7 @@ class Excluded(NamedTuple):
             counts["row_groups_by_statistics"] += each.by_statistics
             counts["row_groups_by_filters"] += each.by_filters
             if each.is_nothing:
-                counts[f"files_by_{each.excluded_by}"] += 1
+                counts[each.counted_among] += 1
             elif each.numbers is None and each.groups is None:
                 counts["files_not_asked"] += 1
         return cls(**counts, by_chance=tuple(map(_summed, chances.values())))
@@ -146,11 +153,12 @@ def _summed(chances: Sequence[Chances]) -> LeftByChance:
 
 class _Among(NamedTuple):
     """Of row groups, those that are `left`, which of the others statistics alone do not exclude, and what is known of the
-    filters that were asked."""
+    filters that were asked. `is_without`: some are not left as the file lacks a column, and its table reads null there."""
 
     left: Sequence[int]
     by_filters: frozenset[int] = frozenset()
     chances: tuple[Chances, ...] = ()
+    is_without: bool = False
 
 
 class Pruner:
@@ -162,14 +170,15 @@ class Pruner:
         open: Open,
         index: Indexed | None = None,
         most_left: float = MOST_LEFT,
-        known: Iterable[str] = (),
+        known: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         """`most_left`: of row groups, so that it is worth asking more files. `known`: columns that are there,
-        whether or not the files that are asked have them."""
+        whether or not the files that are asked have them; nobody looks unless these lack some."""
         self._predicate, self._open, self._index = predicate, open, index
         self._most_left = most_left
         self._missing: dict[str, ColumnError] = {}
-        self._present = {*known, *(() if index is None else index.columns)}
+        self._known = known
+        self._present = {*(() if index is None else index.columns)}
         # Columns with values of another kind, and those that have them in some file.
         self._unlike: dict[str, ValueTypeError] = {}
         self._alike: set[str] = set()
@@ -217,8 +226,9 @@ class Pruner:
         if rest and is_much_left and not self._mistaken:
             return known | {path: Left(path, None) for path in rest}
         known |= {left.path: left for left in self._each(rest, wanted)}
-        for column in self._missing.keys() - self._present:
-            raise self._missing[column]
+        if lacking := self._missing.keys() - self._present:
+            for column in lacking - {*self._known()}:
+                raise self._missing[column]
         for column in self._mistaken:
             raise self._unlike[column]
         return known
@@ -254,9 +264,14 @@ class Pruner:
         numbers, by_filters = tuple(found.left), len(found.by_filters)
         by_statistics = len(wanted) - len(numbers) - by_filters
         of_asked = (len(parts), by_statistics, by_filters, found.chances)
-        if any(condition.column in file.columns for condition in conditions_in(predicate)):
+        there = {each.column for each in conditions_in(predicate)} & {*file.columns}
+        # Of a file that one condition excludes, no other is asked.
+        self._present |= there
+        if there:
             self._asked += len(wanted)
             self._kept += len(numbers)
+        if not numbers and found.is_without:
+            return Left(path, (), (), is_without=True)
         if not numbers:
             return Left(path, (), (), *of_asked)
         groups, first, taken = [], 0, set(numbers)
@@ -275,24 +290,28 @@ class Pruner:
             case And():
                 by_filters: set[int] = set()
                 known: tuple[Chances, ...] = ()
+                is_without = False
                 for part in predicate.parts:
                     if parts:
-                        parts, by_these, of_these = self._among(file, part, parts)
+                        parts, by_these, of_these, without_it = self._among(file, part, parts)
                         by_filters |= by_these
                         known += of_these
-                return _Among(parts, frozenset(by_filters), known)
+                        is_without |= without_it
+                return _Among(parts, frozenset(by_filters), known, is_without)
             case Or():
                 found = [self._among(file, part, parts) for part in predicate.parts]
                 left_by_any = {number for each in found for number in each.left}
                 by_any = {number for each in found for number in each.by_filters}
                 of_all = tuple(one for each in found for one in each.chances)
-                return _Among(sorted(left_by_any), frozenset(by_any - left_by_any), of_all)
+                by_filters = by_any - left_by_any
+                is_without = any(each.is_without for each in found)
+                return _Among(sorted(left_by_any), frozenset(by_filters), of_all, is_without)
             case Anything():
                 return _Among(parts)
         told = file.answer_to_all(predicate.column)
         if told is not None and told.verdict == "absent":
             self._present.add(predicate.column)
-            return _Among((), frozenset(parts))
+            return _Among((), frozenset(parts), is_without=True)
         try:
             within, left, by_chance = file.parts_left(predicate, parts)
         except ColumnError as error:

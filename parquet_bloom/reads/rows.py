@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -102,7 +102,10 @@ class RowTables:
             told = [found, self._without_rows(unknown)]
             return pa.concat_tables(told, promote_options="permissive")
         except pa.ArrowException as error:
-            raise UnsupportedError(f"columns of several files: {error}") from None
+            reason = " ".join(str(error).split())
+            raise UnsupportedError(
+                f"columns of several files: {reason}; leave it out with columns="
+            ) from None
 
     def _without_rows(self, names: Sequence[str]) -> pa.Table:
         fields = [self._types.get(name, pa.field(name, pa.null())) for name in names]
@@ -110,12 +113,13 @@ class RowTables:
 
 
 def _in_one_form(tables: Sequence[pa.Table]) -> list[pa.Table]:
-    """The same without dictionaries and views in columns of which other tables have the values in another form."""
+    """The same without dictionaries and views in columns of which other tables have the values in another form, and with
+    moments in the zone of the first table, as in pyarrow's datasets."""
     kinds: dict[str, dict[pa.DataType, None]] = {}
     for schema in {table.schema: None for table in tables}:
         for field in schema:
             kinds.setdefault(field.name, {})[field.type] = None
-    apart = {name for name, each in kinds.items() if not _go_together(each)}
+    apart = {name: _Plain().each_of(each) for name, each in kinds.items() if not _go_together(each)}
     return [_without_forms(table, apart) for table in tables] if apart else [*tables]
 
 
@@ -128,36 +132,49 @@ def _go_together(kinds: Iterable[pa.DataType]) -> bool:
     return True
 
 
-def _without_forms(table: pa.Table, names: Collection[str]) -> pa.Table:
+def _without_forms(
+    table: pa.Table, apart: Mapping[str, Mapping[pa.DataType, pa.DataType]]
+) -> pa.Table:
     fields = [
-        field.with_type(_plain(field.type)) if field.name in names else field
+        field.with_type(apart[field.name][field.type]) if field.name in apart else field
         for field in table.schema
     ]
     return table.cast(pa.schema(fields, table.schema.metadata))
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
-    """The type of the same values, each by itself."""
-    types = pa.types
-    if types.is_dictionary(kind):
-        return _plain(kind.value_type)
-    if types.is_string_view(kind):
-        return pa.string()
-    if types.is_binary_view(kind):
-        return pa.binary()
-    if types.is_struct(kind):
-        return pa.struct([field.with_type(_plain(field.type)) for field in kind])
-    if types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_plain(kind.value_type)))
-    if types.is_large_list(kind):
-        return pa.large_list(kind.value_field.with_type(_plain(kind.value_type)))
-    if types.is_map(kind):
-        return pa.map_(
-            kind.key_field.with_type(_plain(kind.key_type)),
-            kind.item_field.with_type(_plain(kind.item_type)),
-            kind.keys_sorted,
-        )
-    return kind
+class _Plain:
+    """Types of the same values, each by itself, of one column in several tables."""
+
+    def __init__(self) -> None:
+        # The first, of each place in the column.
+        self._zones: dict[tuple[str, ...], str] = {}
+
+    def each_of(self, kinds: Iterable[pa.DataType]) -> dict[pa.DataType, pa.DataType]:
+        return {kind: self._of(kind, ()) for kind in kinds}
+
+    def _of(self, kind: pa.DataType, place: tuple[str, ...]) -> pa.DataType:
+        types = pa.types
+        if types.is_dictionary(kind):
+            return self._of(kind.value_type, place)
+        if types.is_string_view(kind):
+            return pa.string()
+        if types.is_binary_view(kind):
+            return pa.binary()
+        if types.is_timestamp(kind) and kind.tz is not None:
+            return pa.timestamp(kind.unit, self._zones.setdefault(place, kind.tz))
+        if types.is_struct(kind):
+            return pa.struct([self._field(field, place, field.name) for field in kind])
+        if types.is_list(kind):
+            return pa.list_(self._field(kind.value_field, place, "element"))
+        if types.is_large_list(kind):
+            return pa.large_list(self._field(kind.value_field, place, "element"))
+        if types.is_map(kind):
+            key = self._field(kind.key_field, place, "key")
+            return pa.map_(key, self._field(kind.item_field, place, "value"), kind.keys_sorted)
+        return kind
+
+    def _field(self, field: pa.Field, place: tuple[str, ...], name: str) -> pa.Field:
+        return field.with_type(self._of(field.type, (*place, name)))
 
 
 def _in_places(table: pa.Table, places: Sequence[int]) -> pa.Table:

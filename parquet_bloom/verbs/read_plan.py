@@ -25,6 +25,7 @@ _LEAST: Final = 0.5
 # More row groups than this share of them, and few are spared.
 _MUCH: Final = 0.5
 _HELP: Final = "a lower fpp of filters, an index or fewer values leave fewer"
+_WITHOUT: Final = "without a column of the filters"
 _UNDECIDED: Final = "nothing to ask files, as of !=, not in, null and NaN"
 
 
@@ -42,9 +43,10 @@ class ReadPlan(VerbReport):
     """What is `left` to read of `num_files` files: `row_groups_left` in `files_left`, with `rows_left` rows. Of the
     others, `files_by_partitions` are excluded by values of their partitions, `files_by_index` by an index,
     `files_by_statistics` by min/max statistics alone, and `files_by_filters` by their own filters, where statistics left
-    any row groups, or as they have only nulls; `files_not_asked` are left as a whole, without asking them. Of the files
-    that were asked, `row_groups_by_statistics` and `row_groups_by_filters` are excluded, and `row_groups_by_index` of
-    those that an index leaves. `by_chance`: what filters leave though they hold none of the values, of each column that
+    any row groups, or as they have only nulls. `files_without_column` lack a column of the filters, and so have null there:
+    those of tables are excluded, others are left, as some engines find `ID` for `id`. `files_not_asked` are left as a
+    whole, without asking them. Of the files that were asked, `row_groups_by_statistics` and `row_groups_by_filters` are
+    excluded, and `row_groups_by_index` of those that an index leaves. `by_chance`: what filters leave though they hold none of the values, of each column that
     filters were asked about, as far as enough of them was read to tell. `undecided`: columns of which nothing is said that
     files can be asked about, such as `!=`, or null among the values."""
 
@@ -55,6 +57,7 @@ class ReadPlan(VerbReport):
     files_by_index: int
     files_by_statistics: int
     files_by_filters: int
+    files_without_column: int
     files_not_asked: int
     files_left: int
     row_groups_by_index: int
@@ -70,16 +73,20 @@ class ReadPlan(VerbReport):
         of = number_of(self.num_files, "file")
         left = f"{number_of(self.row_groups_left, 'row group')} left in {self.files_left:,} of {of}"
         why = "".join(map(self._excluded_by, _EXCLUDING))
+        lacking = f"; {self._without_column}" if self.files_without_column else ""
         asked = f"; {self.files_not_asked:,} not asked" if self.files_not_asked else ""
         several = [each for each in self.by_chance if each.false_row_groups >= _LEAST]
         chances = "".join(f"; {_left_by_chance(each)}" for each in several)
         undecided = f"; {', '.join(self.undecided)}: {_UNDECIDED}" if self.undecided else ""
-        return f"<ReadPlan: {left}{why or '; nothing excluded'}{asked}{undecided}{chances}>"
+        return (
+            f"<ReadPlan: {left}{why or '; nothing excluded'}{lacking}{asked}{undecided}{chances}>"
+        )
 
     def _repr_html_(self) -> str:
         """By what how many are excluded, and how many are left, then the files that are."""
         rows = [
             *((f"excluded by {what}", *self._counts(what)) for what in _EXCLUDING),
+            (_WITHOUT, self.files_without_column, 0),
             ("not asked", self.files_not_asked, 0),
             ("left", self.files_left, self.row_groups_left),
         ]
@@ -90,6 +97,11 @@ class ReadPlan(VerbReport):
         ]
         table = html_table(("", "files", "row groups"), shown)
         return VerbReport._repr_html_(self).replace("</p>", f"</p>{table}", 1)
+
+    @property
+    def _without_column(self) -> str:
+        """`2 files without a column of the filters: null there`"""
+        return f"{number_of(self.files_without_column, 'file')} {_WITHOUT}: null there"
 
     def _excluded_by(self, what: str) -> str:
         """`; excluded by filters: 3 files, 20 row groups`"""

@@ -18,7 +18,7 @@ from parquet_bloom.index.manifest import existing
 from parquet_bloom.index.states import in_stores_of, state_of, state_unless_asked_for
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import read_once, work_in_order
-from parquet_bloom.reads.columns import telling, whole_column, with_filtered
+from parquet_bloom.reads.columns import is_lacking, telling, whole_column, with_filtered
 from parquet_bloom.reads.held import HeldFiles
 from parquet_bloom.reads.indexed import Indexed
 from parquet_bloom.reads.predicates import (
@@ -130,13 +130,25 @@ class Reading:
     def _row_groups(
         self, predicate: Predicate, paths: Sequence[str], opener: Open
     ) -> tuple[list[Left], Excluded]:
-        known = self._known_besides(paths, opener)
-        pruner = self._pruner(self.files, predicate, opener, known=known)
+        in_files = [name for name in self.filtered if name not in self._partitions.names]
+        without: set[str] = set()
+
+        @contextmanager
+        def noting(path: str) -> Iterator[Container]:
+            with opener(path) as file:
+                if any(is_lacking(file, column) for column in in_files):
+                    without.add(path)
+                yield file
+
+        pruner = self._pruner(self.files, predicate, paths, noting)
+        # Each of these has been opened then.
         left = pruner.with_groups(pruner.left(paths), of_whole=True)
-        num_files = len(self.files.found)
-        return left, pruner.excluded._replace(
+        num_files, excluded = len(self.files.found), pruner.excluded
+        num_left_without = sum(each.path in without for each in left)
+        return left, excluded._replace(
             num_files=num_files,
             files_by_partitions=num_files - len(paths),
+            files_without_column=excluded.files_without_column + num_left_without,
             row_groups_by_index=sum(each.by_index for each in left),
         )
 
@@ -156,8 +168,9 @@ class Reading:
     ) -> list[Left]:
         predicate = all_of([self.predicate, pushed])
         opener = partial(self._open_parquet, files=files)
-        pruner = self._pruner(files, predicate, opener, most_left)
-        return pruner.with_groups(pruner.left(self._paths(files, predicate)), of_whole)
+        paths = self._paths(files, predicate)
+        pruner = self._pruner(files, predicate, paths, opener, most_left)
+        return pruner.with_groups(pruner.left(paths), of_whole)
 
     def _paths(self, files: ListedFiles, predicate: Predicate) -> list[str]:
         """The files that their partitions do not exclude."""
@@ -204,8 +217,9 @@ class Reading:
         with self._one_index():
             self.check_first(opener)
             files = self.files
-            pruner = self._pruner(files, self.predicate, opener)
-            left = pruner.left(self._paths(files, self.predicate))
+            paths = self._paths(files, self.predicate)
+            pruner = self._pruner(files, self.predicate, paths, opener)
+            left = pruner.left(paths)
         files.check_not_deleted([each.path for each in left])
         every = list(files.found)
         of_left = [each.path for each in left]
@@ -303,9 +317,9 @@ class Reading:
         return tuple(found)
 
     def _known_besides(self, asked: Sequence[str], opener: Open) -> list[str]:
-        """The columns of the filters that are there, if not all files are asked: those of other partitions may have
-        them alone."""
-        if len(asked) == len(self.files.found):
+        """The columns of the filters that are there, if not all files are asked: those of other partitions, or those
+        that an index excludes, may have them alone."""
+        if len(asked) == len(self.files.found) and self._index is None:
             return []
         names = self._columns(opener)
         return [column for column in self.filtered if whole_column(column, names) in names]
@@ -328,15 +342,20 @@ class Reading:
         self,
         files: ListedFiles,
         predicate: Predicate,
+        paths: Sequence[str],
         opener: Open,
         most_left: float = MOST_LEFT,
-        known: Sequence[str] = (),
     ) -> Pruner:
+        """What asks these of the files."""
         indexed, predicate = None, without(predicate, files.partition_types.keys())
         if self._index is not None:
             with self._asked() as asked:
                 indexed = Indexed(asked, conditions_in(predicate), files.is_known)
-        return Pruner(predicate, opener, indexed, most_left, {*files.leaf_columns, *known})
+
+        def known() -> set[str]:
+            return {*files.leaf_columns, *self._known_besides(paths, opener)}
+
+        return Pruner(predicate, opener, indexed, most_left, known)
 
     def _open(self, path: str, files: ListedFiles | None = None) -> Container:
         return (files or self.files).open(path, self.keys, self._cache)

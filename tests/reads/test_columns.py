@@ -102,12 +102,15 @@ def test_a_source_without_filters_has_nulls_where_a_file_lacks_a_column(tmp_path
 
 
 def test_a_source_of_files_whose_types_differ(lake: Path) -> None:
-    pq.write_table(pa.table({"id": ["3"], "size": [1]}), lake / "2.parquet")
+    pq.write_table(pa.table({"id": ["3"], "size": pa.array([1], pa.int32())}), lake / "2.parquet")
     # Of which older versions of polars make their own.
     kinds = pb.UnsupportedError, pl.exceptions.ComputeError
     with pytest.raises(kinds, match="polars: data type mismatch for column id") as said:
         pb.polars_source(lake).collect()
     assert "hint" not in str(said.value)
+    if isinstance(said.value, pb.UnsupportedError):
+        assert str(said.value).endswith("; select other columns, or try pb.rows")
+    assert pb.polars_source(lake).select("size").collect().height == 21
 
 
 def test_files_of_other_partitions_have_the_columns(tmp_path: Path) -> None:
@@ -119,6 +122,30 @@ def test_files_of_other_partitions_have_the_columns(tmp_path: Path) -> None:
     assert by_rows(tmp_path, {"day": 2, "extra": "x"}) == [{"id": 2, "day": 2, "extra": "x"}]
     with pytest.raises(pb.ColumnError, match="no column extar"):
         pb.rows(tmp_path, {"day": 1, "extar": "x"})
+
+
+def test_files_that_an_index_excludes_have_the_columns(lake: Path, tmp_path: Path) -> None:
+    """Though they stay closed, as long as others have them."""
+    index = tmp_path / "ids.index"
+    pb.Index.build(index, lake, "id").close()
+    filters = {"id": 3, "extra": "e4"}
+    plan = pb.read_plan(lake, filters, index=index)
+    assert (plan.files_by_index, plan.files_without_column, plan.files_left) == (1, 1, 1)
+    assert pb.row_groups(lake, filters, index=index).num_rows == 1
+    assert pb.rows(lake, filters, index=index).num_rows == 0
+    assert pb.dataset(lake, filters, index=index).schema.names == ["id", "size", "extra"]
+    wanted = (pl.col("id") == 3) & (pl.col("extra") == "e4")
+    assert pb.polars_source(lake, filters, index=index).filter(wanted).collect().height == 0
+    for read in (pb.rows, pb.row_groups, pb.dataset, pb.read_plan):
+        with pytest.raises(pb.ColumnError, match="no column extar"):
+            read(lake, {"id": 3, "extar": "e4"}, index=index)
+
+
+def test_files_that_another_condition_excludes_have_the_columns(lake: Path) -> None:
+    for filters in ({"id": 3, "extra": "e4"}, {"extra": "e4", "id": 3}):
+        assert pb.rows(lake, filters).num_rows == 0
+        assert pb.row_groups(lake, filters).num_rows == 1
+        assert pb.dataset(lake, filters).schema.names == ["id", "size", "extra"]
 
 
 def test_what_an_index_leaves_changes_no_columns(lake: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from parquet_bloom.parquet.thrift import ttypes
 
 EXCLUDED = [
     "num_files", "files_by_partitions", "files_by_index", "files_by_statistics", "files_by_filters",
-    "files_not_asked", "row_groups_by_index", "row_groups_by_statistics", "row_groups_by_filters",
+    "files_without_column", "files_not_asked", "row_groups_by_index", "row_groups_by_statistics", "row_groups_by_filters",
 ]  # fmt: skip
 
 
@@ -110,6 +111,65 @@ def test_it_is_what_reads_leave(lake: Path) -> None:
     }
     assert told["by_chance"] == plan.to_dict()["by_chance"] != []
     assert told["row_groups_read"] == plan.row_groups_left
+
+
+@pytest.fixture
+def renamed(tmp_path: Path) -> Path:
+    """Three files, two of which have the column by another name."""
+    folder = tmp_path / "renamed"
+    folder.mkdir()
+    for number, name in enumerate(("user_id", "userid", "USER_ID")):
+        table = pa.table({name: ["u1", "u2"], "n": [number, number]})
+        pq.write_table(table, folder / f"{number}.parquet")
+    return folder
+
+
+def test_files_without_the_column(renamed: Path) -> None:
+    """Their rows are not among those of pb.rows, whatever is in them."""
+    plan = pb.read_plan(renamed, {"user_id": "u1"})
+    assert counts(plan) == {"num_files": 3, "files_without_column": 2}
+    # Some engines find the column in the last one.
+    assert len(plan.left) == 3
+    assert repr(plan) == (
+        "<ReadPlan: 3 row groups left in 3 of 3 files; nothing excluded;"
+        " 2 files without a column of the filters: null there>"
+    )
+    summed, _ = tables_in(plan)
+    assert summed[1:] == [["without a column of the filters", "2", "0"], ["left", "3", "3"]]
+
+
+@pytest.mark.parametrize(
+    ("filters", "num_without", "num_read", "num_rows"),
+    [
+        ({"user_id": "u1"}, 2, 1, 1),
+        ({"user_id": "u1", "n": [1, 2]}, 2, 0, 0),
+        ([("user_id", "!=", "u1")], 2, 1, 1),
+        # Null is in no list, so that rows with it match.
+        ([("user_id", "not in", ["u1"])], 2, 3, 5),
+        ([[("user_id", "==", "u1")], [("n", "==", 2)]], 2, 3, 3),
+        ({"n": 2}, 0, 1, 2),
+        ({}, 0, 3, 6),
+    ],
+    ids=str,
+)
+def test_they_are_read_only_where_null_matches(
+    renamed: Path, filters: Any, num_without: int, num_read: int, num_rows: int
+) -> None:
+    found = pb.rows(renamed, filters)
+    told = json.loads(found.schema.metadata[b"parquet_bloom"])
+    assert told["files_without_column"] == num_without
+    assert (told["files_read"], told["row_groups_read"]) == (num_read, num_read)
+    assert found.num_rows == num_rows
+    assert pb.read_plan(renamed, filters).files_without_column == num_without
+
+
+def test_a_field_that_structs_lack(tmp_path: Path) -> None:
+    for number, name in enumerate(("x", "y")):
+        table = pa.table({"s": [{name: 1, "z": 2}], "list": [[1]]})
+        pq.write_table(table, tmp_path / f"{number}.parquet")
+    assert pb.read_plan(tmp_path, {"s.x": 1}).files_without_column == 1
+    for filters in ({"s.z": 2}, [("s", "!=", 2)], [("list", "!=", 2)]):
+        assert pb.read_plan(tmp_path, filters).files_without_column == 0
 
 
 @pytest.fixture
@@ -320,3 +380,141 @@ def test_pages_must_have_only_nulls_too(tmp_path: Path) -> None:
     nulls = ttypes.Statistics(null_count=10)
     path.write_bytes(with_meta(path.read_bytes(), 0, 0, statistics=nulls))
     assert pb.read_plan(path, {"x": 1}).row_groups_left == 1
+
+
+# ------------------------------------------------------------------------------------------------
+# All counts, of random lakes
+
+
+def of_file(chance: random.Random, number: int) -> pa.Table:
+    """Even numbers and texts, some of them null; `b` is not in all files."""
+    num_rows = chance.randrange(1, 60)
+
+    def some(low: int) -> list[int | None]:
+        return [
+            None if chance.random() < 0.2 else low + 2 * chance.randrange(40)
+            for _ in range(num_rows)
+        ]
+
+    columns = {"a": pa.array(some(0), pa.int64()), "n": pa.array([number] * num_rows)}
+    if number % 3 != 2:
+        texts = [None if value is None else f"k{value}" for value in some(number)]
+        columns["b"] = pa.array(texts, pa.string())
+    if chance.random() < 0.1:
+        columns["a"] = pa.nulls(num_rows, pa.int64())
+    return pa.table(columns)
+
+
+COUNTRIES = ("AT", "DE", "FR")
+
+
+def random_lake(chance: random.Random, folder: Path, kind: str, num_files: int) -> dict[str, Any]:
+    """Arguments of reads; some of the files get filters."""
+    for number in range(num_files):
+        rows, country = of_file(chance, number), COUNTRIES[number % 3]
+        if kind == "table":
+            rows = rows.append_column("country", pa.array([country] * len(rows)))
+            write_deltalake(
+                folder, rows, mode="append", schema_mode="merge", partition_by=["country"]
+            )
+            continue
+        path = folder / (f"country={country}" if kind == "folders" else ".") / f"{number}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(rows, path, row_group_size=chance.randrange(5, 60))
+        if chance.random() < 0.5:
+            pb.build(path, columns="a", in_place=True, fpp=0.01)
+    return {"table": "delta"} if kind == "table" else {}
+
+
+def random_filters(chance: random.Random, kind: str) -> Any:
+    of_column = {
+        "a": lambda: chance.randrange(-3, 90),
+        "b": lambda: f"k{chance.randrange(90)}",
+        "n": lambda: chance.randrange(8),
+        "country": lambda: chance.choice(COUNTRIES),
+    }
+    if kind == "files":
+        del of_column["country"]
+
+    def condition() -> tuple[str, str, Any]:
+        name = chance.choice([*of_column])
+        # Of partitions, pb.rows leaves out more by others.
+        operators = ["==", "in", "<="] + ["!=", "not in"] * (name != "country")
+        how, value = chance.choice(operators), of_column[name]
+        is_list = how in ("in", "not in")
+        return name, how, [value() for _ in range(chance.randrange(1, 30))] if is_list else value()
+
+    def all_of() -> list[tuple[str, str, Any]]:
+        return [condition() for _ in range(chance.choice((1, 1, 2, 3)))]
+
+    return [all_of() for _ in range(chance.choice((1, 1, 1, 2)))]
+
+
+@pytest.mark.parametrize("kind", ["files", "folders", "table"])
+@pytest.mark.parametrize("seed", range(4))
+def test_all_counts_of_a_random_lake_agree(tmp_path: Path, kind: str, seed: int) -> None:
+    chance, lake, index = random.Random(seed), tmp_path / "lake", tmp_path / "ids.index"
+    # Of many files, some tell whether to ask the others.
+    given = random_lake(chance, lake, kind, 36 if seed == 3 and kind != "table" else 7)
+    pb.Index.build(index, lake, "a", **given).close()
+    for number in range(12):
+        filters = random_filters(chance, kind)
+        options = given | ({"index": index} if number % 2 else {})
+        check_counts(lake, filters, options)
+
+
+def check_counts(lake: Path, filters: Any, options: dict[str, Any]) -> None:
+    plan = pb.read_plan(lake, filters, **options)
+    found = pb.rows(lake, filters, **options)
+    told = json.loads(found.schema.metadata[b"parquet_bloom"])
+    assert {name: told[name] for name in EXCLUDED} == {
+        name: getattr(plan, name) for name in EXCLUDED
+    }
+    left = pb.row_groups(lake, filters, **options).to_pylist()
+    assert [(each["path"], each["row_group"]) for each in left] == [
+        (each.path, group) for each in plan.left for group in each.row_groups
+    ]
+    assert plan.rows_left == sum(each["rows"] for each in left)
+    assert (plan.files_left, plan.row_groups_left) == (len(plan.left), len(left))
+
+    # Each file is in one of these, but for those without the column, which are left unless a table excludes them.
+    asked = {column for all_of in filters for column, _, _ in all_of} - {"country"}
+    files = {each.path: pq.ParquetFile(each.path) for each in plan.left}
+    lacking = {path for path, file in files.items() if not asked <= {*file.schema_arrow.names}}
+    by = ("partitions", "index", "statistics", "filters")
+    excluded = sum(getattr(plan, f"files_by_{what}") for what in by)
+    of_table = plan.files_without_column - len(lacking)
+    assert plan.num_files == excluded + of_table + plan.files_left
+    assert of_table == 0 or "table" in options
+
+    # So is each row group of the files that are left, and it has been read, unless nothing matches null.
+    groups = sum(file.num_row_groups for file in files.values())
+    assert groups >= plan.row_groups_left + plan.row_groups_by_index
+    unread = plan.files_left - told["files_read"]
+    assert 0 <= unread <= len(lacking)
+    assert (unread == 0) == (told["row_groups_read"] == plan.row_groups_left)
+    if excluded + of_table == 0:
+        others = plan.row_groups_by_statistics + plan.row_groups_by_filters
+        assert groups == plan.row_groups_left + plan.row_groups_by_index + others
+
+    # What was left out would not have been found.
+    every = pb.rows(
+        lake,
+        {},
+        ["a", "b", "n", "country"][: 3 + ("country" in found.column_names)],
+        **{name: value for name, value in options.items() if name == "table"},
+    )
+    assert found.num_rows == sum(matches(row, filters) for row in every.to_pylist())
+
+
+def matches(row: dict[str, Any], filters: Any) -> bool:
+    compare = {
+        "==": lambda held, value: held == value,
+        "!=": lambda held, value: held is not None and held != value,
+        "<=": lambda held, value: held is not None and held <= value,
+        "in": lambda held, value: held in value,
+        "not in": lambda held, value: held not in value,
+    }
+    return any(
+        all(compare[how](row[column], value) for column, how, value in all_of) for all_of in filters
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import uuid
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -806,3 +806,43 @@ def test_iterators_are_looked_through_once(tmp_path: Path, in_lists: bool) -> No
         filters = [[*conditions]] if in_lists else conditions
         assert pb.rows(path, filters).num_rows == num_rows
     assert pb.rows(path, {"id": map(int, "37")}).num_rows == 2
+
+
+def test_moments_in_several_zones_are_in_that_of_the_first_file(tmp_path: Path) -> None:
+    zones = {"a": ("us", "Europe/Zurich"), "b": ("ns", "UTC"), "c": ("us", "America/New_York")}
+    for name, (unit, zone) in zones.items():
+        at = pa.array([1, None], pa.timestamp("us", tz=zone)).cast(pa.timestamp(unit, tz=zone))
+        # One zone in all files, which is another than that beside it.
+        same = pa.array([2, 2], pa.timestamp("us", tz="Asia/Tokyo"))
+        structs = pa.StructArray.from_arrays([at, same], ["at", "same"])
+        lists = pa.ListArray.from_arrays([0, 1, 2], at)
+        maps = pa.MapArray.from_arrays([0, 1, 2], pa.array(["k", "l"]), at)
+        table = pa.table({"id": [7, 8], "at": at, "s": structs, "l": lists, "m": maps})
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    found = pb.rows(tmp_path, {"id": 7})
+    kind = pa.timestamp("ns", "Europe/Zurich")
+    assert found.schema.field("at").type == kind
+    assert found["s"].type.field("same").type == pa.timestamp("us", "Asia/Tokyo")
+    inside = [found["s"].type.field("at"), found["l"].type.value_field, found["m"].type.item_field]
+    assert [field.type for field in inside] == [kind] * 3
+    assert pc.cast(found["at"], pa.int64()).to_pylist() == [1000] * 3
+    assert found["s"].to_pylist()[0] == found["s"].to_pylist()[2]
+    # Each row is found by its moment, whatever its zone.
+    moment = datetime(1970, 1, 1, microsecond=1, tzinfo=UTC)
+    assert pb.rows(tmp_path, {"at": moment})["id"].to_pylist() == [7, 7, 7]
+    values = pb.find(tmp_path, "id", 7, columns=["at"]).values
+    assert values.schema.field("at").type == kind
+
+
+def test_types_that_do_not_go_together(tmp_path: Path) -> None:
+    for name, zone in (("a", "UTC"), ("b", None)):
+        at = pa.array([1], pa.timestamp("us", zone))
+        pq.write_table(pa.table({"id": [7], "at": at}), tmp_path / f"{name}.parquet")
+    with pytest.raises(pb.UnsupportedError) as said:
+        pb.rows(tmp_path, {"id": 7})
+    assert str(said.value).startswith(
+        "columns of several files: Unable to merge: Field at has incompatible types:"
+        " timestamp[us, tz=UTC] vs timestamp[us]"
+    )
+    assert str(said.value).endswith("; leave it out with columns=")
+    assert pb.rows(tmp_path, {"id": 7}, ["id"]).num_rows == 2

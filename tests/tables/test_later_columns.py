@@ -74,6 +74,19 @@ def test_older_files_have_null_there(delta, column):
     left = pb.row_groups(delta, [(column, "==", "x")], table="auto")
     assert older(delta).isdisjoint(left["path"].to_pylist())
     assert len(left) == 1
+    plan = pb.read_plan(delta, {column: "x"}, table="auto")
+    assert (plan.files_without_column, plan.files_by_filters, plan.row_groups_by_filters) == (
+        2,
+        0,
+        0,
+    )
+    assert repr(plan) == (
+        "<ReadPlan: 1 row group left in 1 of 3 files; nothing excluded;"
+        " 2 files without a column of the filters: null there>"
+    )
+    either = [[(column, "==", "x")], [("id", "==", "a")]]
+    plan = pb.read_plan(delta, either, table="auto")
+    assert (plan.files_left, plan.files_without_column, plan.files_by_statistics) == (2, 2, 0)
 
 
 def test_many_values(delta):
