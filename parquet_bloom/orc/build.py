@@ -134,6 +134,10 @@ class BuiltStreams:
     ndv: float
 
 
+# What filters of small files take is no matter, whatever the share: values of a sequence are compressed to nothing.
+_LARGE_BYTES: Final = 64 << 10
+
+
 @dataclass(slots=True)
 class _Room:
     """Of a column: how many values each of its filters has room for, and the most that one seems to have; bytes of the
@@ -147,6 +151,8 @@ class _Room:
 
     def note(self) -> str | None:
         """What makes them smaller, if they are large for a room that they do not need."""
+        if self.filter_bytes < _LARGE_BYTES:
+            return None
         share = self.filter_bytes / self.column_bytes if self.column_bytes else 0.0
         if share <= LARGE_SHARE_OF_COLUMN or not isfinite(self.ndv):
             return None
