@@ -261,7 +261,7 @@ def probe(
             raise click.UsageError("expected FILE or --manifest, not both")
         found, _ = file_options.FilesAsked((), manifest, None, None).found(LeftOut())
         named = [file.path for file in found]
-    code, may_miss = NO, False
+    code, may_miss, is_outdated = NO, False, False
     for column in dict.fromkeys(columns):
         report = probe_index(
             index_path, column, given["values"], files=named or None, table=view, hash_key=given["hash_key"],
@@ -282,8 +282,14 @@ def probe(
         elif not report.is_absent and code != TROUBLE:
             code = FINE
         may_miss |= report.as_indexed and not report.tables
+        is_outdated |= report.is_outdated
     if may_miss and not as_json:
         complain(NOT_LISTED)
+    elif is_outdated and not as_json:
+        again = command("index", "add", "--index", index_path)
+        complain(
+            f"{index_path}: not up to date: `{again}` reads what changed; name what is new, too"
+        )
     sys.exit(code)
 
 
@@ -584,7 +590,7 @@ def _write_many(report: IndexReport) -> None:
     values = report.results
     write_text(f"{number_of(len(values), 'value')}: {verdict_counts(report)}")
     left = values.by_themselves
-    _write_values_in("no other file" if report.files_unknown else "no file", values, left)
+    _write_values_in(_nowhere_else(report), values, left)
     shown = [values[number] for number in left[:MOST_SHOWN]]
     if shown:
         write_table(
@@ -614,6 +620,13 @@ def _unknown(values: IndexedValues, numbers: Sequence[int]) -> str:
     return f" (unknown: {shortened(some, len(numbers))})" * bool(some)
 
 
+def _nowhere_else(report: IndexReport) -> str:
+    """What is known of values that are in none of the files that can be asked: nothing, if there are no such files."""
+    if len(report.files_unknown) == report.num_files:
+        return "unknown in all files"
+    return "in no file" + ", unless in one of those below" * bool(report.files_unknown)
+
+
 def _write_values_in(where: str, values: IndexedValues, others: Sequence[int]) -> None:
     """`in no file: 7, 8, 9`, of all but the others."""
     count = len(values) - len(others)
@@ -621,7 +634,7 @@ def _write_values_in(where: str, values: IndexedValues, others: Sequence[int]) -
         return
     left = {*others}
     some = islice((at for at in range(len(values)) if at not in left), MOST_SHOWN)
-    write_text(f"in {where}: {shortened([show_value(values[at].value) for at in some], count)}")
+    write_text(f"{where}: {shortened([show_value(values[at].value) for at in some], count)}")
 
 
 def _of_it_alone(value: IndexedValue, report: IndexReport) -> Sequence[IndexedFile]:

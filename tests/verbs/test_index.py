@@ -749,7 +749,7 @@ def test_candidates_are_told_from_files_that_may_hold_any_value(patchy):
     assert many.code == 2
     lines = many.stdout.splitlines()
     assert lines[1] == "100 values: 0 in no file, 20 maybe in some, 80 unknown"
-    assert lines[2].startswith("in no other file: 20, 21, 22, ")
+    assert lines[2].startswith("in no file, unless in one of those below: 20, 21, 22, ")
     assert lines[2].endswith(", … (80 in all)")
     assert lines[4] == f"10\tmaybe\t1\t{patchy}/0.parquet"
     assert lines[14] == "and 10 more: --json and --output show all"
@@ -805,6 +805,37 @@ def test_of_a_file_that_has_changed_only_its_own_values_are_unknown(lake, tmp_pa
         f"{lake}/04.parquet\tunknown\tnot in the index as it is now",
         f"{1 << 41}: absent",
     ]
+
+
+@pytest.mark.parametrize("count", [1, 100], ids=["few", "many"])
+def test_after_a_build_in_place_it_is_said_that_the_index_is_not_up_to_date(
+    tmp_path, monkeypatch, count
+):
+    """Nothing that looks like an absence is said, and what helps."""
+    monkeypatch.chdir(tmp_path)
+    os.mkdir("lake")
+    for name in ("a", "b"):
+        pq.write_table(pa.table({"id": [f"{name} {n}" for n in range(20)]}), f"lake/{name}.parquet")
+    assert outcome("index", "build", "--index", "ix", "-c", "id", "lake").code == 0
+    assert outcome("build", "-c", "id", "--in-place", "lake").code == 0
+    values = [f"-va {number}" for number in range(count)]
+    asked = ("index", "probe", "--index", "ix", "-c", "id", "lake", *values)
+    told = outcome(*asked)
+    assert told.code == 2
+    first = ", ".join(f"a {number}" for number in range(10))
+    counts = "100 values: 0 in no file, 0 maybe in some, 100 unknown"
+    nowhere = f"unknown in all files: {first}, … (100 in all)"
+    assert told.stdout.splitlines()[1:] == [
+        *(["a 0: unknown in 2 files"] if count == 1 else [counts, nowhere]),
+        "2 files: may hold any value: not in the index as it is now",
+    ]
+    hint = "pbloom: ix: not up to date: `pbloom index add --index ix` reads what changed; name what is new, too\n"
+    assert told.stderr == hint
+    alone = outcome(*asked, "--only", "absent")
+    assert (alone.stdout, alone.stderr.splitlines(True)[-1]) == ("", hint)
+    assert outcome(*asked, "--json").stderr == ""
+    assert outcome("index", "add", "--index", "ix").code == 0
+    assert outcome(*asked).stderr == ""
 
 
 @pytest.mark.parametrize("count", [1, 100], ids=["few", "many"])
