@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby, islice
 from operator import itemgetter
@@ -41,9 +41,10 @@ from parquet_bloom.render.terminal import (
 )
 from parquet_bloom.render.wording import (
     MOST_SHOWN,
+    SHOWS_ALL,
     as_indexed,
+    files_in,
     files_named,
-    first_files,
     shortened,
     size,
 )
@@ -222,6 +223,9 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
 @option.only_verdict
 @option.as_json("index")
 @output_option(
+    "--verbose", is_flag=True, help="Show every value and every file, however many they are."
+)
+@output_option(
     "-o",
     "--output",
     type=PARQUET_FILE,
@@ -233,8 +237,8 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
 @together(option.memory, stores)
 def probe(
     files: tuple[str, ...], manifest: str | None, view: TableView | None, index_path: str,
-    columns: tuple[str, ...], only: Verdict | None, as_json: bool, output: Path | None,
-    overwrite: bool, **given: Any,
+    columns: tuple[str, ...], only: Verdict | None, as_json: bool, verbose: bool,
+    output: Path | None, overwrite: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Ask an index which files may hold values, and where in them.
 
@@ -276,7 +280,7 @@ def probe(
         elif only:
             _write_values_with(only, report)
         else:
-            _write_answers(report)
+            _write_answers(report, verbose)
         if not report.results.are_all_known:
             code = TROUBLE
         elif not report.is_absent and code != TROUBLE:
@@ -545,7 +549,8 @@ def _counts(keys: int, filters: int) -> str:
     return ", ".join(parts)
 
 
-def _write_answers(report: IndexReport) -> None:
+def _write_answers(report: IndexReport, in_full: bool) -> None:
+    """With `in_full`, every value has a line, and every file is named."""
     when = as_indexed(report.made) if report.as_indexed else "as they are now"
     write_text(
         f"{report.column} in {number_of(report.num_files, 'file')}, {when}: {size(report.bytes_read)} read"
@@ -557,12 +562,12 @@ def _write_answers(report: IndexReport) -> None:
 
     if len(report.results) <= MOST_SHOWN:
         for value in report.results:
-            _write_value(value, report)
+            _write_value(value, report, in_full or not sys.stdout.isatty())
     else:
-        _write_many(report)
+        _write_many(report, in_full)
         of_some = _in_words_of_commands(report.results.files_unknown_of_some)
         write_files_unknown_of_some(of_some, report.num_files)
-    write_files_unknown(_in_words_of_commands(report.files_unknown), report.num_files)
+    write_files_unknown(_in_words_of_commands(report.files_unknown), report.num_files, in_full)
 
 
 def _write_values_with(verdict: Verdict, report: IndexReport) -> None:
@@ -583,35 +588,33 @@ def _in_words_of_commands(files: Sequence[IndexedFile]) -> list[IndexedFile]:
     return [replace(file, reason=file.reason and for_command(file.reason)) for file in files]
 
 
-def _write_many(report: IndexReport) -> None:
-    """A screen of them: how many are in no file, some of these, and some of the others."""
+def _write_many(report: IndexReport, in_full: bool) -> None:
+    """A screen of them, unless `in_full`: how many are in no file, some of these, and some of the others."""
     from parquet_bloom.render.by_value import verdict_counts
 
     values = report.results
     write_text(f"{number_of(len(values), 'value')}: {verdict_counts(report)}")
+    if in_full:
+        _write_table_of(values, report, in_full)
+        return
     left = values.by_themselves
     _write_values_in(_nowhere_else(report), values, left)
-    shown = [values[number] for number in left[:MOST_SHOWN]]
-    if shown:
-        write_table(
-            ("value", "verdict", "files", "in"),
-            [
-                (
-                    show_value(each.value),
-                    each.verdict,
-                    f"{len(files):,}",
-                    first_files([file.path for file in files]),
-                )
-                for each in shown
-                for files in [_of_it_alone(each, report)]
-            ],
-            full=True,
-        )
+    _write_table_of([values[number] for number in left[:MOST_SHOWN]], report, in_full)
     if len(left) > MOST_SHOWN:
         write_text(
             f"and {len(left) - MOST_SHOWN:,} more{_unknown(values, left[max(MOST_SHOWN, report.maybe) :])}:"
-            " --json and --output show all"
+            f" {SHOWS_ALL}"
         )
+
+
+def _write_table_of(values: Iterable[IndexedValue], report: IndexReport, in_full: bool) -> None:
+    rows = [
+        (show_value(each.value), each.verdict, f"{len(paths):,}", files_in(paths, in_full))
+        for each in values
+        for paths in [[file.path for file in _of_it_alone(each, report)]]
+    ]
+    if rows:
+        write_table(("value", "verdict", "files", "in"), rows, full=True)
 
 
 def _unknown(values: IndexedValues, numbers: Sequence[int]) -> str:
@@ -645,7 +648,7 @@ def _of_it_alone(value: IndexedValue, report: IndexReport) -> Sequence[IndexedFi
     return [file for file in value.files if file.verdict == "maybe" or file.path not in of_all]
 
 
-def _write_value(value: IndexedValue, report: IndexReport) -> None:
+def _write_value(value: IndexedValue, report: IndexReport, in_full: bool) -> None:
     if not value.files:
         write_text(f"{show_value(value.value)}: {painted(value.verdict)}")
         return
@@ -656,17 +659,18 @@ def _write_value(value: IndexedValue, report: IndexReport) -> None:
         f"{show_value(value.value)}: {painted(value.verdict)} in {number_of(num_files, 'file')}{others}"
     )
     files = _of_it_alone(value, report)
-    if files:
+    shown = files if in_full else files[:MOST_FILES]
+    if shown:
         write_table(
             ("file", "where", "reason"),
             [
                 (each.path, _where(each, report.results.units_of(each.path)), each.reason)
-                for each in _in_words_of_commands(files[:MOST_FILES])
+                for each in _in_words_of_commands(shown)
             ],
             ("reason…", "file…", "where…"),
         )
-    if len(files) > MOST_FILES:
-        write_text(f"  and {len(files) - MOST_FILES:,} more: --json shows all")
+    if len(files) > len(shown):
+        write_text(f"  and {len(files) - len(shown):,} more: {SHOWS_ALL}")
 
 
 def _where(file: IndexedFile, units: Units) -> str:
