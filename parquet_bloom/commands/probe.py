@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -185,6 +185,17 @@ def _show_by_value(
     return code
 
 
+# What helps where filters of many files say little.
+_WITHOUT_FILTERS: Final = (
+    "there are no filters to ask: `pbloom find` reads the column, `pbloom index build` makes an index of its values,"
+    " `pbloom advise` tells whether filters pay off"
+)
+_OF_MANY_VALUES: Final = (
+    "of so many values, most files may hold some: --by-value tells which may be where, `pbloom find` reads the rows,"
+    " an index (`pbloom index build`) excludes more"
+)
+
+
 class ProbeView(SummarizedView[ProbeReport]):
     """Whether files have to be read, and where. `next_lines`: the commands that help next."""
 
@@ -198,6 +209,8 @@ class ProbeView(SummarizedView[ProbeReport]):
                 state="absent", line=painted("absent"), remarks=_caveats(report), numbers=numbers
             )
         results = report.results
+        numbers["without filter"] = {reason for _, reason in results.doubts} == {NO_FILTER}
+        numbers["of many values"] = len(results) > MOST_SHOWN
         to_read = results.left
         rows = numbers["rows"] = sum(each.num_rows for each in to_read)
         groups = places_word(UNITS[report.format], len(to_read))
@@ -220,6 +233,14 @@ class ProbeView(SummarizedView[ProbeReport]):
     def total(self, numbers: Mapping[str, int]) -> str:
         rows = f"{numbers['rows']:,} of {number_of(numbers['all'], 'row')} to read"
         return f"{rows}; {size(numbers['bytes'])} read to find out"
+
+    def hint(self, states: Mapping[str, int], numbers: Mapping[str, int]) -> str:
+        to_read, unknown = states.get("to read", 0), states.get("unknown", 0)
+        if not to_read and unknown and numbers["without filter"] == unknown:
+            return _WITHOUT_FILTERS
+        if numbers["of many values"] and to_read > sum(states.values()) / 2:
+            return _OF_MANY_VALUES
+        return ""
 
     def write(self, report: ProbeReport, verbose: bool = False) -> None:
         """One row per value: the verdict, and the groups to read, such as `3`, or `0/3` in ORC; and

@@ -88,6 +88,10 @@ class SummarizedView(ReportView[SomeReport]):
     def total(self, numbers: Mapping[str, int]) -> str:
         """What is said about the sum of their numbers, such as `12.3 MiB added`."""
 
+    def hint(self, states: Mapping[str, int], numbers: Mapping[str, int]) -> str:
+        """What helps next, by what became of how many files and by the sum of their numbers."""
+        return ""
+
     def write(self, report: SomeReport, verbose: bool = False) -> None:
         summary = self.summarize(report)
         write_text(summary.heading)
@@ -115,6 +119,7 @@ class Summary:
         self._noun = noun
         self._few = few
         self._total = view.total
+        self._hint = view.hint
         self._in_short = view.in_short
         self._num_failed = 0
         self._states: Counter[str] = Counter()
@@ -152,6 +157,8 @@ class Summary:
         write_text("; ".join(filter(None, (done, total, dry))))
         if self._in_short and self._num_files > FEW and sys.stdout.isatty():
             write_text(self._in_short)
+        if hint := self._hint(self._states, self._numbers):
+            complain(hint)
 
     def _grouped(self, alike: Sequence[tuple[str, Remark]], names: Sequence[str]) -> str:
         paths = list(dict.fromkeys(path for path, _ in alike))
