@@ -31,6 +31,7 @@ from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
 from parquet_bloom.render.hints import NOT_LISTED, command, next_line
 from parquet_bloom.render.palette import painted
+from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import (
     complain,
     progress,
@@ -145,6 +146,7 @@ def build(
     from parquet_bloom.verbs.index_change import build_index
 
     option.check_quiet(quiet, {"--json": as_json})
+    stopwatch = Stopwatch()
     with progress("index") as show:
         report = build_index(
             index_path, files, columns, table=view, places=places, form=form,
@@ -153,7 +155,7 @@ def build(
         )  # fmt: skip
     if form == "slices" and not report.filters and report.unknown == report.files:
         complain(_NO_FILTERS)
-    _end_with(report, as_json, quiet)
+    _end_with(report, as_json, quiet, stopwatch.so_far(report.files))
 
 
 @index.command(cls=Command)
@@ -183,12 +185,13 @@ def add(
     from parquet_bloom.verbs.index_change import add_to_index
 
     option.check_quiet(quiet, {"--json": as_json})
+    stopwatch = Stopwatch()
     with progress("index") as show:
         report = add_to_index(
             index_path, files, table=view, hash_key=hash_key, keys=keys, storage_options=storage_options(),
             threads=threads, progress=show,
         )  # fmt: skip
-    _end_with(report, as_json, quiet)
+    _end_with(report, as_json, quiet, stopwatch.so_far(report.files))
 
 
 @index.command(cls=Command)
@@ -392,6 +395,7 @@ def check(
 
     if view is not None and not files:
         raise click.UsageError("--table: expected FILE, the tables")
+    stopwatch = Stopwatch()
     with progress("files") as show:
         report = check_index(
             index_path, files=files or None, table=view, deep=deep, hash_key=hash_key, keys=keys,
@@ -400,7 +404,7 @@ def check(
     if as_json:
         write_json(report)
     else:
-        _write_check(report)
+        _write_check(report, stopwatch.so_far(report.files_checked))
         if report.is_mended_by_add:
             again = (*arguments_of(keys), *hash_key_arguments(hash_key))
             named = _to_add(report, files, view)
@@ -417,7 +421,7 @@ def _to_add(report: IndexCheck, files: Sequence[str], view: TableView | None) ->
     return (*table, *catalog, *files)
 
 
-def _write_check(report: IndexCheck) -> None:
+def _write_check(report: IndexCheck, took: str) -> None:
     _name(report.not_indexed)
     _write_findings(report.findings)
     left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}: pbloom index compact"
@@ -430,7 +434,7 @@ def _write_check(report: IndexCheck) -> None:
     write_text(
         f"{report.index}: {number_of(len(report.findings), 'finding')}:"
         f" {some_of(report.files_checked, report.files, 'file')}{unknown}, {_counts(report.keys, report.filters)}{_proved(report)}"
-        f"{left * bool(report.unneeded)}"
+        f"{left * bool(report.unneeded)}{took}"
     )
 
 
@@ -498,15 +502,15 @@ def sql(
             )
 
 
-def _end_with(report: IndexChange, as_json: bool, quiet: bool = False) -> NoReturn:
+def _end_with(report: IndexChange, as_json: bool, quiet: bool = False, took: str = "") -> NoReturn:
     if as_json:
         write_json(report)
     else:
-        _write_change(report, quiet)
+        _write_change(report, quiet, took)
     sys.exit(TROUBLE if report.failed else FINE)
 
 
-def _write_change(report: IndexChange, quiet: bool) -> None:
+def _write_change(report: IndexChange, quiet: bool, took: str) -> None:
     if quiet:
         _name_in_sum(report.not_indexed, report.files)
     else:
@@ -518,7 +522,7 @@ def _write_change(report: IndexChange, quiet: bool) -> None:
     is_written = bool(report.keys or report.filters)
     unknown = f", {report.unknown:,} of them not fully indexed" * bool(report.unknown)
     write_text(
-        f"{report.index}: {number_of(report.files, 'file')}{unknown}: {counts}{written * is_written}"
+        f"{report.index}: {number_of(report.files, 'file')}{unknown}: {counts}{written * is_written}{took}"
     )
 
 

@@ -20,6 +20,7 @@ from parquet_bloom.program import FINE, NO
 from parquet_bloom.render.hints import NextLines, with_key_hint
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, ReportView, SummarizedView
+from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import (
     Cells,
     complain,
@@ -152,6 +153,7 @@ def _show_by_value(
     )
     from parquet_bloom.verbs.values_in_files import GatheredValues
 
+    stopwatch = Stopwatch()
     complaints = answers.inputs.complaints()
     gathered = GatheredValues(options.column, options.values)
 
@@ -161,13 +163,14 @@ def _show_by_value(
 
     code = answers.inputs.each(work, gathered.add_failed, complaints, take=take, threads=at_a_time)
     report = gathered.report()
+    took = stopwatch.so_far(report.num_files)
     reasons = [file.reason for file in report.files_unknown]
     if answers.is_table:
         from parquet_bloom.verbs.table_file import as_parquet
 
         table = report.to_arrow()
         write_bytes(as_parquet(table))
-        answers.afterwards.append(f"{number_of(table.num_rows, 'row')}; {in_all(report)}")
+        answers.afterwards.append(f"{number_of(table.num_rows, 'row')}; {in_all(report, took)}")
         complain_of_unknown(report.files_unknown, report.num_files)
     elif fault_in_all(reasons, report.num_files, options.values):
         return code
@@ -177,11 +180,11 @@ def _show_by_value(
         write_values_with(only, report.results)
         # The values are for another program.
         tell = answers.afterwards.append if answers.is_kept else complain
-        for text in totals(report):
+        for text in totals(report, took):
             tell(text)
         complain_of_unknown(report.files_unknown, report.num_files)
     else:
-        write_values(report, answers.has_all_values)
+        write_values(report, answers.has_all_values, took)
     return code
 
 

@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 _SOME: Final = "may hold some of the values"
 
 
-def write_values(report: ValuesReport, in_full: bool) -> None:
-    """With `in_full`, every value has a line, and every file is named."""
-    for text in totals(report):
+def write_values(report: ValuesReport, in_full: bool, took: str) -> None:
+    """With `in_full`, every value has a line, and every file is named. `took`: how long it took, if anything is to
+    be said of that."""
+    for text in totals(report, took):
         write_text(text)
     if in_full:
         _write_table(report.results, in_full)
@@ -43,9 +44,9 @@ def write_values(report: ValuesReport, in_full: bool) -> None:
     write_files_unknown(report.files_unknown, report.num_files, in_full)
 
 
-def totals(report: ValuesReport) -> Iterator[str]:
+def totals(report: ValuesReport, took: str) -> Iterator[str]:
     """How many values have which verdict, and what the rate of false positives makes of so many row groups."""
-    yield in_all(report)
+    yield in_all(report, took)
     if report.false_groups is None or report.false_maybe is None or not report.maybe:
         return
     filters = number_of(report.num_groups, "filter")
@@ -55,7 +56,7 @@ def totals(report: ValuesReport) -> Iterator[str]:
     )
 
 
-def in_all(report: ValuesReport) -> str:
+def in_all(report: ValuesReport, took: str) -> str:
     """`id in 300 files: 10,000 values, 58 in no file, 9,942 maybe in some; 1.5 MiB read to find out`"""
     counts = verdict_counts(report)
     if report.files_without_column:
@@ -63,7 +64,7 @@ def in_all(report: ValuesReport) -> str:
         counts += f", {without} without the column: {BY_NAME}"
     return (
         f"{quoted_name(report.column)} in {number_of(report.num_files, 'file')}: {number_of(len(report.results), 'value')},"
-        f" {counts}; {size(report.bytes_read)} read to find out"
+        f" {counts}; {size(report.bytes_read)} read to find out{took}"
     )
 
 
