@@ -237,6 +237,9 @@ _BY_COMMAND = {
     CATALOG: "--catalog NAME",
     "expected columns=": "name them with -c",
     LIST: "repeat -v for each",
+    "to_arrow of what `probe` answers can be joined": (
+        "`pbloom index probe -o FILE.parquet` writes an answer about more, to be joined"
+    ),
     LITERAL: "--type TYPE to read it from text",
     TEXT: "--type string to make text of it",
 }

@@ -6,11 +6,14 @@ import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
+from unittest import mock
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from xdist.remote import Producer
     from xdist.scheduler import Scheduling
 
@@ -107,6 +110,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "Sche
     from make.schedule import SparkTogether
 
     return SparkTogether(config, log)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_work_takes_long() -> "Iterator[None]":
+    """What is printed says nothing of this machine: how long many files took is told by the test of that alone."""
+    from parquet_bloom.render import stopwatch
+
+    with mock.patch.object(stopwatch, "LEAST_SECONDS", float("inf")):
+        yield
 
 
 def missing(what: str) -> NoReturn:

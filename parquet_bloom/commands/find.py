@@ -30,6 +30,7 @@ from parquet_bloom.errors import (
 from parquet_bloom.program import FINE, NO, TROUBLE
 from parquet_bloom.render.hints import NOT_LISTED
 from parquet_bloom.render.reports import Complaints
+from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
 from parquet_bloom.render.wording import as_indexed, files_of, left_out, part_in, parts_in, size
 from parquet_bloom.values.given import show_value, show_values
@@ -106,6 +107,7 @@ def find(
     are_several = len(set(columns)) > 1
     code, report, unverified = NO, None, set[str]()
     for column in dict.fromkeys(columns):
+        stopwatch = Stopwatch()
         try:
             with progress("find") as show:
                 report = find_rows(
@@ -123,7 +125,8 @@ def find(
         if as_json:
             write_json(report)
         else:
-            _write(report, given["values"], f"{quoted_name(column)}: " * are_several)
+            took = stopwatch.so_far(report.num_files)
+            _write(report, given["values"], f"{quoted_name(column)}: " * are_several, took)
         with Complaints(report.num_files, told=unverified) as complaints:
             for file in report.unverified:
                 complaints.add_unverified(file.path, file.reason)
@@ -161,8 +164,8 @@ def _save(
         save_table(report.account(values), sources, account, overwrite=overwrite)
 
 
-def _write(report: FindReport, asked: Sequence[object], of_column: str) -> None:
-    """The rows and the total; `of_column`: what the latter begins with."""
+def _write(report: FindReport, asked: Sequence[object], of_column: str, took: str) -> None:
+    """The rows and the total; `of_column`: what the latter begins with; `took`: what it ends with, if anything."""
     if report.rows:
         names, values = _shown_values(report)
         part = part_in(report.formats)
@@ -188,7 +191,7 @@ def _write(report: FindReport, asked: Sequence[object], of_column: str) -> None:
     read = f"{parts_in(report.row_groups_read, report.formats)} of {number_of(report.files_read, 'file')} read"
     where = some_of(len(report.found_in), report.files_asked, "file")
     write_text(
-        f"{of_column}{number_of(len(report.rows), 'row')} in {where}{_since(report)}: {read}{_excluded(report)}, {size(report.bytes_read)}{_not_found(report, asked)}{_unknown(report)}{_without(report)}"
+        f"{of_column}{number_of(len(report.rows), 'row')} in {where}{_since(report)}: {read}{_excluded(report)}, {size(report.bytes_read)}{_not_found(report, asked)}{_unknown(report)}{_without(report)}{took}"
     )
 
 

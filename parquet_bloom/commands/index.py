@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby, islice
 from operator import itemgetter
@@ -31,6 +31,7 @@ from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
 from parquet_bloom.render.hints import NOT_LISTED, command, next_line
 from parquet_bloom.render.palette import painted
+from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import (
     complain,
     progress,
@@ -41,9 +42,10 @@ from parquet_bloom.render.terminal import (
 )
 from parquet_bloom.render.wording import (
     MOST_SHOWN,
+    SHOWS_ALL,
     as_indexed,
+    files_in,
     files_named,
-    first_files,
     shortened,
     size,
 )
@@ -144,6 +146,7 @@ def build(
     from parquet_bloom.verbs.index_change import build_index
 
     option.check_quiet(quiet, {"--json": as_json})
+    stopwatch = Stopwatch()
     with progress("index") as show:
         report = build_index(
             index_path, files, columns, table=view, places=places, form=form,
@@ -152,7 +155,7 @@ def build(
         )  # fmt: skip
     if form == "slices" and not report.filters and report.unknown == report.files:
         complain(_NO_FILTERS)
-    _end_with(report, as_json, quiet)
+    _end_with(report, as_json, quiet, stopwatch.so_far(report.files))
 
 
 @index.command(cls=Command)
@@ -182,12 +185,13 @@ def add(
     from parquet_bloom.verbs.index_change import add_to_index
 
     option.check_quiet(quiet, {"--json": as_json})
+    stopwatch = Stopwatch()
     with progress("index") as show:
         report = add_to_index(
             index_path, files, table=view, hash_key=hash_key, keys=keys, storage_options=storage_options(),
             threads=threads, progress=show,
         )  # fmt: skip
-    _end_with(report, as_json, quiet)
+    _end_with(report, as_json, quiet, stopwatch.so_far(report.files))
 
 
 @index.command(cls=Command)
@@ -222,6 +226,9 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
 @option.only_verdict
 @option.as_json("index")
 @output_option(
+    "--verbose", is_flag=True, help="Show every value and every file, however many they are."
+)
+@output_option(
     "-o",
     "--output",
     type=PARQUET_FILE,
@@ -233,8 +240,8 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
 @together(option.memory, stores)
 def probe(
     files: tuple[str, ...], manifest: str | None, view: TableView | None, index_path: str,
-    columns: tuple[str, ...], only: Verdict | None, as_json: bool, output: Path | None,
-    overwrite: bool, **given: Any,
+    columns: tuple[str, ...], only: Verdict | None, as_json: bool, verbose: bool,
+    output: Path | None, overwrite: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Ask an index which files may hold values, and where in them.
 
@@ -261,7 +268,7 @@ def probe(
             raise click.UsageError("expected FILE or --manifest, not both")
         found, _ = file_options.FilesAsked((), manifest, None, None).found(LeftOut())
         named = [file.path for file in found]
-    code, may_miss = NO, False
+    code, may_miss, is_outdated = NO, False, False
     for column in dict.fromkeys(columns):
         report = probe_index(
             index_path, column, given["values"], files=named or None, table=view, hash_key=given["hash_key"],
@@ -276,14 +283,20 @@ def probe(
         elif only:
             _write_values_with(only, report)
         else:
-            _write_answers(report)
+            _write_answers(report, verbose)
         if not report.results.are_all_known:
             code = TROUBLE
         elif not report.is_absent and code != TROUBLE:
             code = FINE
         may_miss |= report.as_indexed and not report.tables
+        is_outdated |= report.is_outdated
     if may_miss and not as_json:
         complain(NOT_LISTED)
+    elif is_outdated and not as_json:
+        again = command("index", "add", "--index", index_path)
+        complain(
+            f"{index_path}: not up to date: `{again}` reads what changed; name what is new, too"
+        )
     sys.exit(code)
 
 
@@ -382,6 +395,7 @@ def check(
 
     if view is not None and not files:
         raise click.UsageError("--table: expected FILE, the tables")
+    stopwatch = Stopwatch()
     with progress("files") as show:
         report = check_index(
             index_path, files=files or None, table=view, deep=deep, hash_key=hash_key, keys=keys,
@@ -390,7 +404,7 @@ def check(
     if as_json:
         write_json(report)
     else:
-        _write_check(report)
+        _write_check(report, stopwatch.so_far(report.files_checked))
         if report.is_mended_by_add:
             again = (*arguments_of(keys), *hash_key_arguments(hash_key))
             named = _to_add(report, files, view)
@@ -407,7 +421,7 @@ def _to_add(report: IndexCheck, files: Sequence[str], view: TableView | None) ->
     return (*table, *catalog, *files)
 
 
-def _write_check(report: IndexCheck) -> None:
+def _write_check(report: IndexCheck, took: str) -> None:
     _name(report.not_indexed)
     _write_findings(report.findings)
     left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}: pbloom index compact"
@@ -420,7 +434,7 @@ def _write_check(report: IndexCheck) -> None:
     write_text(
         f"{report.index}: {number_of(len(report.findings), 'finding')}:"
         f" {some_of(report.files_checked, report.files, 'file')}{unknown}, {_counts(report.keys, report.filters)}{_proved(report)}"
-        f"{left * bool(report.unneeded)}"
+        f"{left * bool(report.unneeded)}{took}"
     )
 
 
@@ -488,15 +502,15 @@ def sql(
             )
 
 
-def _end_with(report: IndexChange, as_json: bool, quiet: bool = False) -> NoReturn:
+def _end_with(report: IndexChange, as_json: bool, quiet: bool = False, took: str = "") -> NoReturn:
     if as_json:
         write_json(report)
     else:
-        _write_change(report, quiet)
+        _write_change(report, quiet, took)
     sys.exit(TROUBLE if report.failed else FINE)
 
 
-def _write_change(report: IndexChange, quiet: bool) -> None:
+def _write_change(report: IndexChange, quiet: bool, took: str) -> None:
     if quiet:
         _name_in_sum(report.not_indexed, report.files)
     else:
@@ -508,7 +522,7 @@ def _write_change(report: IndexChange, quiet: bool) -> None:
     is_written = bool(report.keys or report.filters)
     unknown = f", {report.unknown:,} of them not fully indexed" * bool(report.unknown)
     write_text(
-        f"{report.index}: {number_of(report.files, 'file')}{unknown}: {counts}{written * is_written}"
+        f"{report.index}: {number_of(report.files, 'file')}{unknown}: {counts}{written * is_written}{took}"
     )
 
 
@@ -539,7 +553,8 @@ def _counts(keys: int, filters: int) -> str:
     return ", ".join(parts)
 
 
-def _write_answers(report: IndexReport) -> None:
+def _write_answers(report: IndexReport, in_full: bool) -> None:
+    """With `in_full`, every value has a line, and every file is named."""
     when = as_indexed(report.made) if report.as_indexed else "as they are now"
     write_text(
         f"{report.column} in {number_of(report.num_files, 'file')}, {when}: {size(report.bytes_read)} read"
@@ -551,12 +566,12 @@ def _write_answers(report: IndexReport) -> None:
 
     if len(report.results) <= MOST_SHOWN:
         for value in report.results:
-            _write_value(value, report)
+            _write_value(value, report, in_full or not sys.stdout.isatty())
     else:
-        _write_many(report)
+        _write_many(report, in_full)
         of_some = _in_words_of_commands(report.results.files_unknown_of_some)
         write_files_unknown_of_some(of_some, report.num_files)
-    write_files_unknown(_in_words_of_commands(report.files_unknown), report.num_files)
+    write_files_unknown(_in_words_of_commands(report.files_unknown), report.num_files, in_full)
 
 
 def _write_values_with(verdict: Verdict, report: IndexReport) -> None:
@@ -577,41 +592,46 @@ def _in_words_of_commands(files: Sequence[IndexedFile]) -> list[IndexedFile]:
     return [replace(file, reason=file.reason and for_command(file.reason)) for file in files]
 
 
-def _write_many(report: IndexReport) -> None:
-    """A screen of them: how many are in no file, some of these, and some of the others."""
+def _write_many(report: IndexReport, in_full: bool) -> None:
+    """A screen of them, unless `in_full`: how many are in no file, some of these, and some of the others."""
     from parquet_bloom.render.by_value import verdict_counts
 
     values = report.results
     write_text(f"{number_of(len(values), 'value')}: {verdict_counts(report)}")
+    if in_full:
+        _write_table_of(values, report, in_full)
+        return
     left = values.by_themselves
-    _write_values_in("no other file" if report.files_unknown else "no file", values, left)
-    shown = [values[number] for number in left[:MOST_SHOWN]]
-    if shown:
-        write_table(
-            ("value", "verdict", "files", "in"),
-            [
-                (
-                    show_value(each.value),
-                    each.verdict,
-                    f"{len(files):,}",
-                    first_files([file.path for file in files]),
-                )
-                for each in shown
-                for files in [_of_it_alone(each, report)]
-            ],
-            full=True,
-        )
+    _write_values_in(_nowhere_else(report), values, left)
+    _write_table_of([values[number] for number in left[:MOST_SHOWN]], report, in_full)
     if len(left) > MOST_SHOWN:
         write_text(
             f"and {len(left) - MOST_SHOWN:,} more{_unknown(values, left[max(MOST_SHOWN, report.maybe) :])}:"
-            " --json and --output show all"
+            f" {SHOWS_ALL}"
         )
+
+
+def _write_table_of(values: Iterable[IndexedValue], report: IndexReport, in_full: bool) -> None:
+    rows = [
+        (show_value(each.value), each.verdict, f"{len(paths):,}", files_in(paths, in_full))
+        for each in values
+        for paths in [[file.path for file in _of_it_alone(each, report)]]
+    ]
+    if rows:
+        write_table(("value", "verdict", "files", "in"), rows, full=True)
 
 
 def _unknown(values: IndexedValues, numbers: Sequence[int]) -> str:
     """` (unknown: 7, 8)`, of those that are not shown."""
     some = [show_value(values[number].value) for number in numbers[:MOST_SHOWN]]
     return f" (unknown: {shortened(some, len(numbers))})" * bool(some)
+
+
+def _nowhere_else(report: IndexReport) -> str:
+    """What is known of values that are in none of the files that can be asked: nothing, if there are no such files."""
+    if len(report.files_unknown) == report.num_files:
+        return "unknown in all files"
+    return "in no file" + ", unless in one of those below" * bool(report.files_unknown)
 
 
 def _write_values_in(where: str, values: IndexedValues, others: Sequence[int]) -> None:
@@ -621,7 +641,7 @@ def _write_values_in(where: str, values: IndexedValues, others: Sequence[int]) -
         return
     left = {*others}
     some = islice((at for at in range(len(values)) if at not in left), MOST_SHOWN)
-    write_text(f"in {where}: {shortened([show_value(values[at].value) for at in some], count)}")
+    write_text(f"{where}: {shortened([show_value(values[at].value) for at in some], count)}")
 
 
 def _of_it_alone(value: IndexedValue, report: IndexReport) -> Sequence[IndexedFile]:
@@ -632,7 +652,7 @@ def _of_it_alone(value: IndexedValue, report: IndexReport) -> Sequence[IndexedFi
     return [file for file in value.files if file.verdict == "maybe" or file.path not in of_all]
 
 
-def _write_value(value: IndexedValue, report: IndexReport) -> None:
+def _write_value(value: IndexedValue, report: IndexReport, in_full: bool) -> None:
     if not value.files:
         write_text(f"{show_value(value.value)}: {painted(value.verdict)}")
         return
@@ -643,17 +663,18 @@ def _write_value(value: IndexedValue, report: IndexReport) -> None:
         f"{show_value(value.value)}: {painted(value.verdict)} in {number_of(num_files, 'file')}{others}"
     )
     files = _of_it_alone(value, report)
-    if files:
+    shown = files if in_full else files[:MOST_FILES]
+    if shown:
         write_table(
             ("file", "where", "reason"),
             [
                 (each.path, _where(each, report.results.units_of(each.path)), each.reason)
-                for each in _in_words_of_commands(files[:MOST_FILES])
+                for each in _in_words_of_commands(shown)
             ],
             ("reason…", "file…", "where…"),
         )
-    if len(files) > MOST_FILES:
-        write_text(f"  and {len(files) - MOST_FILES:,} more: --json shows all")
+    if len(files) > len(shown):
+        write_text(f"  and {len(files) - len(shown):,} more: {SHOWS_ALL}")
 
 
 def _where(file: IndexedFile, units: Units) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -20,6 +20,7 @@ from parquet_bloom.program import FINE, NO
 from parquet_bloom.render.hints import NextLines, with_key_hint
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, ReportView, SummarizedView
+from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import (
     Cells,
     complain,
@@ -152,6 +153,7 @@ def _show_by_value(
     )
     from parquet_bloom.verbs.values_in_files import GatheredValues
 
+    stopwatch = Stopwatch()
     complaints = answers.inputs.complaints()
     gathered = GatheredValues(options.column, options.values)
 
@@ -161,13 +163,14 @@ def _show_by_value(
 
     code = answers.inputs.each(work, gathered.add_failed, complaints, take=take, threads=at_a_time)
     report = gathered.report()
+    took = stopwatch.so_far(report.num_files)
     reasons = [file.reason for file in report.files_unknown]
     if answers.is_table:
         from parquet_bloom.verbs.table_file import as_parquet
 
         table = report.to_arrow()
         write_bytes(as_parquet(table))
-        answers.afterwards.append(f"{number_of(table.num_rows, 'row')}; {in_all(report)}")
+        answers.afterwards.append(f"{number_of(table.num_rows, 'row')}; {in_all(report, took)}")
         complain_of_unknown(report.files_unknown, report.num_files)
     elif fault_in_all(reasons, report.num_files, options.values):
         return code
@@ -177,12 +180,23 @@ def _show_by_value(
         write_values_with(only, report.results)
         # The values are for another program.
         tell = answers.afterwards.append if answers.is_kept else complain
-        for text in totals(report):
+        for text in totals(report, took):
             tell(text)
         complain_of_unknown(report.files_unknown, report.num_files)
     else:
-        write_values(report, answers.has_all_values)
+        write_values(report, answers.has_all_values, took)
     return code
+
+
+# What helps where filters of many files say little.
+_WITHOUT_FILTERS: Final = (
+    "there are no filters to ask: `pbloom find` reads the column, `pbloom index build` makes an index of its values,"
+    " `pbloom advise` tells whether filters pay off"
+)
+_OF_MANY_VALUES: Final = (
+    "of so many values, most files may hold some: --by-value tells which may be where, `pbloom find` reads the rows,"
+    " an index (`pbloom index build`) excludes more"
+)
 
 
 class ProbeView(SummarizedView[ProbeReport]):
@@ -198,6 +212,8 @@ class ProbeView(SummarizedView[ProbeReport]):
                 state="absent", line=painted("absent"), remarks=_caveats(report), numbers=numbers
             )
         results = report.results
+        numbers["without filter"] = {reason for _, reason in results.doubts} == {NO_FILTER}
+        numbers["of many values"] = len(results) > MOST_SHOWN
         to_read = results.left
         rows = numbers["rows"] = sum(each.num_rows for each in to_read)
         groups = places_word(UNITS[report.format], len(to_read))
@@ -220,6 +236,14 @@ class ProbeView(SummarizedView[ProbeReport]):
     def total(self, numbers: Mapping[str, int]) -> str:
         rows = f"{numbers['rows']:,} of {number_of(numbers['all'], 'row')} to read"
         return f"{rows}; {size(numbers['bytes'])} read to find out"
+
+    def hint(self, states: Mapping[str, int], numbers: Mapping[str, int]) -> str:
+        to_read, unknown = states.get("to read", 0), states.get("unknown", 0)
+        if not to_read and unknown and numbers["without filter"] == unknown:
+            return _WITHOUT_FILTERS
+        if numbers["of many values"] and to_read > sum(states.values()) / 2:
+            return _OF_MANY_VALUES
+        return ""
 
     def write(self, report: ProbeReport, verbose: bool = False) -> None:
         """One row per value: the verdict, and the groups to read, such as `3`, or `0/3` in ORC; and

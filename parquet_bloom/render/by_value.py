@@ -14,8 +14,9 @@ from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.terminal import complain, write_line, write_table, write_text
 from parquet_bloom.render.wording import (
     MOST_SHOWN,
+    SHOWS_ALL,
+    files_in,
     files_of,
-    first_files,
     shortened,
     size,
 )
@@ -31,20 +32,21 @@ if TYPE_CHECKING:
 _SOME: Final = "may hold some of the values"
 
 
-def write_values(report: ValuesReport, in_full: bool) -> None:
-    """With `in_full`, every value has a line, and every file is named."""
-    for text in totals(report):
+def write_values(report: ValuesReport, in_full: bool, took: str) -> None:
+    """With `in_full`, every value has a line, and every file is named. `took`: how long it took, if anything is to
+    be said of that."""
+    for text in totals(report, took):
         write_text(text)
     if in_full:
         _write_table(report.results, in_full)
     else:
         _write_some(report)
-    _write_unknown(report, in_full)
+    write_files_unknown(report.files_unknown, report.num_files, in_full)
 
 
-def totals(report: ValuesReport) -> Iterator[str]:
+def totals(report: ValuesReport, took: str) -> Iterator[str]:
     """How many values have which verdict, and what the rate of false positives makes of so many row groups."""
-    yield in_all(report)
+    yield in_all(report, took)
     if report.false_groups is None or report.false_maybe is None or not report.maybe:
         return
     filters = number_of(report.num_groups, "filter")
@@ -54,7 +56,7 @@ def totals(report: ValuesReport) -> Iterator[str]:
     )
 
 
-def in_all(report: ValuesReport) -> str:
+def in_all(report: ValuesReport, took: str) -> str:
     """`id in 300 files: 10,000 values, 58 in no file, 9,942 maybe in some; 1.5 MiB read to find out`"""
     counts = verdict_counts(report)
     if report.files_without_column:
@@ -62,7 +64,7 @@ def in_all(report: ValuesReport) -> str:
         counts += f", {without} without the column: {BY_NAME}"
     return (
         f"{quoted_name(report.column)} in {number_of(report.num_files, 'file')}: {number_of(len(report.results), 'value')},"
-        f" {counts}; {size(report.bytes_read)} read to find out"
+        f" {counts}; {size(report.bytes_read)} read to find out{took}"
     )
 
 
@@ -91,21 +93,19 @@ def _write_some(report: ValuesReport) -> None:
     left = results.hit.nonzero()[0].tolist()
     _write_table([results[number] for number in left[:MOST_SHOWN]], in_full=False)
     if len(left) > MOST_SHOWN:
-        write_text(f"and {len(left) - MOST_SHOWN:,} more: --verbose, --output and --json show all")
+        write_text(f"and {len(left) - MOST_SHOWN:,} more: {SHOWS_ALL}")
 
 
-def _write_unknown(report: ValuesReport, in_full: bool) -> None:
+def write_files_unknown(
+    files: Sequence[NotAsked | IndexedFile], num_files: int, in_full: bool
+) -> None:
     """The files that may hold any value: in full, a line for each; else for each reason."""
+    what = "may hold any value"
     if in_full:
-        for file in report.files_unknown:
-            write_text(f"{file.path}: may hold any value: {file.reason}")
+        for file in files:
+            write_text(f"{file.path}: {what}: {file.reason}")
         return
-    write_files_unknown(report.files_unknown, report.num_files)
-
-
-def write_files_unknown(files: Sequence[NotAsked | IndexedFile], num_files: int) -> None:
-    """Those that may hold any value, some for each reason."""
-    for line in _about_unknown(files, num_files, "may hold any value"):
+    for line in _about_unknown(files, num_files, what):
         write_text(line)
 
 
@@ -151,15 +151,10 @@ def _write_table(values: Sequence[ValueInFiles], in_full: bool) -> None:
             f"{len(each.files):,}",
             f"{sum(len(file.row_groups) for file in each.files):,}",
             f"{sum(file.rows_to_read for file in each.files):,}",
-            _files(each, in_full),
+            files_in([file.path for file in each.files], in_full),
         )
         for each in values
     ]
     heads = ("value", "verdict", "files", "row groups", "rows to read", "in")
     # Which files they are is what was asked.
     write_table(heads, rows, full=True)
-
-
-def _files(value: ValueInFiles, in_full: bool) -> str:
-    paths = [file.path for file in value.files]
-    return ", ".join(paths) if in_full else first_files(paths)

@@ -18,6 +18,7 @@ from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
 from parquet_bloom.container import number_of, without_numbers
 from parquet_bloom.render.hints import for_many
 from parquet_bloom.render.palette import painted
+from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import complain, write_text
 from parquet_bloom.render.wording import (
     files_named,
@@ -88,6 +89,10 @@ class SummarizedView(ReportView[SomeReport]):
     def total(self, numbers: Mapping[str, int]) -> str:
         """What is said about the sum of their numbers, such as `12.3 MiB added`."""
 
+    def hint(self, states: Mapping[str, int], numbers: Mapping[str, int]) -> str:
+        """What helps next, by what became of how many files and by the sum of their numbers."""
+        return ""
+
     def write(self, report: SomeReport, verbose: bool = False) -> None:
         summary = self.summarize(report)
         write_text(summary.heading)
@@ -115,6 +120,8 @@ class Summary:
         self._noun = noun
         self._few = few
         self._total = view.total
+        self._hint = view.hint
+        self._stopwatch = Stopwatch()
         self._in_short = view.in_short
         self._num_failed = 0
         self._states: Counter[str] = Counter()
@@ -149,9 +156,12 @@ class Summary:
             done += f": {', '.join(states)}"
         total = self._total(self._numbers) if self._states else ""
         dry = "dry run: nothing was written" if self._numbers["dry"] else ""
-        write_text("; ".join(filter(None, (done, total, dry))))
+        took = self._stopwatch.so_far(self._num_files)
+        write_text("; ".join(filter(None, (done, total, dry))) + took)
         if self._in_short and self._num_files > FEW and sys.stdout.isatty():
             write_text(self._in_short)
+        if hint := self._hint(self._states, self._numbers):
+            complain(hint)
 
     def _grouped(self, alike: Sequence[tuple[str, Remark]], names: Sequence[str]) -> str:
         paths = list(dict.fromkeys(path for path, _ in alike))

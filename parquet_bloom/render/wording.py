@@ -30,6 +30,9 @@ _BEHIND_AMOUNT = re.compile(r"$|%| (?!to )|[),;:.]( |$)")
 # So many of a list are shown.
 MOST_SHOWN = 10
 
+# Where an answer has more than a screen.
+SHOWS_ALL = "--verbose, --output and --json show all"
+
 
 def shortened(items: Sequence[str], in_all: int | None = None) -> str:
     """The first ten, and how many there are: `in_all`, if the others are not among the items."""
@@ -104,10 +107,10 @@ def files_of(paths: Sequence[str], num_files: int, noun: str = "file") -> str:
     return f"{len(paths):,} of {number_of(num_files, noun)}, such as {paths[0]}"
 
 
-def first_files(paths: Sequence[str]) -> str:
-    """`a.parquet, b.parquet, c.parquet and 2 more files`"""
-    shown = ", ".join(paths[:MOST_PATHS])
-    more = len(paths) - MOST_PATHS
+def files_in(paths: Sequence[str], in_full: bool) -> str:
+    """All of them, or `a.parquet, b.parquet, c.parquet and 2 more files`"""
+    most = len(paths) if in_full else MOST_PATHS
+    shown, more = ", ".join(paths[:most]), len(paths) - most
     return f"{shown} and {number_of(more, 'more file')}" if more > 0 else shown
 
 

@@ -314,7 +314,9 @@ class _Check:
                             self._found("lost", f"{path}: {proof.about.column}: {message}")
                 file.source.check_unchanged()
         except (ParquetBloomError, OSError) as error:
-            self._found("unread", complaint_about(path, error))
+            # Of what was not read when it was indexed, nothing is known that could be wrong: see not_indexed.
+            if not all(unit.reason for _, units in known for unit in units):
+                self._found("unread", complaint_about(path, error))
 
     def _looked_up(
         self, reader: AnyValuesReader, proof: SegmentProof, units: Sequence[Unit]

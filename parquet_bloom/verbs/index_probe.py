@@ -134,6 +134,11 @@ class IndexReport(VerbReport):
         """Whether no value can be in any file."""
         return self.absent == len(self.results)
 
+    @property
+    def is_outdated(self) -> bool:
+        """Whether there are files that the index does not know as they are now, which `add` has it know."""
+        return any(file.reason == _STALE for file in self.files_unknown)
+
 
 def probe_index(
     index: str | os.PathLike[str],

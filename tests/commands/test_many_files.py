@@ -713,6 +713,30 @@ def test_inspect_says_that_only_some_was_asked_for(tmp_path, monkeypatch):
         assert head.endswith(f"; no filters in {there}")
 
 
+def test_where_filters_of_many_files_say_little_probe_says_what_says_more(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkdir("lake")
+    for number in range(3):
+        table = pa.table({"id": [f"{number} {at}" for at in range(50)]})
+        pq.write_table(table, f"lake/{number}.parquet", write_statistics=False)
+    some = [f"-v{number} 7" for number in range(3)]
+    many = [f"-v{number} {at}" for number in range(3) for at in range(4)]
+    asked = ("probe", "lake", "-c", "id")
+    assert outcome(*asked, *some).complaint == (
+        "there are no filters to ask: `pbloom find` reads the column, `pbloom index build` makes an index of its"
+        " values, `pbloom advise` tells whether filters pay off"
+    )
+    assert outcome("build", "lake", "-c", "id", "--in-place", "--fpp", "0.001").code == 0
+    assert outcome(*asked, *some).stderr == ""
+    assert outcome(*asked, *many).complaint == (
+        "of so many values, most files may hold some: --by-value tells which may be where, `pbloom find` reads the"
+        " rows, an index (`pbloom index build`) excludes more"
+    )
+    for quiet in ("--verbose", "--json", "--by-value"):
+        assert outcome(*asked, *many, quiet).stderr == ""
+    assert outcome(*asked, *(f"-v0 {at}" for at in range(12))).stderr == ""
+
+
 def test_values_with_one_verdict_are_printed_alone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("lake").mkdir()
@@ -741,9 +765,10 @@ def test_values_with_one_verdict_are_printed_alone(tmp_path, monkeypatch):
     assert outcome("probe", "lake", *asked, "unknown").stdout == "5000\n6000\n"
     unknown = outcome("index", "probe", "--index", "ix", *asked, "absent", "lake")
     assert unknown.stdout == ""
-    assert unknown.complaint == (
-        "lake/2.parquet: may hold any value, so none is absent: not in the index as it is now"
-    )
+    assert unknown.stderr.splitlines() == [
+        "pbloom: lake/2.parquet: may hold any value, so none is absent: not in the index as it is now",
+        "pbloom: ix: not up to date: `pbloom index add --index ix` reads what changed; name what is new, too",
+    ]
 
 
 def test_a_table_is_named_where_files_were_expected(tmp_path, monkeypatch):

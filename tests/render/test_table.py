@@ -472,7 +472,7 @@ def test_index_probe_names_files_however_long_a_reason_is(terminal, tmp_path):
     pq.write_table(pa.table({"n": range(10)}), lake / "whole.parquet")
     assert outcome("index", "build", "--index", tmp_path / "index", "-c", "n", lake).code == 2
     screen = terminal(len(str(lake)) + 60)
-    index_command._write_answers(probe_index(tmp_path / "index", "n", 5))
+    index_command._write_answers(probe_index(tmp_path / "index", "n", 5), in_full=False)
     heads, _, whole, damaged, *below = screen.lines[2:]
     assert heads.split() == ["file", "where"]
     assert whole.split() == [str(lake / "whole.parquet"), "maybe,", "row", "group", "0"]

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyorc
 import pytest
-from make.commands import outcome
+from make.commands import on_a_terminal, outcome
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -655,7 +655,13 @@ def test_many_values_are_told_on_a_screen(tmp_path):
     assert lines[1] == "60 values: 40 in no file, 20 maybe in some"
     assert lines[2] == f"in no file: {', '.join(map(str, range(120, 130)))}, … (40 in all)"
     assert lines[3:5] == ["value\tverdict\tfiles\tin", f"100\tmaybe\t1\t{lake}/4.parquet"]
-    assert lines[14:] == ["and 10 more: --json and --output show all"]
+    assert lines[14:] == ["and 10 more: --verbose, --output and --json show all"]
+    in_full = outcome("index", "probe", "--index", index, "-c", "n", *values, "--verbose")
+    assert in_full.stdout.splitlines()[2:] == [
+        "value\tverdict\tfiles\tin",
+        *(f"{value}\tmaybe\t1\t{lake}/4.parquet" for value in range(100, 120)),
+        *(f"{value}\tabsent\t0\t" for value in range(120, 160)),
+    ]
     for name in ("5.parquet", "6.parquet"):
         pq.write_table(pa.table({"n": [1]}), lake / name)
 
@@ -667,6 +673,22 @@ def test_many_values_are_told_on_a_screen(tmp_path):
     assert headline(400) == "400: unknown in 2 files"
     result = outcome("index", "probe", "--index", index, "-c", "n", *values, "--json")
     assert len(json.loads(result.stdout)["results"]) == 60
+
+
+def test_of_many_files_that_may_hold_a_value_a_terminal_shows_some(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkdir("lake")
+    for number in range(23):
+        pq.write_table(pa.table({"n": [7]}), f"lake/{number:02}.parquet")
+    pb.Index.build("ix", "lake", "n").close()
+    asked = ("index", "probe", "--index", "ix", "-c", "n", "-v", "7", "lake")
+    rows = [f"lake/{number:02}.parquet\tmaybe, row group 0" for number in range(23)]
+    assert outcome(*asked).stdout.splitlines()[3:] == rows
+    for more, shown in ((), 20), (("--verbose",), 23):
+        lines = on_a_terminal(200, *asked, *more)
+        assert sum("maybe, row group 0" in line for line in lines) == shown
+        told = "  and 3 more: --verbose, --output and --json show all"
+        assert (told in lines) == (shown < 23)
 
 
 def test_of_many_values_the_unknown_are_named_and_why(tmp_path, monkeypatch):
@@ -687,7 +709,7 @@ def test_of_many_values_the_unknown_are_named_and_why(tmp_path, monkeypatch):
     assert result.code == 2
     assert result.stdout.splitlines()[1] == "20 values: 5 in no file, 14 maybe in some, 1 unknown"
     assert result.stdout.splitlines()[-2:] == [
-        "and 5 more (unknown: 14): --json and --output show all",
+        "and 5 more (unknown: 14): --verbose, --output and --json show all",
         reason,
     ]
     alone = outcome(*asked, "--only", "absent")
@@ -749,10 +771,10 @@ def test_candidates_are_told_from_files_that_may_hold_any_value(patchy):
     assert many.code == 2
     lines = many.stdout.splitlines()
     assert lines[1] == "100 values: 0 in no file, 20 maybe in some, 80 unknown"
-    assert lines[2].startswith("in no other file: 20, 21, 22, ")
+    assert lines[2].startswith("in no file, unless in one of those below: 20, 21, 22, ")
     assert lines[2].endswith(", … (80 in all)")
     assert lines[4] == f"10\tmaybe\t1\t{patchy}/0.parquet"
-    assert lines[14] == "and 10 more: --json and --output show all"
+    assert lines[14] == "and 10 more: --verbose, --output and --json show all"
     assert lines[16:] == [lacks]
     now = outcome(*asked, "-v", "7", patchy / "0.parquet")
     assert now.stdout.startswith("id in 1 file, as they are now: ")
@@ -805,6 +827,37 @@ def test_of_a_file_that_has_changed_only_its_own_values_are_unknown(lake, tmp_pa
         f"{lake}/04.parquet\tunknown\tnot in the index as it is now",
         f"{1 << 41}: absent",
     ]
+
+
+@pytest.mark.parametrize("count", [1, 100], ids=["few", "many"])
+def test_after_a_build_in_place_it_is_said_that_the_index_is_not_up_to_date(
+    tmp_path, monkeypatch, count
+):
+    """Nothing that looks like an absence is said, and what helps."""
+    monkeypatch.chdir(tmp_path)
+    os.mkdir("lake")
+    for name in ("a", "b"):
+        pq.write_table(pa.table({"id": [f"{name} {n}" for n in range(20)]}), f"lake/{name}.parquet")
+    assert outcome("index", "build", "--index", "ix", "-c", "id", "lake").code == 0
+    assert outcome("build", "-c", "id", "--in-place", "lake").code == 0
+    values = [f"-va {number}" for number in range(count)]
+    asked = ("index", "probe", "--index", "ix", "-c", "id", "lake", *values)
+    told = outcome(*asked)
+    assert told.code == 2
+    first = ", ".join(f"a {number}" for number in range(10))
+    counts = "100 values: 0 in no file, 0 maybe in some, 100 unknown"
+    nowhere = f"unknown in all files: {first}, … (100 in all)"
+    assert told.stdout.splitlines()[1:] == [
+        *(["a 0: unknown in 2 files"] if count == 1 else [counts, nowhere]),
+        "2 files: may hold any value: not in the index as it is now",
+    ]
+    hint = "pbloom: ix: not up to date: `pbloom index add --index ix` reads what changed; name what is new, too\n"
+    assert told.stderr == hint
+    alone = outcome(*asked, "--only", "absent")
+    assert (alone.stdout, alone.stderr.splitlines(True)[-1]) == ("", hint)
+    assert outcome(*asked, "--json").stderr == ""
+    assert outcome("index", "add", "--index", "ix").code == 0
+    assert outcome(*asked).stderr == ""
 
 
 @pytest.mark.parametrize("count", [1, 100], ids=["few", "many"])

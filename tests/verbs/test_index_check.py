@@ -75,14 +75,17 @@ def test_what_is_unknown_in_every_answer_is_named(lake, tmp_path):
     (lake / "0.parquet").write_bytes(b"no file")
     pq.write_table(pa.table({"id": [1]}), lake / "9.parquet")
     with pb.Index.build(tmp_path / "index", lake, ["id", "even"]) as index:
-        report = index.check()
-    assert problems(report) == []
+        report, deep = index.check(), index.check(deep=True)
+    assert problems(report) == problems(deep) == []
+    assert deep.not_indexed == report.not_indexed
     found = [(Path(each.path).name, each.column) for each in report.not_indexed]
     assert found == [("0.parquet", "even"), ("0.parquet", "id"), ("9.parquet", "even")]
-    told = outcome("index", "check", "--index", tmp_path / "index")
-    assert told.code == 0
-    assert ": 0 findings: 5 files, 2 of them not fully indexed, " in told.stdout
-    assert f"{lake}/9.parquet: even: not indexed: no column even" in told.stderr
+    for more in ((), ("--deep",)):
+        told = outcome("index", "check", "--index", tmp_path / "index", *more)
+        assert told.code == 0
+        assert ": 0 findings: 5 files, 2 of them not fully indexed, " in told.stdout
+        assert f"{lake}/0.parquet: id: not indexed: not a Parquet file: 7 bytes" in told.stderr
+        assert f"{lake}/9.parquet: even: not indexed: no column even" in told.stderr
 
 
 def test_values_that_changed_behind_the_back_of_the_file_system(index, lake):

@@ -127,7 +127,6 @@ class Lake:
             *(("new", path) for path in now.keys() - self.known.keys()),
             *(("gone", path) for path in self.known.keys() - now.keys()),
             *(("changed", path) for path in now if self.known.get(path, now[path]) != now[path]),
-            *(("unread", path) for path in self.spoilt if self.known.get(path) == now[path]),
         }, self.done
         for column in COLUMNS:
             values = self.values(column)

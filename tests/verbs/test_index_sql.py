@@ -170,6 +170,16 @@ def test_what_is_no_query_is_one_line(lake, tmp_path):
             index.sql("id", 1)
 
 
+def test_of_more_values_a_command_says_what_a_command_does(lake, tmp_path):
+    pb.Index.build(tmp_path / "index", lake, "id").close()
+    values = [f"-v{value}" for value in range(21)]
+    told = pbloom("index", "sql", "--index", tmp_path / "index", "-c", "id", *values)
+    assert told.complaint == (
+        "21 values: expected 20 or fewer in a query; `pbloom index probe -o FILE.parquet` writes an answer about more,"
+        " to be joined"
+    )
+
+
 def test_an_answer_as_a_file_that_engines_join(lake, tmp_path):
     pb.Index.build(tmp_path / "index", lake, "id").close()
     asked, answer = tmp_path / "asked.txt", tmp_path / "where.parquet"
