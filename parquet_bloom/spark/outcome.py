@@ -299,7 +299,7 @@ class Report:
         self, statuses: Iterable[Status] | None = None, *, ok: bool | None = None
     ) -> Iterator[Outcome]:
         """The outcomes one by one, those of neighbours together; of some statuses, or of all. ok: only those that are, or
-        are not, `ok`, as validate and probe say. Raises SparkError."""
+        are not, `ok`, as validate and probe say. A job reads the account, whenever it is called. Raises SparkError."""
         wanted = None if statuses is None else frozenset(statuses)
         if self.accounts is not None and (wanted is None or wanted & self.counts.keys()):
             yield from self.accounts.each(wanted, ok)
