@@ -169,13 +169,15 @@ def test_the_command_and_the_frame_of_values(spark, tmp_path, capfd):
         values = [*range(-20, 120, 7), 10_000]
         frame = spark.createDataFrame([(n,) for n in [*values, None]], "number long")
         answer = lake.files_for(spark, index, "n", frame)
-        assert answer.columns == ["number", "path", "row_group", "verdict"]
+        assert answer.columns == ["number", "path", "row_group", "verdict", "reason"]
+        assert answer.schema[1:] == lake.ANSWER
         rows = {tuple(row) for row in answer.collect()}
         expected = set()
         for value, result in zip(values, found.probe("n", values).results, strict=True):
             for file in result.files:
                 expected |= {
-                    (value, file.path, at, file.verdict) for at in file.row_groups or (None,)
+                    (value, file.path, at, file.verdict, file.reason)
+                    for at in file.row_groups or (None,)
                 }
             if not result.files:
                 expected.add((value, None, None, "absent"))
@@ -186,6 +188,8 @@ def test_the_command_and_the_frame_of_values(spark, tmp_path, capfd):
         lake.files_for(spark, index, "n", spark.range(1).selectExpr("array(1) a"))
     assert str(refused.value) == told
 
+    (reason,) = {row[4] for row in rows if row[1] == f"{source}/broken.parquet"}
+    assert reason.startswith("truncated or not a Parquet file")
 
 def test_what_is_refused(tmp_path):
     index = tmp_path / "index"
