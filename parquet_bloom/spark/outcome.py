@@ -189,18 +189,24 @@ class TableAdvice:
 
 @dataclass(frozen=True, slots=True)
 class LakeIndex:
-    """An index in a folder, of so many `files`, as a run has left it. `generation`: of its manifest; `removed`: files
-    that are gone, or are in another state by now; `keys`, `filters`, `bytes_written`: of the `new` segments."""
+    """An index in a folder, of so many `files`, as a run has left it. `generation`: of its manifest; `unknown`: how many of
+    the files are unknown in every answer, about any column, also if an earlier run has read them; `removed`: files that are
+    gone, or are in another state by now; `keys`, `filters`, `bytes_written`: of the `new` segments."""
 
     index: str
     generation: int
     files: int
+    unknown: int
     removed: int
     segments: int
     new: int
     keys: int
     filters: int
     bytes_written: int
+
+    @property
+    def unknown_in_words(self) -> str:
+        return f", {self.unknown:,} of them not fully indexed" * bool(self.unknown)
 
 
 class Accounts(Protocol):
@@ -348,7 +354,7 @@ class Report:
         """What came of all files together."""
         if (index := self.index) is not None:
             new = f"{number_of(index.keys, 'key')} in {number_of(index.new, 'new segment')}"
-            return f"; index of {number_of(index.files, 'file')}, {new}"
+            return f"; index of {number_of(index.files, 'file')}{index.unknown_in_words}, {new}"
         if not self.advice:
             return ""
         names = [*dict.fromkeys(name for table in self.advice for name, _ in table.columns)]

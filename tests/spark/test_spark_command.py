@@ -113,8 +113,10 @@ def test_one_line_says_what_came_of_all_files():
     assert said(advice=(on("a", "b"), on("b", "c"))) == "; recommended: a, b, c"
     many = on(*map(str, range(11)))
     assert said(advice=(many,)) == "; recommended: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, … (11 in all)"
-    index = LakeIndex("i", 1, 200, 0, 2, 1, 1234, 0, 99)
-    assert said(index=index) == "; index of 200 files, 1,234 keys in 1 new segment"
+    index = LakeIndex("i", 1, 200, 3, 0, 2, 1, 1234, 0, 99)
+    assert said(index=index) == (
+        "; index of 200 files, 3 of them not fully indexed, 1,234 keys in 1 new segment"
+    )
 
 
 def test_how_far_it_is(lake, monkeypatch):

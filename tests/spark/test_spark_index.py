@@ -162,9 +162,15 @@ def test_the_command_and_the_frame_of_values(spark, tmp_path, capfd):
     assert result.complaint.startswith(f"{source}/broken.parquet: truncated or not a Parquet file")
     lines = result.stdout.splitlines()
     assert lines[0].startswith("index: ")
-    assert lines[-1].startswith(f"{index}: 7 files, 0 removed; ")
+    with pb.Index(index) as found:
+        unknown = len({each.path for each in found.check().not_indexed})
+    assert lines[-1].startswith(
+        f"{index}: 7 files, {unknown} of them not fully indexed, 0 removed; "
+    )
+    # Of files that are not read again, too.
     result = outcome(*arguments, "--json")
-    assert (result.code, json.loads(result.stdout)["generation"]) == (0, 1)
+    told = json.loads(result.stdout)
+    assert (result.code, told["generation"], told["unknown"]) == (0, 1, unknown)
     with pb.Index(index) as found:
         values = [*range(-20, 120, 7), 10_000]
         frame = spark.createDataFrame([(n,) for n in [*values, None]], "number long")
@@ -180,16 +186,16 @@ def test_the_command_and_the_frame_of_values(spark, tmp_path, capfd):
                     for at in file.row_groups or (None,)
                 }
             if not result.files:
-                expected.add((value, None, None, "absent"))
+                expected.add((value, None, None, "absent", None))
     assert rows == expected
+    (reason,) = {row[4] for row in rows if row[1] == f"{source}/broken.parquet"}
+    assert reason.startswith("truncated or not a Parquet file")
     assert answer.where("verdict = 'maybe'").count() > 20
     told = f'{index}: column n: values of type array<int>, expected string: values.select(values["a"].cast("string"))'
     with pytest.raises(ValueTypeError) as refused:
         lake.files_for(spark, index, "n", spark.range(1).selectExpr("array(1) a"))
     assert str(refused.value) == told
 
-    (reason,) = {row[4] for row in rows if row[1] == f"{source}/broken.parquet"}
-    assert reason.startswith("truncated or not a Parquet file")
 
 def test_what_is_refused(tmp_path):
     index = tmp_path / "index"
@@ -359,6 +365,7 @@ def test_whatever_becomes_of_attempts(tmp_path, monkeypatch, small_tasks, seed):
             paths = {unit.path for unit, _ in units}
             assert len({(unit.path, unit.version) for unit, _ in units}) == len(paths)
             assert made.files == len(paths)
+            assert made.unknown == len({each.path for each in opened.check().not_indexed}) > 0
         for _ in range(source.randrange(3)):
             change(source, folder)
     with pb.Index(index) as opened:
