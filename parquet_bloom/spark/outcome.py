@@ -104,6 +104,9 @@ _UNTOUCHED: frozenset[Status] = frozenset({"unchanged", "skipped"})
 # Columns that are named in one line.
 MOST_NAMED = 10
 
+# Reasons of trouble that are told in one line.
+MOST_TROUBLES = 3
+
 # Reasons that are told apart in the totals of a task.
 MOST_REASONS = 100
 
@@ -340,11 +343,11 @@ class Report:
                 yield from outcome.document.split("\n")
 
     def summary(self) -> str:
-        """One line; of trouble, with the reason that most files have, as one of them says it."""
+        """One line; of trouble, with the reasons that most files have, each as one of them says it."""
         return (
             f"{self.verb}: {number_of(self.files, 'file')} in {self.seconds:.1f} s:"
             f" {self.counts_in_words or 'none'}; {number_of(self.filters, 'filter')},"
-            f" {number_of(self.bytes, 'byte')}{self._result()}{self._most_trouble()}"
+            f" {number_of(self.bytes, 'byte')}{self._result()}{self._most_troubles()}"
         )
 
     def __repr__(self) -> str:
@@ -361,13 +364,15 @@ class Report:
         more = f", … ({len(names):,} in all)" if len(names) > MOST_NAMED else ""
         return f"; recommended: {', '.join(names[:MOST_NAMED]) or 'no filter'}{more}"
 
-    def _most_trouble(self) -> str:
+    def _most_troubles(self) -> str:
         trouble = [total for total in self.totals if total.status in TROUBLE]
-        if not trouble:
-            return ""
-        most = max(trouble, key=lambda total: total.files)
-        why = ": ".join(filter(None, (most.reason, most.example)))
-        return f"; {most.files:,} {most.state}: {why}"
+        trouble.sort(key=lambda total: -total.files)
+        told = [
+            f"; {each.files:,} {each.state}: {': '.join(filter(None, (each.reason, each.example)))}"
+            for each in trouble[:MOST_TROUBLES]
+        ]
+        others = sum(total.files for total in trouble[MOST_TROUBLES:])
+        return "".join(told) + f"; {others:,} more, for other reasons" * bool(others)
 
     def to_dict(self) -> dict[str, object]:
         """What the command prints with --totals."""
