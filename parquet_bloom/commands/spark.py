@@ -558,7 +558,7 @@ def _of_index(index: LakeIndex) -> str:
     new = f"{index.new:,} of {number_of(index.segments, 'segment')} new"
     content = f"{number_of(index.filters, 'filter')}, " if index.filters else ""
     content += f"{number_of(index.keys, 'key')}, {size(index.bytes_written)}"
-    files = f"{number_of(index.files, 'file')}, {index.removed:,} removed"
+    files = f"{number_of(index.files, 'file')}{index.unknown_in_words}, {index.removed:,} removed"
     return f"{index.index}: {files}; {new}: {content}"
 
 

@@ -14,11 +14,12 @@ from parquet_bloom.spark.checks import check_executors
 from parquet_bloom.spark.cleaning import clean_temp
 from parquet_bloom.spark.lake_index import files_for, index
 from parquet_bloom.spark.outcome import LakeIndex, Outcome, Report
-from parquet_bloom.spark.schemas import FILTER, OUTCOME
+from parquet_bloom.spark.schemas import ANSWER, FILTER, OUTCOME
 from parquet_bloom.spark.shipping import ship
 from parquet_bloom.spark.verbs import advise, build, build_table, inspect, probe, strip, validate
 
 __all__ = [
+    "ANSWER",
     "FILTER",
     "OUTCOME",
     "LakeIndex",

@@ -54,7 +54,12 @@ def answer(question: IndexQuestion, batches: Batches) -> Iterator[pa.RecordBatch
 
 def _rows(result: IndexedValue) -> Iterator[RowFields]:
     if not result.files:
-        yield {"path": None, "row_group": None, "verdict": result.verdict}
+        yield {"path": None, "row_group": None, "verdict": result.verdict, "reason": None}
     for file in result.files:
         for part in file.row_groups or (None,):
-            yield {"path": file.path, "row_group": part, "verdict": file.verdict}
+            yield {
+                "path": file.path,
+                "row_group": part,
+                "verdict": file.verdict,
+                "reason": file.reason,
+            }

@@ -3,6 +3,7 @@
 new segments    told by the tasks that have written them; many become few
 dead units      of files that are gone or in another state: executors find them, where there was an index
 manifest        made only if the index is still what they were found in; else they are looked for again
+unknown files   counted by executors, where there may be any
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from parquet_bloom.errors import ColumnError, RewriteError
 from parquet_bloom.index.manifest import Manifest, Segment, commit, newest, segment_of
 from parquet_bloom.index.opened import as_ranges, numbers_in
 from parquet_bloom.spark.executors import Executors
-from parquet_bloom.spark.index_request import IndexOptions, NewSegments
+from parquet_bloom.spark.index_request import CommittedIndex, IndexOptions, NewSegments
 from parquet_bloom.spark.indexing import TOLD_AT_ONCE, MergingSegments, Written, groups_to_merge
 from parquet_bloom.spark.listing import alternatives
 from parquet_bloom.spark.outcome import LakeIndex
@@ -173,6 +174,21 @@ class _Commit:
 
         return commit(self._folder, time.time(), change)
 
+    def _num_unknown(self, made: Manifest) -> int:
+        """How many files are unknown in every answer, about any column."""
+        segments = tuple(filter(_may_be_unknown, made.segments))
+        if not segments:
+            return 0
+        executors, index = self._executors, CommittedIndex(self._options.place, segments)
+        num_units = sum(each.units.num_units for each in segments)
+        rows = (
+            executors.frame(UNITS, "unknown_units", index, UNIT, len(segments))
+            .repartition(1 + num_units // COMPARED_AT_ONCE, "path")
+            .mapInArrow(executors.work(UNITS, "unknown_files", None), CONTROL)
+            .collect()
+        )
+        return sum(json.loads(row.document) for row in rows)
+
     def _report(
         self, made: Manifest, new: Sequence[Segment], dead: Mapping[str, dict[str, Any]]
     ) -> LakeIndex:
@@ -187,6 +203,7 @@ class _Commit:
             index=self._folder.path,
             generation=made.generation,
             files=sum(segment.num_files for segment in of_column),
+            unknown=self._num_unknown(made),
             removed=sum(removed),
             segments=len(made.segments),
             new=len(new),
@@ -194,6 +211,14 @@ class _Commit:
             filters=sum(segment.num_filters for segment in new),
             bytes_written=sum(segment.num_bytes for segment in new),
         )
+
+
+def _may_be_unknown(segment: Segment) -> bool:
+    """Whether it has units of files of which the index knows nothing; of those of others, it may know that they have no
+    value."""
+    if segment.slices is not None:
+        return bool(segment.slices.num_others)
+    return segment.map is None and segment.is_alive
 
 
 def _without(segment: Segment, dead: dict[str, Any] | None) -> Segment:

@@ -87,6 +87,14 @@ class KnownIndex:
 
 
 @dataclass(frozen=True, slots=True)
+class CommittedIndex:
+    """The index `place`, and some of its `segments`."""
+
+    place: str
+    segments: tuple[Segment, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class NewSegments:
     """What is to be committed: the index `place` as it is in a `generation`, 0 if there is none, and segments that are
     new in it."""

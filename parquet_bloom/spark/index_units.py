@@ -5,6 +5,8 @@ listed_units    its units, those of new segments, and what a run has found
 dead_units      of these, path by path: units of another state than the one that counts
 dead_of_table   the same where the files are those of a table
 dead_numbers    by segment
+unknown_units   units of which the index knows nothing
+unknown_files   the number of their files
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from parquet_bloom.index.manifest import Segment, manifest_name, read_manifest
 from parquet_bloom.index.opened import OpenSegment, as_ranges
 from parquet_bloom.index.states import is_as_read, state_of
 from parquet_bloom.index.units import Unit
-from parquet_bloom.spark.index_request import KnownIndex, NewSegments
+from parquet_bloom.spark.index_request import CommittedIndex, KnownIndex, NewSegments
 from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.request import Tasks
 from parquet_bloom.spark.rows import RowFields
@@ -162,3 +164,20 @@ def dead_numbers(_: object, batches: Batches) -> Iterator[RowFields]:
             paths.add(row["path"])
         found = {"segment": segment, "dead": as_ranges(numbers), "num_files": len(paths)}
         yield {"document": json.dumps(found)}
+
+
+@giving(UNIT)
+def unknown_units(index: CommittedIndex, batches: Batches) -> Iterator[RowFields]:
+    """Rows of UNIT of what is unknown in every answer, of segments by their numbers."""
+    folder = open_folder(index.place)
+    for number in numbers_in(batches):
+        for unit in _live(folder, index.segments[number]):
+            if unit.reason:
+                yield _row(unit.path, unit.version)
+
+
+@giving(CONTROL)
+def unknown_files(_: object, batches: Batches) -> Iterator[RowFields]:
+    """Of such rows, all of each path, a document: how many files they are of."""
+    paths = {path for batch in batches for path in batch.column("path").to_pylist()}
+    yield {"document": json.dumps(len(paths))}

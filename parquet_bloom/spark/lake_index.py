@@ -289,11 +289,12 @@ def files_for(
     *,
     hash_key: str | None = None,
 ) -> DataFrame:
-    """Which files of an index may hold each of `values` of `column`: rows of the value, `path`, `row_group` and
-    `verdict`, found by executors that open the index.
+    """Which files of an index may hold each of `values` of `column`: rows of the value, `path`, `row_group`, `verdict` and
+    `reason`, found by executors that open the index.
 
     values: a DataFrame of one column, or that has one of the name `column`; null is not asked for. A row says `maybe`
-    for each row group, or for a file, if the index knows no row groups; `unknown` for a file of which nothing is known;
+    for each row group, or for a file, if the index knows no row groups; `unknown` for a file of which nothing is known,
+    with the `reason`, such as that it was damaged when it was indexed, or that it has changed since, or is gone;
     and `absent`, without a path, if no file holds the value. As for Index.probe, files that may hold a value are
     looked at again. hash_key: as for index. Nothing is done until the frame is used.
 

@@ -104,6 +104,9 @@ _UNTOUCHED: frozenset[Status] = frozenset({"unchanged", "skipped"})
 # Columns that are named in one line.
 MOST_NAMED = 10
 
+# Reasons of trouble that are told in one line.
+MOST_TROUBLES = 3
+
 # Reasons that are told apart in the totals of a task.
 MOST_REASONS = 100
 
@@ -189,18 +192,24 @@ class TableAdvice:
 
 @dataclass(frozen=True, slots=True)
 class LakeIndex:
-    """An index in a folder, of so many `files`, as a run has left it. `generation`: of its manifest; `removed`: files
-    that are gone, or are in another state by now; `keys`, `filters`, `bytes_written`: of the `new` segments."""
+    """An index in a folder, of so many `files`, as a run has left it. `generation`: of its manifest; `unknown`: how many of
+    the files are unknown in every answer, about any column, also if an earlier run has read them; `removed`: files that are
+    gone, or are in another state by now; `keys`, `filters`, `bytes_written`: of the `new` segments."""
 
     index: str
     generation: int
     files: int
+    unknown: int
     removed: int
     segments: int
     new: int
     keys: int
     filters: int
     bytes_written: int
+
+    @property
+    def unknown_in_words(self) -> str:
+        return f", {self.unknown:,} of them not fully indexed" * bool(self.unknown)
 
 
 class Accounts(Protocol):
@@ -299,7 +308,7 @@ class Report:
         self, statuses: Iterable[Status] | None = None, *, ok: bool | None = None
     ) -> Iterator[Outcome]:
         """The outcomes one by one, those of neighbours together; of some statuses, or of all. ok: only those that are, or
-        are not, `ok`, as validate and probe say. Raises SparkError."""
+        are not, `ok`, as validate and probe say. A job reads the account, whenever it is called. Raises SparkError."""
         wanted = None if statuses is None else frozenset(statuses)
         if self.accounts is not None and (wanted is None or wanted & self.counts.keys()):
             yield from self.accounts.each(wanted, ok)
@@ -334,11 +343,11 @@ class Report:
                 yield from outcome.document.split("\n")
 
     def summary(self) -> str:
-        """One line; of trouble, with the reason that most files have, as one of them says it."""
+        """One line; of trouble, with the reasons that most files have, each as one of them says it."""
         return (
             f"{self.verb}: {number_of(self.files, 'file')} in {self.seconds:.1f} s:"
             f" {self.counts_in_words or 'none'}; {number_of(self.filters, 'filter')},"
-            f" {number_of(self.bytes, 'byte')}{self._result()}{self._most_trouble()}"
+            f" {number_of(self.bytes, 'byte')}{self._result()}{self._most_troubles()}"
         )
 
     def __repr__(self) -> str:
@@ -348,20 +357,22 @@ class Report:
         """What came of all files together."""
         if (index := self.index) is not None:
             new = f"{number_of(index.keys, 'key')} in {number_of(index.new, 'new segment')}"
-            return f"; index of {number_of(index.files, 'file')}, {new}"
+            return f"; index of {number_of(index.files, 'file')}{index.unknown_in_words}, {new}"
         if not self.advice:
             return ""
         names = [*dict.fromkeys(name for table in self.advice for name, _ in table.columns)]
         more = f", … ({len(names):,} in all)" if len(names) > MOST_NAMED else ""
         return f"; recommended: {', '.join(names[:MOST_NAMED]) or 'no filter'}{more}"
 
-    def _most_trouble(self) -> str:
+    def _most_troubles(self) -> str:
         trouble = [total for total in self.totals if total.status in TROUBLE]
-        if not trouble:
-            return ""
-        most = max(trouble, key=lambda total: total.files)
-        why = ": ".join(filter(None, (most.reason, most.example)))
-        return f"; {most.files:,} {most.state}: {why}"
+        trouble.sort(key=lambda total: -total.files)
+        told = [
+            f"; {each.files:,} {each.state}: {': '.join(filter(None, (each.reason, each.example)))}"
+            for each in trouble[:MOST_TROUBLES]
+        ]
+        others = sum(total.files for total in trouble[MOST_TROUBLES:])
+        return "".join(told) + f"; {others:,} more, for other reasons" * bool(others)
 
     def to_dict(self) -> dict[str, object]:
         """What the command prints with --totals."""

@@ -63,8 +63,9 @@ UNIT = _schema(
 )
 """A unit of a segment of an index; without a segment, a file in the state in which a run has seen it."""
 
-ANSWER = _schema("path string, row_group integer, verdict string!")
-"""What an index says of a value; see files_for."""
+ANSWER = _schema("path string, row_group integer, verdict string!, reason string")
+"""What an index says of a value: a row group of a file that may hold it, or a file of which it knows nothing, and the
+`reason`; see files_for."""
 
 BUILT = _schema("row_group integer!, column integer!, bits binary, message string")
 """The filter of one column chunk of a file in parts, or the `message` why it gets none."""

@@ -19,6 +19,7 @@ from parquet_bloom.spark.outcome import (
     Outcome,
     Report,
     TableAdvice,
+    Total,
     Totals,
 )
 from parquet_bloom.spark.session import will_be_here
@@ -93,7 +94,23 @@ def test_trouble_is_told_apart_by_the_class_of_the_error():
     ]  # fmt: skip
     report = Report("probe", "id", datetime.now(UTC), totals.all(), 1.0)
     assert report.summary() == (
-        "probe: 3 files in 1.0 s: 3 error; 0 filters, 0 bytes; 2 error: ColumnError: 0 bytes"
+        "probe: 3 files in 1.0 s: 3 error; 0 filters, 0 bytes; 2 error: ColumnError: 0 bytes;"
+        " 1 error: FooterError: 1 bytes"
+    )
+
+
+def test_a_summary_names_the_reasons_of_most_trouble_whatever_its_status():
+    totals = (
+        Total("error", "OSError", 1, example="no space"),
+        Total("read", "", 9),
+        Total("refused", "A", 1),
+        Total("refused", "B", 1),
+        Total("refused", "ValueTypeError", 2, example="expected integers"),
+    )
+    report = Report("probe", "id", datetime.now(UTC), totals, 1.0)
+    assert report.summary().partition("bytes")[2] == (
+        "; 2 refused: ValueTypeError: expected integers; 1 error: OSError: no space; 1 refused: A;"
+        " 1 more, for other reasons"
     )
 
 
@@ -113,8 +130,10 @@ def test_one_line_says_what_came_of_all_files():
     assert said(advice=(on("a", "b"), on("b", "c"))) == "; recommended: a, b, c"
     many = on(*map(str, range(11)))
     assert said(advice=(many,)) == "; recommended: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, … (11 in all)"
-    index = LakeIndex("i", 1, 200, 0, 2, 1, 1234, 0, 99)
-    assert said(index=index) == "; index of 200 files, 1,234 keys in 1 new segment"
+    index = LakeIndex("i", 1, 200, 3, 0, 2, 1, 1234, 0, 99)
+    assert said(index=index) == (
+        "; index of 200 files, 3 of them not fully indexed, 1,234 keys in 1 new segment"
+    )
 
 
 def test_how_far_it_is(lake, monkeypatch):

@@ -162,24 +162,34 @@ def test_the_command_and_the_frame_of_values(spark, tmp_path, capfd):
     assert result.complaint.startswith(f"{source}/broken.parquet: truncated or not a Parquet file")
     lines = result.stdout.splitlines()
     assert lines[0].startswith("index: ")
-    assert lines[-1].startswith(f"{index}: 7 files, 0 removed; ")
+    with pb.Index(index) as found:
+        unknown = len({each.path for each in found.check().not_indexed})
+    assert lines[-1].startswith(
+        f"{index}: 7 files, {unknown} of them not fully indexed, 0 removed; "
+    )
+    # Of files that are not read again, too.
     result = outcome(*arguments, "--json")
-    assert (result.code, json.loads(result.stdout)["generation"]) == (0, 1)
+    told = json.loads(result.stdout)
+    assert (result.code, told["generation"], told["unknown"]) == (0, 1, unknown)
     with pb.Index(index) as found:
         values = [*range(-20, 120, 7), 10_000]
         frame = spark.createDataFrame([(n,) for n in [*values, None]], "number long")
         answer = lake.files_for(spark, index, "n", frame)
-        assert answer.columns == ["number", "path", "row_group", "verdict"]
+        assert answer.columns == ["number", "path", "row_group", "verdict", "reason"]
+        assert answer.schema[1:] == lake.ANSWER
         rows = {tuple(row) for row in answer.collect()}
         expected = set()
         for value, result in zip(values, found.probe("n", values).results, strict=True):
             for file in result.files:
                 expected |= {
-                    (value, file.path, at, file.verdict) for at in file.row_groups or (None,)
+                    (value, file.path, at, file.verdict, file.reason)
+                    for at in file.row_groups or (None,)
                 }
             if not result.files:
-                expected.add((value, None, None, "absent"))
+                expected.add((value, None, None, "absent", None))
     assert rows == expected
+    (reason,) = {row[4] for row in rows if row[1] == f"{source}/broken.parquet"}
+    assert reason.startswith("truncated or not a Parquet file")
     assert answer.where("verdict = 'maybe'").count() > 20
     told = f'{index}: column n: values of type array<int>, expected string: values.select(values["a"].cast("string"))'
     with pytest.raises(ValueTypeError) as refused:
@@ -355,6 +365,7 @@ def test_whatever_becomes_of_attempts(tmp_path, monkeypatch, small_tasks, seed):
             paths = {unit.path for unit, _ in units}
             assert len({(unit.path, unit.version) for unit, _ in units}) == len(paths)
             assert made.files == len(paths)
+            assert made.unknown == len({each.path for each in opened.check().not_indexed}) > 0
         for _ in range(source.randrange(3)):
             change(source, folder)
     with pb.Index(index) as opened:

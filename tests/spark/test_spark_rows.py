@@ -13,7 +13,16 @@ import pytest
 pytest.importorskip("pyspark")
 
 from parquet_bloom.spark.rows import packed, record_batch, unpacked
-from parquet_bloom.spark.schemas import ACCOUNT, BUILT, CONTROL, FILTER, OUTCOME, SEEN, TOTAL
+from parquet_bloom.spark.schemas import (
+    ACCOUNT,
+    ANSWER,
+    BUILT,
+    CONTROL,
+    FILTER,
+    OUTCOME,
+    SEEN,
+    TOTAL,
+)
 from parquet_bloom.spark.versions import arrow_schema
 
 EARLIER = datetime(1969, 12, 31, 23, 59, 59, 999_999, UTC)
@@ -34,7 +43,7 @@ VALUES = {
 @pytest.mark.parametrize("rows", [0, 1, 5, 4000])
 @pytest.mark.parametrize(
     "columns",
-    [ACCOUNT, BUILT, CONTROL, FILTER, OUTCOME, SEEN, TOTAL],
+    [ACCOUNT, ANSWER, BUILT, CONTROL, FILTER, OUTCOME, SEEN, TOTAL],
     ids=lambda each: each[0].name,
 )
 def test_rows_become_what_arrow_makes_of_them(columns, rows):
