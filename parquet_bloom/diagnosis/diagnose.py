@@ -193,7 +193,7 @@ def _nearest(
     ]
     hypothesis, trial = min(found, key=lambda pair: pair[1].log_luck, default=(None, NOTHING_TRIED))
     if hypothesis is None or trial.log_luck > MAX_LOG_LUCK_OF_NEAREST:
-        nearest = "none of them finds more values than chance would"
+        nearest = search.none_is_nearest
         if search.whose == EACH_VALUE:
             nearest += (
                 f"; by its fill, the filter has about {number_of(round(filter.ndv_estimate), 'value')}, hashed in a way"
@@ -314,6 +314,13 @@ class HashSearch:
         self._shares: list[tuple[float, Hypothesis]] = []
         self._converted: dict[tuple[KeyForm, int], list[bytes]] = {}
         self._hashed: dict[tuple[KeyForm, Hash, int], Hashes] = {}
+
+    @property
+    def none_is_nearest(self) -> str:
+        """That none explains more than the others, in words."""
+        if self._bitset.num_blocks == 2:
+            return "no way to choose blocks can be told from chance, which chooses the right one of 2 for half of the values"
+        return "none of them finds more values than chance would"
 
     def convincing(self, hypotheses: Iterable[Hypothesis]) -> list[tuple[Hypothesis, Trial]]:
         """Those that luck cannot explain, the one that explains most values first."""

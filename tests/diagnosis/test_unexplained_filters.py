@@ -17,6 +17,8 @@ from make.wrong_writers import make_column
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.diagnosis.diagnose import HashSearch
+from parquet_bloom.diagnosis.layouts import Bitset
 from parquet_bloom.verbs.validate import validate
 
 
@@ -32,6 +34,13 @@ def of_other_values(path, num_blocks: int | None = None):
 def found_in(path):
     (found,) = (each for each in validate(path, diagnose=True).findings if each.rule == "PB401")
     return found
+
+
+@pytest.mark.parametrize(("num_blocks", "is_known"), [(1, True), (2, False), (4, True)])
+def test_two_blocks_tell_little_of_how_they_were_chosen(num_blocks, is_known):
+    """A missing value is in the other block, whatever chose that."""
+    search = HashSearch((), Bitset(np.zeros((num_blocks, 8), np.uint32)), "each value")
+    assert ("more values than chance would" in search.none_is_nearest) == is_known
 
 
 def test_what_was_tried(tmp_path):
