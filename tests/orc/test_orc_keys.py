@@ -285,7 +285,7 @@ VALUES = {
     "byte": (column("BYTE"), -5, "-5", -5),
     "float": (column("FLOAT"), 0.1, "0.1", bits(float(np.float32(0.1)))),
     "double": (column("DOUBLE"), 1, "1", bits(1.0)),
-    "string": (column("STRING"), "hello", '"hello"', b"hello"),
+    "string": (column("STRING"), "hello", "hello", b"hello"),
     "binary": (column("BINARY"), b"\x01", "0x01", b"\x01"),
     "varchar": (column("VARCHAR", 5), "hello", "hello", b"hello"),
     "decimal": (column("DECIMAL", precision=5, scale=2), Decimal("1.5"), "1.50", b"1.5"),
@@ -308,6 +308,11 @@ def test_values_and_literals(name):
     of, value, text, key = VALUES[name]
     assert encode(of, value, FORM).hashes == (hashed(key),)
     assert encode(of, literal(text), FORM).hashes == (hashed(key),)
+
+
+def test_text_in_quotes_is_looked_up_with_and_without_them():
+    found = encode(column("STRING"), literal('"hello"'), FORM)
+    assert found.hashes == (hashed(b"hello"), hashed(b'"hello"'))
 
 
 def test_values_with_several_hashes():

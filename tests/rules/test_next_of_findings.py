@@ -85,7 +85,8 @@ def test_the_command_helps(defect, tmp_path):
     if defect.rule in HELPLESS:
         assert commands == {None}
         return
-    for command in commands - {None}:
+    # A repair leaves nothing to look at.
+    for command in sorted(commands - {None}, key=lambda each: "--diagnose" not in each):
         program, *arguments = shlex.split(command)
         assert program == "pbloom"
         ran = outcome(*arguments)

@@ -117,7 +117,7 @@ def test_pages_without_checksums_are_counted(tmp_path: Path) -> None:
     for name, options in (("sums", {"write_page_checksum": True}), ("bare", {})):
         (tmp_path / f"{name}.parquet").write_bytes(written(table, use_dictionary=True, **options))
     sums = outcome("validate", tmp_path / "sums.parquet", "--pages", "--no-config").stdout
-    assert " 2 pages decoded: ok\n" in sums
+    assert " 2 pages decoded: ok without filters\n" in sums
     assert pb.validate(tmp_path / "sums.parquet", pages=True).checked.pages_without_checksum == 0
     assert pb.validate(tmp_path / "bare.parquet", pages=True).checked.pages_without_checksum == 2
     assert pb.validate(tmp_path / "bare.parquet").checked.pages_without_checksum is None

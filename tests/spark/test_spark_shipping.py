@@ -20,7 +20,9 @@ class Conf(dict):
 
 
 class Session:
-    """What ship uses of a Spark session."""
+    """What ship uses of a session of Connect."""
+
+    __module__ = "pyspark.sql.connect.session"
 
     def __init__(self):
         self.conf = Conf()

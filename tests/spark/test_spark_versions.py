@@ -37,6 +37,7 @@ class Session:
         self.conf = Conf()
         self.added = []
         self.sparkContext = self
+        self._jsc = "runs"
 
     def addArchive(self, path):
         self.added.append(("application", path))
@@ -57,7 +58,9 @@ def test_archives_are_the_sessions():
         assert added.added == [("session", "a.zip#a")]
 
 
-def test_archives_were_the_applications(spark_3):
+@pytest.mark.usefixtures("spark_3")
+def test_archives_were_the_applications(monkeypatch):
+    monkeypatch.setattr(versions, "SparkSession", Session)
     classic, connect = Session(), ConnectSession()
     folder = shipping.ship(classic)
     versions.add_archive(connect, "a.zip#a")
