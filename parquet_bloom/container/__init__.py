@@ -407,10 +407,11 @@ class Repairs:
 
 class RepairChange(Change):
     """Repairs. Once composed, by the keys of Chunks: offset and length of filters that were `built`
-    or `resized`, and why some were `not_built`. `remains`: Chunks, and what can still be seen of the
-    filters that they have lost."""
+    or `resized`, and why some were `not_built`; those whose data are `damaged`. `remains`: Chunks, and what can
+    still be seen of the filters that they have lost."""
 
     built: Mapping[tuple[int, int], tuple[int, int]]
     not_built: Mapping[tuple[int, int], str]
+    damaged: Collection[tuple[int, int]]
     resized: Mapping[tuple[int, int], tuple[int, int]] = MappingProxyType({})
     remains: Sequence[tuple[Any, str]] = ()

@@ -423,6 +423,7 @@ class OrcRepair(BuiltChange, RepairChange):
         self._repairs = repairs
         self.built: dict[tuple[int, int], tuple[int, int]] = {}
         self.not_built: dict[tuple[int, int], str] = {}
+        self.damaged: set[tuple[int, int]] = set()
 
     @property
     def is_idle(self) -> bool:
@@ -440,5 +441,8 @@ class OrcRepair(BuiltChange, RepairChange):
         try:
             chunk.stripe.check_indexed(chunk.column)
             return super()._build_or_reason(chunk)
-        except (FormatError, UnsupportedError) as error:
+        except FormatError as error:
+            self.damaged.add(chunk.key)
+            return str(error)
+        except UnsupportedError as error:
             return str(error)

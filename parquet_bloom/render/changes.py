@@ -134,7 +134,7 @@ class RepairView(SummarizedView["RepairReport"]):
 
     def write(self, report: RepairReport, verbose: bool = False) -> None:
         super().write(report, verbose)
-        if report.output is not None and (dropped := _dropped(report)):
+        if report.output is not None and (dropped := _with_data(report)):
             columns = ",".join(dict.fromkeys(each.column for each in dropped))
             build = command("build", report.output, "-c", columns, "--in-place")
             stay = ", and any bytes of it stay in the file" * (
@@ -160,6 +160,12 @@ def _repaired(numbers: Mapping[str, int]) -> str:
     if numbers["not checked"]:
         done.append(f"{numbers['not checked']:,} not checked")
     return f"{', '.join(done)}, {_difference(numbers['bytes'])}"
+
+
+def _with_data(report: RepairReport) -> list[RepairedFilter]:
+    """Of those that were dropped, those of which others can be built: nothing else is wrong with their chunks."""
+    wrong = {(each.place, each.column) for each in report.left if each.is_wrong}
+    return [each for each in _dropped(report) if (each.place, each.column) not in wrong]
 
 
 def _dropped(report: RepairReport) -> list[RepairedFilter]:

@@ -235,6 +235,10 @@ def _outcomes(
     if fatal and may_drop:
         is_length = fatal.definition.repair == "remove length"
         yield repaired("length removed" if is_length else found.dropping, fatal, None, why_not)
+        if key in change.damaged:
+            # What the filter hid: without it, nothing else says so.
+            damaged = chunk_finding("PB116", broken.chunk, change.not_built[key])
+            yield _left(damaged, f"; {damaged.definition.by_hand}")
         return
     if broken.length and not fatal:
         yield repaired("length set", broken.length, change.resized[key])

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from make.commands import outcome
 from make.filters import bits_of, bitset_at, filter_header, with_bitset, with_filter_bytes
 from make.footers import footer_start, pointer, with_meta
 from make.parquet_files import written
@@ -259,7 +260,20 @@ def test_what_cannot_be_built_again_is_dropped_and_said(
     assert reasons[1].startswith("FPP ")
     assert "misses the target of 0.0001 %" in reasons[1]
     assert reasons[2] == "BOOLEAN: two values need no filter"
-    assert report.left == ()
+    # Without a filter, nothing else says that its data are damaged.
+    (left,) = report.left
+    assert (left.rule, left.row_group, left.column) == ("PB116", 0, "a")
+    assert left.reason.endswith("; take another copy of the file")
+    assert report.state == "still wrong"
+
+
+def test_no_filter_is_offered_where_pages_are_damaged(
+    sound: bytes, write: Callable[[bytes], Path]
+) -> None:
+    path = write(damaged(with_offset(sound, 1 << 40)))
+    ran = outcome("repair", path, "--rebuild", "--in-place")
+    assert (ran.code, "1 filter dropped, 1 still wrong" in ran.stdout) == (1, True)
+    assert "pbloom build" not in ran.stdout
 
 
 def test_a_filter_that_is_right_and_loses_rows_is_left_or_built_again(zero: Path) -> None:

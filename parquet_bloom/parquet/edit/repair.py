@@ -59,6 +59,7 @@ class ParquetRepair(FilterChange, RepairChange):
         }
         self.built = {}
         self.not_built = {}
+        self.damaged = builder.damaged
         self._keys = {(each.place, each.leaf.name): each.key for each in repairs.rebuilt}
 
     def compose(self, version: Version) -> None:

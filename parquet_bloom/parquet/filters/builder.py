@@ -18,6 +18,7 @@ from parquet_bloom.parallel import work_in_order
 from parquet_bloom.parquet.edit.change import Built
 from parquet_bloom.parquet.filters.ahead import pages_ranges
 from parquet_bloom.parquet.filters.insertion import build_filter, has_other_forms, reason_for_none
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.open_file import OpenFile
@@ -109,11 +110,18 @@ class FilterBuilder:
 
 
 class TolerantFilterBuilder(FilterBuilder):
-    """Skips a chunk that cannot be read, or should have no filter, and says why."""
+    """Skips a chunk that cannot be read, or should have no filter, and says why. `damaged`: keys of those whose pages are."""
+
+    def __init__(self, file: OpenFile, size: Size, threads: int | None) -> None:
+        super().__init__(file, size, threads)
+        self.damaged: set[ChunkKey] = set()
 
     def _try(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
         try:
             check_readable(self._file.footer, chunk)
             return reason_for_none(chunk.leaf.type) or self._build(chunk)
-        except (EncryptionError, FormatError, UnsupportedError) as error:
+        except FormatError as error:
+            self.damaged.add(chunk.key)
+            return str(error)
+        except (EncryptionError, UnsupportedError) as error:
             return str(error)
