@@ -238,10 +238,10 @@ class ProbeView(SummarizedView[ProbeReport]):
         return f"{rows}; {size(numbers['bytes'])} read to find out"
 
     def hint(self, states: Mapping[str, int], numbers: Mapping[str, int]) -> str:
-        to_read, unknown = states.get("to read", 0), states.get("unknown", 0)
-        if not to_read and unknown and numbers["without filter"] == unknown:
+        num_files = sum(states.values())
+        if numbers["without filter"] == num_files:
             return _WITHOUT_FILTERS
-        if numbers["of many values"] and to_read > sum(states.values()) / 2:
+        if numbers["of many values"] and states.get("to read", 0) > num_files / 2:
             return _OF_MANY_VALUES
         return ""
 

@@ -90,7 +90,7 @@ class SummarizedView(ReportView[SomeReport]):
         """What is said about the sum of their numbers, such as `12.3 MiB added`."""
 
     def hint(self, states: Mapping[str, int], numbers: Mapping[str, int]) -> str:
-        """What helps next, by what became of how many files and by the sum of their numbers."""
+        """What helps next, by what became of how many files and by the sum of their numbers, where none has failed."""
         return ""
 
     def write(self, report: SomeReport, verbose: bool = False) -> None:
@@ -160,7 +160,7 @@ class Summary:
         write_text("; ".join(filter(None, (done, total, dry))) + took)
         if self._in_short and self._num_files > FEW and sys.stdout.isatty():
             write_text(self._in_short)
-        if hint := self._hint(self._states, self._numbers):
+        if not self._num_failed and (hint := self._hint(self._states, self._numbers)):
             complain(hint)
 
     def _grouped(self, alike: Sequence[tuple[str, Remark]], names: Sequence[str]) -> str:

@@ -115,7 +115,7 @@ def test_it_answers_what_the_index_of_one_machine_answers(spark, tmp_path, small
     assert list(answers(tmp_path / "by-spark", hash_key=key)) == list(
         answers(tmp_path / "local", hash_key=key)
     )
-    assert problems(tmp_path / "by-spark", key) == ["unread"]
+    assert problems(tmp_path / "by-spark", key) == []
 
     # Nothing new, then some of everything.
     again = lake.index(spark, index=tmp_path / "by-spark", hash_key=key)
@@ -132,7 +132,7 @@ def test_it_answers_what_the_index_of_one_machine_answers(spark, tmp_path, small
     assert list(answers(tmp_path / "by-spark", hash_key=key)) == list(
         answers(tmp_path / "local", hash_key=key)
     )
-    assert problems(tmp_path / "by-spark", key) == ["unread"]
+    assert problems(tmp_path / "by-spark", key) == []
     with pb.Index(tmp_path / "by-spark", hash_key=key) as found:
         # The other way of adding goes on with it.
         assert found.add().added == 0
@@ -147,7 +147,7 @@ def test_executors_that_are_killed(spark, tmp_path, monkeypatch, small_tasks):
     report = lake.index(spark, source, index=index, columns="n")
     assert list(died.iterdir())
     assert report.index.files == 14
-    assert problems(index) == ["unread"]
+    assert problems(index) == []
     with pb.Index(index) as found:
         # What the first attempts wrote counts; what the second ones did, they have removed.
         assert found.check().unneeded == 0
@@ -355,7 +355,7 @@ def test_whatever_becomes_of_attempts(tmp_path, monkeypatch, small_tasks, seed):
             here.before_commit = others
         found = problems(index)
         # One may be gone since it was read, as the next `add` finds.
-        assert set(found) <= {"unread", "gone"}
+        assert set(found) <= {"gone"}
         with pb.Index(index) as opened:
             segments = opened._asked.manifest.segments
             # Those of one kind are one, if that is few.
@@ -370,7 +370,7 @@ def test_whatever_becomes_of_attempts(tmp_path, monkeypatch, small_tasks, seed):
             change(source, folder)
     with pb.Index(index) as opened:
         opened.add()
-        assert set(problems(index)) <= {"unread"}
+        assert problems(index) == []
         opened.compact(everything=True, older_than=0)
         opened.compact(everything=True, older_than=0)
         assert opened.check().unneeded == 0
