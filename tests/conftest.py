@@ -36,6 +36,8 @@ pytest_plugins = [
     "oracle.fixtures",
 ]
 
+GOLDEN_RATIO = (1 + 5**0.5) / 2
+
 # What tests write is in memory, if that has room and may hold programs: the suite would wait for a disk for a third
 # of its time, as `make long` does.
 MEMORY = Path("/dev/shm")
@@ -87,13 +89,32 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What is marked `long` is part of `make long` alone, unless it is asked for by name."""
+    """What is marked `long` is part of `make long` alone, and of what is marked `every(n)` only some; but all that is
+    asked for by name is there."""
     if IS_LONG or any("::" in each for each in config.args):
         return
-    long = [each for each in items if each.get_closest_marker("long")]
-    if long:
-        config.hook.pytest_deselected(items=long)
-        items[:] = [each for each in items if not each.get_closest_marker("long")]
+    kept = set(map(id, in_short(items)))
+    config.hook.pytest_deselected(items=[each for each in items if id(each) not in kept])
+    items[:] = [each for each in items if id(each) in kept]
+
+
+def in_short(items: list[pytest.Item]) -> "Iterator[pytest.Item]":
+    """Without what is long, and with one in `n` of the cases of a test that is marked `every(n)`.
+
+    Multiples of the golden ratio, modulo one, are spread evenly, and no period of the cases meets one of theirs: of
+    each parameter, all values come. The first case always does.
+    """
+    seen: dict[str, int] = {}
+    for item in items:
+        if item.get_closest_marker("long"):
+            continue
+        marker = item.get_closest_marker("every")
+        if marker is not None:
+            test = item.nodeid.partition("[")[0]
+            number = seen[test] = seen.get(test, -1) + 1
+            if number * GOLDEN_RATIO % 1 >= 1 / marker.args[0]:
+                continue
+        yield item
 
 
 def pytest_collection_finish() -> None:

@@ -202,6 +202,7 @@ def filter_bytes(path, column):
     ]
 
 
+@pytest.mark.every(3)
 def test_pbloom_writes_it(advised):
     command = [sys.executable, "-m", "parquet_bloom", *shlex.split(advised.settings["pbloom"])[1:]]
     subprocess.run(command, check=True, capture_output=True)
@@ -235,6 +236,7 @@ def test_datafusion_writes_it(advised):
     assert filter_bytes("out.parquet", advised.column) == [advised.num_bytes]
 
 
+@pytest.mark.every(3)
 def test_spark_writes_it(spark, advised):
     if advised.column == "dot.ted":
         assert "Spark" not in advised.settings

@@ -68,6 +68,7 @@ def next_commands(lines):
     return [line.removeprefix("next: ") for line in lines if line.startswith("next: ")]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("before", BEFORE)
 @pytest.mark.parametrize("options", OPTIONS)
 def test_nothing_is_to_be_done_once_advice_was_followed(lake, tmp_path, before, options):
@@ -93,6 +94,7 @@ def bytes_of(folder):
     )
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("budget", [7_000, 30_000, 1 << 20])
 @pytest.mark.parametrize("before", [name for name in BEFORE if name != "what excludes little"])
 def test_filters_that_stay_count(lake, tmp_path, before, budget):
@@ -108,6 +110,7 @@ def test_filters_that_stay_count(lake, tmp_path, before, budget):
     assert sum(each.filter_bytes for each in again.budget.kept) == again.budget.used
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("budget", [7_000, 30_000])
 @pytest.mark.parametrize("before", BEFORE)
 def test_filters_that_are_replaced_do_not_count(lake, tmp_path, before, budget):

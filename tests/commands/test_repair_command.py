@@ -108,6 +108,7 @@ def test_every_key_is_documented() -> None:
 # Whatever comes
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", range(60))
 def test_no_stored_value_is_absent_after_values_were_looked_up(
     sound: bytes, write: Callable[[bytes], Path], seed: int

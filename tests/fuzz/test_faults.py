@@ -30,6 +30,7 @@ def cases(tmp_path_factory):
     return {case.name: case for case in faults.cases(tmp_path_factory.mktemp("faults"))}
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", TRIED)
 def test_some_faults(cases, name):
     case = cases[name]

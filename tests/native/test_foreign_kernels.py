@@ -53,6 +53,7 @@ def changed(words: np.ndarray, change: Callable[[np.ndarray], Any]) -> np.ndarra
 # --- split blocks ---------------------------------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("num_blocks", BLOCK_COUNTS)
 def test_split_blocks(foreign: ForeignKernel, paths: Paths, num_blocks: int) -> None:
     clear = np.zeros(8 * num_blocks, np.uint32)

@@ -342,6 +342,7 @@ def test_wrong_keys(plain, recipe, command, tmp_path):
 # Damage anywhere
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("recipe", ["sealed", "signed"])
 @pytest.mark.parametrize("with_keys", [True, False])
 def test_a_byte_anywhere(plain, recipe, with_keys, tmp_path):

@@ -143,6 +143,7 @@ def corpora() -> Iterable[Path]:
     yield from PUBLIC.glob("*/*.parquet")
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("path", sorted(corpora()), ids=lambda path: path.stem)
 def test_files_of_other_writers(path: Path) -> None:
     """What pyarrow reads, we read, unless something else is wrong with the file that we say."""

@@ -106,6 +106,7 @@ def by_threads(path, threads):
     return found
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("codec", ["none", "snappy", "gzip", "brotli", "zstd", "lz4"])
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 def test_columns(tmp_path, codec, version):
@@ -158,6 +159,7 @@ def test_encodings(tmp_path, encoding, version):
             assert same(path) > (-1 if name in ("no values", "list") else 0), (name, codec)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("encoding", ["DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"])
 def test_long_values(tmp_path, encoding):
     """Pages with one that is too long to be joined are read one by one."""
@@ -361,6 +363,7 @@ DAMAGED = [
 ]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("name", "encoding", "codec"), DAMAGED)
 def test_damage(tmp_path, name, encoding, codec):
     """Any byte of the pages."""

@@ -30,6 +30,7 @@ def rows_of(paths: list[str]) -> dict[tuple[str, int], frozenset[int]]:
     return found
 
 
+@pytest.mark.every(2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("seed", range(LAKES))
 def test_no_row_is_lost(tmp_path: Path, seed: int) -> None:

@@ -83,6 +83,7 @@ def by_pyarrow(paths: list[str], any_of: list[list[tuple[str, str, Any]]]) -> li
         return None
 
 
+@pytest.mark.every(2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("seed", range(4 if IS_LONG else 2))
 def test_the_rows_are_those_of_pyarrow(tmp_path: Path, seed: int) -> None:

@@ -177,6 +177,7 @@ CLIENTS = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("given", ["master keys", "properties of the job"])
 @pytest.mark.parametrize("client", CLIENTS)
 def test_the_command(spark, client, given, tmp_path):

@@ -112,6 +112,7 @@ def test_a_kernel_that_does_not_load(worker):
     )
 
 
+@pytest.mark.long
 @classic_only
 def test_a_folder_that_shadows_it(worker, tmp_path):
     assert problem(worker(**{"parquet_bloom/__init__.py": ""})) == (
@@ -129,6 +130,7 @@ def test_another_version(worker, tmp_path, monkeypatch):
     )
 
 
+@pytest.mark.long
 @classic_only
 def test_another_python(worker):
     there = f"{sys.version_info[0]}.{sys.version_info[1] - 1}"

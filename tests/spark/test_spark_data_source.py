@@ -269,6 +269,7 @@ def pushing(spark):
     spark.conf.set(setting, before)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "condition",
     [

@@ -317,6 +317,7 @@ def change(source: random.Random, folder: Path) -> None:
         source.choice(files).unlink()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("seed", range(int(os.environ.get("PBLOOM_RACES", "6"))))
 def test_whatever_becomes_of_attempts(tmp_path, monkeypatch, small_tasks, seed):
     """Files change, tasks die, and others add to the index: each file is there once, in its state."""

@@ -90,6 +90,7 @@ def test_globs(spark, odd):
     )
 
 
+@pytest.mark.long
 def test_a_file_that_is_named_need_not_be_called_so(spark, odd):
     path = str(odd / "sub" / "no suffix")
     assert listed(spark, path) == ([path], [])
@@ -127,6 +128,7 @@ def test_what_is_not_there_is_in_the_report(spark, odd, tmp_path):
         lake.inspect(spark, [])
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
@@ -377,6 +379,7 @@ def test_files_that_an_earlier_run_left_so_are_not_opened_again(spark, tmp_path)
         assert replaced.counts == {"added": 3, "error": 1}
 
 
+@pytest.mark.long
 def test_audits_older_than_the_newest_whole_run_can_be_removed(spark, tmp_path):
     table, audit = write_table(tmp_path / "table"), tmp_path / "audit"
     for run in ("1", "2"):
@@ -386,6 +389,7 @@ def test_audits_older_than_the_newest_whole_run_can_be_removed(spark, tmp_path):
     assert opened_by(lake.build(spark, table, columns=["id"], audit=audit)) == []
 
 
+@pytest.mark.long
 def test_accounts_from_before_what_is_looked_at_was_changed_are_not_read(spark, tmp_path):
     """However many runs with --since there have been."""
     table, audit = write_table(tmp_path / "table"), tmp_path / "audit"
@@ -433,6 +437,7 @@ def test_only_the_first_files(spark, tmp_path):
         ]
 
 
+@pytest.mark.long
 def test_a_trial_does_not_stand_for_a_whole_run(spark, tmp_path):
     """What it has done is not opened again, but the others are."""
     table, audit = write_table(tmp_path / "table"), tmp_path / "audit"
@@ -518,6 +523,7 @@ def test_a_run_that_is_interrupted_says_where_its_account_is(
     assert not hasattr(raised.value, "__notes__")
 
 
+@pytest.mark.long
 def test_another_version_of_the_package_looks_again(spark, tmp_path, monkeypatch):
     table, audit = write_table(tmp_path / "table"), tmp_path / "audit"
     lake.build(spark, table, columns=["id"], audit=audit)

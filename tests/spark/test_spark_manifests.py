@@ -263,6 +263,7 @@ def test_on_a_cluster_the_account_needs_a_place():
 # On Spark
 
 
+@pytest.mark.long
 def test_a_run_and_the_next_one_with_another_manifest(spark, files, tmp_path):
     manifests = [tmp_path / name for name in ("monday.txt", "tuesday.txt")]
     for manifest in manifests:

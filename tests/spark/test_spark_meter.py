@@ -32,6 +32,7 @@ def many_tasks(tmp_path, monkeypatch):
     return tmp_path / "lake", sum(file.stat().st_size for file in files)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("verb", "arguments"), [("build", {"columns": ["id"]}), ("validate", {}), ("advise", {})]
 )

@@ -167,6 +167,7 @@ def test_strip(spark, table):
     assert snapshot(table) == before
 
 
+@pytest.mark.long
 def test_only_missing_since_and_what_is_done_again(spark, table):
     before = snapshot(table)
     again = lake.build(spark, table, columns=["id"])

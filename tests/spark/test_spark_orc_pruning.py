@@ -86,6 +86,7 @@ def test_end_to_end(spark, tmp_path):
     assert look_up(spark, "plain", "long", condition("long", N), {})[1] == ROWS
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_catalogue")
 def test_conditions(spark, tmp_path):
     """What is asked beside `=`."""

@@ -33,6 +33,7 @@ class Session:
         self.added += paths
 
 
+@pytest.mark.long
 def test_shipping_twice_adds_one_archive():
     session = Session()
     assert shipping.shipped(session) is None

@@ -73,6 +73,7 @@ def test_a_commit_and_a_job_for_each_batch(spark, table, monkeypatch):
     assert {file.file: file.size for file in report.files} == live(table)
 
 
+@pytest.mark.long
 def test_a_later_job_that_fails_leaves_what_is_committed(spark, table, monkeypatch):
     real, done = tables.run_job, []
 
@@ -154,6 +155,7 @@ def test_executors_need_no_pyiceberg(tmp_path, monkeypatch):
     assert b"pyiceberg" not in pickled
 
 
+@pytest.mark.long
 def test_only_what_is_asked_for(spark, table):
     before = files_in(table)
     tried = build(spark, table, dry_run=True)

@@ -80,6 +80,7 @@ def test_filters_are_required_of_files_that_have_the_column(spark, grown):
         lake.validate(spark, grown, require=["usr"], union_by_name=True)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("number", [0, 11])
 def test_the_one_file_that_has_it_is_found_in_any_sheet(spark, tmp_path, number, monkeypatch):
     monkeypatch.setattr(verbs, "BOUNDS", Bounds(first_files=1, files=1))

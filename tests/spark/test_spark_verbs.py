@@ -252,6 +252,7 @@ def test_verbs_that_only_read(spark, table, verb):
     assert snapshot(table) == before
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("files_at_once", [1, 2, 2000])
 def test_a_table_is_judged_as_one(spark, table, files_at_once, monkeypatch):
     """As the command does, in however many tasks; another table has a report of its own."""
@@ -426,6 +427,7 @@ def test_only_missing(spark, table):
     ]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("zone", [None, UTC], ids=["local time", "UTC"])
 def test_since(spark, table, zone):
     old, new = table / "part=0/0.parquet", table / "part=1/1.parquet"

@@ -185,6 +185,7 @@ def files(tmp_path_factory):
     return folder
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", CHANGES)
 def test_no_byte_of_filters_and_footer_may_be_another(files, tmp_path, monkeypatch, kind):
     """A hundred bytes or more of those that are new; of ORC, also all of the last ones, which have the

@@ -230,6 +230,7 @@ def others(there, content):
     return write
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS.keys())
 def test_what_others_write_is_not_lost(there, content):
     """The same content is another version, unless its version is its content."""
@@ -407,6 +408,7 @@ def fault_at(there, name, **where):
     return Fault(**FAULTS[name](there.kind), **where)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", [*FAULTS, *LOST, "cut body"])
 def test_the_object_is_the_old_one_or_the_new_one_and_the_message_says_which(there, name):
     for kind in dict.fromkeys(there.way.asks):
@@ -467,6 +469,7 @@ def test_a_lost_answer_and_an_object_that_cannot_be_looked_at(there):
     )
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("is_as_large", [False, True], ids=["other size", "same size"])
 def test_a_lost_answer_and_another_version(there, is_as_large):
     content = made_locally()[::-1] if is_as_large else OLD[::-1]
@@ -507,6 +510,7 @@ def commands():
         yield commands
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("name", "number", "kind"),
     [
@@ -542,6 +546,7 @@ def test_a_kill_leaves_the_old_object_or_the_new_one(
     assert pb.validate(there.url, storage_options=there.options).ok
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("is_done", [False, True], ids=["before", "after"])
 def test_an_interrupt_leaves_the_old_object_or_the_new_one(there, is_done):
     """At any request."""

@@ -42,6 +42,7 @@ def check_adds(before, after, sizes):
         assert found == known | {"size": sizes[path], "dataChange": False}
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("has_checkpoint", [False, True], ids=["json", "checkpoint"])
 @pytest.mark.parametrize("feature", FEATURES, ids=lambda feature: feature.__name__)
 def test_adds_differ_in_size_and_data_change_only(tmp_path, feature, has_checkpoint):

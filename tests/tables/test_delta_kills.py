@@ -11,7 +11,7 @@ from oracle.delta_readers import by_dataset, by_query_builder
 
 MOST_STEPS = 500
 # Odd: a process dies before some calls and after others.
-STRIDE = 1 if IS_LONG else 7
+STRIDE = 1 if IS_LONG else 11
 
 
 @pytest.mark.parametrize(

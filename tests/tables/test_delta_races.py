@@ -153,6 +153,7 @@ class Steps:
 STEPS = (0, 1, 3, 4, 5)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("move", MOVES)
 def test_one_rival(tmp_path, monkeypatch, move, step):
@@ -161,6 +162,7 @@ def test_one_rival(tmp_path, monkeypatch, move, step):
     rival.check()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("move", MOVES)
 def test_one_rival_between_two_commits(tmp_path, monkeypatch, move):
     rival = Rival(make_table(tmp_path / "events", rows=100), 0)
@@ -177,6 +179,7 @@ def test_one_rival_between_two_commits(tmp_path, monkeypatch, move):
     rival.check()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("seed", range(NUM_RACES))
 def test_random_rivals(tmp_path, monkeypatch, seed):
     chosen = random.Random(f"races {seed}")

@@ -153,6 +153,7 @@ def check_partitions():
     assert rows_at(table) == expected
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("column", VALUES)
 def test_partitions_of_every_kind(column):
     _, values = make_partitioned(column)

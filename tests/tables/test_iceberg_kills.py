@@ -11,7 +11,7 @@ from oracle.iceberg_readers import by_pyiceberg
 
 MOST_STEPS = 100
 # Odd: a process dies before some calls and after others.
-STRIDE = 1 if IS_LONG else 7
+STRIDE = 1 if IS_LONG else 11
 
 
 @pytest.fixture

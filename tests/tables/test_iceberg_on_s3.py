@@ -77,6 +77,7 @@ def test_what_the_configuration_has(s3, sql):
     check_all(s3)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("how", ["config", "credentials"])
 def test_what_the_catalog_hands_out(s3, rest, how):
     if how == "config":

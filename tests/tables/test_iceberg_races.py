@@ -167,6 +167,7 @@ class Steps:
 STEPS = (0, 2, 5)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("move", MOVES)
 def test_one_rival_between_two_commits(rival, monkeypatch, move):
     real, moves = OurTable.refreshed, [move]
@@ -182,6 +183,7 @@ def test_one_rival_between_two_commits(rival, monkeypatch, move):
     rival.check()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("move", MOVES)
 def test_one_rival(rival, monkeypatch, move, step):
@@ -189,6 +191,7 @@ def test_one_rival(rival, monkeypatch, move, step):
     rival.check()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("seed", range(NUM_RACES))
 def test_random_rivals(rival, monkeypatch, seed):
     chosen = random.Random(f"races {seed}")
@@ -202,6 +205,7 @@ def test_random_rivals(rival, monkeypatch, seed):
     rival.check()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("move", MOVES[:6])
 def test_a_rival_that_has_read_an_older_snapshot(rival, move):
     """It may fail, as it had with any other commit in between; if not, nothing is lost."""

@@ -90,6 +90,7 @@ def test_rivals_that_always_commit_first(catalog):
     check_sizes()
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("status", [400, 408, 425, 429, 500, 502, 503, 504, 520, None])
 @pytest.mark.parametrize("is_made", [True, False])
 def test_an_answer_that_is_lost(catalog, status, is_made):

@@ -87,6 +87,7 @@ def test_it_stays(catalog):
     assert {name: ref for name, ref in load().metadata.refs.items() if name != "main"} == others
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("wanted", [(1, None, None), (None, 1, None), (None, None, 1), (None,) * 3])
 def test_any_part_of_it_stays(catalog, wanted):
     set_retention(catalog, wanted)

@@ -270,6 +270,7 @@ def test_the_distinct_values_of_a_dictionary_alone_are_exact_beside_empty_files(
         assert (whole.columns[0].ndv, whole.columns[0].ndv_exact) == (20_000, True)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "path", sorted(FIXTURES.glob("*types*.parquet")), ids=lambda path: path.stem
 )

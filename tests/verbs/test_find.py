@@ -78,6 +78,7 @@ def expected(lake: Path, column: str, value: object) -> list[tuple[str, int, int
     return found
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("places", [None, "file", "row-group", "page"])
 @pytest.mark.parametrize("column", TYPES)
 def test_the_rows_are_those_of_pyarrow(lake, tmp_path, column, places):
@@ -376,6 +377,7 @@ ORDERED = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", ORDERED)
 def test_no_row_is_lost_to_statistics(tmp_path, kind):
     """Sorted or not, with and without filters, by three writers."""

@@ -508,6 +508,7 @@ def orc_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("places", ["row-group", "page"])
 @pytest.mark.parametrize("column", ORC_COLUMNS)
 def test_values_of_orc_are_found_where_they_are(orc_lake, tmp_path, column, places):

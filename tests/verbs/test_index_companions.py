@@ -105,6 +105,7 @@ def changed_lakes(
         yield index, [str(path) for path in paths if path.exists()]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("ask", [probed, found])
 @pytest.mark.parametrize(("form", "places"), FORMS)
 def test_an_answer_about_a_file_does_not_depend_on_others(tmp_path, form, places, ask):
@@ -149,6 +150,7 @@ def check_one(path: str, said: Said, alone: Said | None) -> None:
         assert said.get(path) == alone.get(path)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("form", "places"), FORMS)
 def test_an_answer_about_a_value_does_not_depend_on_others(tmp_path, form, places):
     num_asked = 0

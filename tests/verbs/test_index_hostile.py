@@ -85,6 +85,7 @@ def test_any_manifest(index, seed):
     manifest.write_bytes(whole)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("seed", range(4))
 def test_any_units_and_directories(index, seed):
     (manifest,) = index.glob("manifest-*")
@@ -109,6 +110,7 @@ def test_any_units_and_directories(index, seed):
     manifest.write_bytes(whole)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("seed", range(4))
 def test_any_slices(index, seed):
     """With the checksums of whatever is there; and anything in their footers."""
@@ -130,6 +132,7 @@ def test_any_slices(index, seed):
         path.write_bytes(kept)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("seed", range(4))
 def test_any_footer(index, seed):
     rng = random.Random(seed)

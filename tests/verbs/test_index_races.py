@@ -85,6 +85,7 @@ def stepping(monkeypatch: pytest.MonkeyPatch) -> Callable[[Rival], None]:
     return let
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("seed", range(NUM_RACES))
 def test_nothing_is_lost_to_a_rival(tmp_path, stepping, seed):
     rival = Rival(tmp_path, seed)

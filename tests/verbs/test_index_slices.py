@@ -404,6 +404,7 @@ class Lake:
             assert file.verdict == "maybe"
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("form", ["slices", "auto"])
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_is_done_to_lake_and_index(tmp_path, seed, form):

@@ -86,6 +86,7 @@ def _run(*arguments: object) -> tuple[int, str, int]:
     return int(found.stderr.split()[0]), found.stdout, int(found.stderr.split()[1]) << 10
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", FITTING)
 def test_what_fits_in_turn(tmp_path: Path, kind: str) -> None:
     path, out = tmp_path / "in.parquet", tmp_path / "out.parquet"

@@ -52,6 +52,7 @@ OTHER_BLOCKS = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("count", [4, 8, 20])
 @pytest.mark.parametrize("block", OTHER_BLOCKS)
 def test_blocks_that_no_hypothesis_chooses(tmp_path, block, count):
