@@ -215,6 +215,7 @@ def test_pyarrow_writes_it(advised):
     assert filter_bytes("out.parquet", advised.column) == [advised.num_bytes]
 
 
+@pytest.mark.every(2)
 def test_duckdb_writes_it(advised):
     if not DuckDB.is_here():
         missing(DuckDB.needs)

@@ -472,6 +472,7 @@ def test_budgets_that_cannot_be(lake, tmp_path, arguments, expected):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("share", "part"), [("2%", 0.02), ("0.5%", 0.005), ("0.5 %", 0.005)])
 def test_a_share_of_the_files_is_a_budget(lake, tmp_path, share, part):
     """Of all of them, in bytes, which the output says; documents have no shares."""

@@ -103,6 +103,7 @@ def merged_in_any_order(parts, draw):
     return parts[0]
 
 
+@pytest.mark.every(2)
 @pytest.mark.usefixtures("kept")
 def test_any_split_and_any_order_give_the_same_bytes(lake):
     options = AdviseOptions(budget=100_000)

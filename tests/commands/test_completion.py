@@ -93,6 +93,7 @@ def test_files_are_left_to_the_shell(folder):
     assert completed("spark", "inspect", "ev") == ["file,ev"]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["events.parquet", "events.orc"])
 @pytest.mark.parametrize("command", ["probe", "dump", "build", "advise"])
 def test_columns_of_the_file(folder, name, command):

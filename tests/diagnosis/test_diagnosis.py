@@ -160,6 +160,7 @@ LAYOUTS = [
 ]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("exact_blocks", [False, True])
 @pytest.mark.parametrize("column", ["text", "int32"])
 @pytest.mark.parametrize(("name", "writer", "clause"), LAYOUTS)

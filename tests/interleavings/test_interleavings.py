@@ -46,6 +46,7 @@ def test_no_interleaving_harms(each):
 FILES = {local.FILE: local.parquet()}
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("can", [USUAL, NO_SYNC, RENAME], ids=["usual", "no sync", "no exchange"])
 @pytest.mark.parametrize(
     "command", [local.build("a"), local.append("a")], ids=["in place", "append"]

@@ -220,6 +220,7 @@ def test_spark_reads_what_was_there(source, private, spark):
     assert spark_rows(spark, private) == spark_rows(spark, source)
 
 
+@pytest.mark.every(2)
 def test_readers_of_historic_fields(source, historic, parquet_java):
     """What the warning says: these do not care, and those below do not open the file."""
     assert pyarrow_rows(historic) == pyarrow_rows(source)

@@ -26,6 +26,7 @@ SAMPLES = [
 ]  # fmt: skip
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("name", SAMPLES)
 def test_what_is_read_is_what_was_encrypted(name, recipe, tmp_path):

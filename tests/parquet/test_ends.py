@@ -59,6 +59,7 @@ def answers(path, keys=None):
     ]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.parquet")), ids=lambda path: path.stem)
 def test_every_fixture_comes_back(path, tmp_path):
     with pb.open(path) as file:

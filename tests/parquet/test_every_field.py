@@ -118,6 +118,7 @@ def is_canonical(found: FooterField) -> bool:
     return found.stored is None and found.header_bytes <= 1 and not is_empty
 
 
+@pytest.mark.every(2)
 @each_file
 def test_each_struct_is_what_its_bytes_are(path):
     """Encoded again, it is these bytes: all of these writers write fields in the order of their ids."""
@@ -160,6 +161,7 @@ def spelled(value: Any) -> set[str]:
     return {str(value), repr(value)} if isinstance(value, int | float | date | Decimal) else set()
 
 
+@pytest.mark.every(2)
 @each_file
 def test_bounds_mean_what_pyarrow_reads(path):
     found, _ = described(path)

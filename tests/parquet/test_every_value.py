@@ -114,6 +114,7 @@ def check_every_value(original, built):
     return checked
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("fixture", sorted(FIXTURES.glob("*.parquet")), ids=lambda path: path.stem)
 def test_fixtures(fixture, tmp_path):
     out = tmp_path / "out.parquet"

@@ -131,6 +131,7 @@ def test_no_footer(write: Callable[[bytes], Path], filtered: bytes, length: int)
     assert "footer" in refuses(path)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("part", range(8) if IS_LONG else (0, 5))
 def test_each_byte_flipped(
     write: Callable[[bytes], Path], filtered: bytes, part: int, monkeypatch: pytest.MonkeyPatch

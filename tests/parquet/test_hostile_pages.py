@@ -265,6 +265,7 @@ def test_float16_of_another_width(
     assert (path.parent / "out" / "good.parquet").exists()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("codec", CODECS)
 def test_compressed_pages_corrupt(write: Callable[[bytes], Path], codec: int) -> None:
     """A page that decompresses to something else is not noticed without a checksum; no crash."""

@@ -148,6 +148,7 @@ def encoded(path, values, encoding, **options):
     )
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 @pytest.mark.parametrize("encoding", ENCODED)
 def test_encodings(tmp_path, encoding, version):

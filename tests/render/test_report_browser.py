@@ -93,6 +93,7 @@ def server():
     server.server_close()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("guarded", [True, False])
 def test_a_browser_asks_nobody(page, server, tmp_path, guarded):
     """Even if somebody smuggled something in; and without the policy it would have."""
@@ -116,6 +117,7 @@ def rgb(colour):
     return [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("scheme", "place"), [(LIGHT, 0), (DARK, 1)], ids=["light", "dark"])
 def test_a_browser_paints_it(page, tmp_path, scheme, place):
     pixels = screenshot(page, tmp_path / "page.png", 1000, 1200, scheme)

@@ -143,6 +143,7 @@ def test_filters_of_other_writers(path):
     assert report.checked.values > 0
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.parquet")), ids=lambda path: path.stem)
 def test_filters_of_our_own_in_files_of_other_writers(path, tmp_path):
     check_built(path, tmp_path)

@@ -227,6 +227,7 @@ def test_a_table_of_the_catalogue(spark, tmp_path):
     assert spark(look_up, [table], "id = 274", {}) == ([("table", 274)] * 2, ROW_GROUP + 1)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("footer", ["false", "true"], ids=FOOTERS)
 def test_filters_of_spark_are_replaced(spark, footer, tmp_path):
     """Spark has made them for many more values than there are."""

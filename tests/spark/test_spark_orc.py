@@ -125,6 +125,7 @@ READERS = {
 }  # fmt: skip
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("verb", READERS)
 def test_verbs_that_only_read(spark, table, verb, monkeypatch):
     """Filters are counted by index group, also in a probe of several values."""

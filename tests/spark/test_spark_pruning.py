@@ -110,6 +110,7 @@ def test_end_to_end(spark, tmp_path):
             look_up(spark, column, condition(column), options)
 
 
+@pytest.mark.every(2)
 @pytest.mark.usefixtures("_catalogue")
 @pytest.mark.parametrize(
     ("stored", "physical", "count"),

@@ -458,6 +458,7 @@ def test_encrypted_files(spark, table, monkeypatch):
     assert lake.inspect(spark, path).troubles[0].message.startswith(f"{path}: ")
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("way", ["python", "command"])
 def test_keys_that_the_executors_find(spark, table, way):
     """What travels is where the key is; each verb reads it there."""

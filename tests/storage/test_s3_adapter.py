@@ -198,6 +198,7 @@ MISSING = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("body", ["", "<html>Hello</html>", "<a/>"])
 @pytest.mark.parametrize("kind", MISSING)
 def test_answers_that_say_nothing(s3, kind, body):

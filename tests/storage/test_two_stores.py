@@ -148,6 +148,7 @@ def check(server: ObjectServer, other: ObjectServer, url: str) -> None:
         assert {each.query for each in server.asked} == {QUERY}
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", READS)
 def test_in_python(name, url, server, other, tmp_path):
     read, expected = READS[name]

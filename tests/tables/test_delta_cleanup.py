@@ -58,6 +58,7 @@ def clean_up(table, before=LATER):
     return names
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("make", TABLES, ids=lambda make: make.__name__)
 def test_nothing_is_cleaned_up_after_ours(tmp_path, make):
     table = make(tmp_path / "events")

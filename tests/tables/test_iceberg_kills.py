@@ -23,6 +23,7 @@ def folder(tmp_path, monkeypatch):
     return folder
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("way", "options", "commits"),
     [("iceberg", {}, 1), ("iceberg-batches", {"files_per_commit": 1}, 2)],

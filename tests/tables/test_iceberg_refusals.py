@@ -85,6 +85,7 @@ def test_partitions_by_doubles():
     )
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("value", "shown"),
     [

@@ -78,6 +78,7 @@ INSIDE = [
 ]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("below", "field", "value", "expected"), INSIDE)
 def test_fields_of_manifests(table, below, field, value, expected):
     expected = expected or f"{field.name} ({field.field_id})"
@@ -189,6 +190,7 @@ UNKNOWN = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("where", UNKNOWN)
 def test_keys_of_metadata(table, where):
     change_metadata(put(*UNKNOWN[where]))

@@ -534,6 +534,7 @@ def test_a_sample_that_does_not_fit_is_an_error(source):
 # Any file
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.parquet")), ids=lambda path: path.stem)
 def test_files_of_every_writer(path):
     report = advise(path)

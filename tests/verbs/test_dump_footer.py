@@ -293,6 +293,7 @@ def bounds(report: pb.FooterDump) -> dict[str, str]:
     }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", RECIPES)
 def test_with_keys_everything_is_decrypted(tmp_path, name):
     recipe = RECIPES[name](PLAIN)

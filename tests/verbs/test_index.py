@@ -47,6 +47,7 @@ def lake(written: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(written, tmp_path / "lake"))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("places", ["file", "row-group", "page"])
 @pytest.mark.parametrize("column", ["id", "name", "score"])
 def test_every_value_is_found_where_it_is(lake, tmp_path, places, column):

@@ -104,6 +104,7 @@ def test_what_fits_in_turn(tmp_path: Path, kind: str) -> None:
         assert taken <= LEAST_MEMORY + MOST_BESIDE, arguments[0]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_does_not_fit(tmp_path: Path, kind: str) -> None:
     make, reason = REFUSED[kind]
