@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from functools import cached_property
-from itertools import accumulate
 from typing import Final
 
 from parquet_bloom.container import Place, Units
@@ -14,6 +12,7 @@ from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import parse_percent
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 from parquet_bloom.options import DEFAULT_FPP
+from parquet_bloom.rules.damage import LikeDamage
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import ColumnPolicy
 from parquet_bloom.rules.rule import Severity
@@ -50,6 +49,7 @@ class NextCommands:
         self._keys = file.key_arguments
         self._may_be_built = may_be_built
         self._sound = sound
+        self._is_like_damage = LikeDamage(file)
         self._known = frozenset(file.columns)
         # A file can have findings in 100,000 chunks, and a few commands for all of them.
         self._filled: dict[tuple[str, str | None, Place | None, str | None, bool], str | None] = {}
@@ -102,22 +102,6 @@ class NextCommands:
         limit = self._policy_of(column).max_bytes or 0
         can_keep = MIN_BYTES <= limit <= MAX_BYTES and not self._file.units.has_groups
         return limit if can_keep else 0
-
-    def _is_like_damage(self, found: Finding) -> bool:
-        if found.place is None or found.rows is None:
-            return False
-        part, group, size = found.place.part, found.place.group, self._file.row_index_stride
-        first, end = self._starts[part : part + 2]
-        if group is not None and size:
-            first += group * size
-            end = min(end, first + size)
-        return found.rows.are_like_damage(first, end - first)
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        """The first row of each part in the file, and behind the last one how many there are."""
-        sizes = (self._file.describe_part(part).num_rows for part in range(self._file.num_parts))
-        return list(accumulate(sizes, initial=0))
 
     def _fill(
         self,

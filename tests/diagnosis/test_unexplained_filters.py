@@ -261,6 +261,12 @@ def test_so_may_adjacent_rows_of_an_index_group(tmp_path):
     (found,) = validate(path, diagnose=True).findings
     assert found.undiagnosed.startswith("nothing explains it; tried on ")
     assert found.next == f"pbloom repair {path} --rebuild --in-place"
+    (done,) = pb.repair(path, in_place=True, rebuild=True).repaired
+    assert done.action == "rebuilt"
+    assert done.reason.endswith(
+        f"; in rows {found.rows.first} to {found.rows.last}: either the filter is wrong, or bytes of the values became"
+        " others that fit, which nothing in an ORC file tells"
+    )
 
 
 def test_so_may_many_be_that_are_in_one_page(tmp_path):
@@ -318,6 +324,9 @@ def test_pages_that_nothing_is_wrong_with_put_it_on_the_filter(tmp_path, checksu
     (found,) = validate(path, pages=True, diagnose=True).findings
     assert found.undiagnosed.endswith(said)
     assert found.next == f"pbloom repair {path} --rebuild --in-place"
+    (done,) = pb.repair(path, in_place=True, rebuild=True).repaired
+    assert done.reason.endswith(f"found {lost})" if checksums else said)
+    assert (f"in rows 2000 to {1999 + lost}: its pages agree" in done.reason) is not checksums
 
 
 def test_pages_that_something_is_wrong_with_do_not(tmp_path):
@@ -330,3 +339,27 @@ def test_pages_that_something_is_wrong_with_do_not(tmp_path):
     assert len(found) > 1
     assert "the filter is wrong" not in found["PB401"].undiagnosed
     assert found["PB401"].next is None
+
+
+@pytest.mark.parametrize("option", ["--rebuild", "--drop-bad"])
+@pytest.mark.parametrize("checksums", [False, True])
+def test_a_filter_stays_as_the_only_trace_of_pages_that_changed(tmp_path, option, checksums):
+    """In a folder in which another one is repaired, as `validate` says of it."""
+    values = pa.table({"n": np.arange(5000)})
+    data = bytearray(built(written(values, compression="none"), ["n"]))
+    data[10_000:10_400] = np.random.default_rng(3).bytes(400)
+    (tmp_path / "a.parquet").write_bytes(data)
+    other = built(written(values, write_page_checksum=checksums), ["n"])
+    (tmp_path / "b.parquet").write_bytes(with_bits(other, bits_of(range(0, 5000, 2), 512)))
+    ran = outcome("repair", tmp_path, option, "--in-place")
+    assert ran.code == 1
+    assert (tmp_path / "a.parquet").read_bytes() == data
+    (left,) = pb.repair(tmp_path / "a.parquet", dry_run=True, rebuild=True).left
+    assert left.rule == "PB401"
+    assert re.search(
+        "; bytes of the pages may have changed, and not the filter: PB125 narrow-statistics: .*:"
+        " take another copy of the file; the filter stays, right or wrong: strip removes it$",
+        left.reason,
+    )
+    assert "may have changed, and not the filter: PB125 narrow-statistics" in ran.stdout
+    assert validate(tmp_path / "b.parquet").ok
