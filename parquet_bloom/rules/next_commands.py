@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import Final
+from collections.abc import Callable, Collection, Sequence
+from typing import Final, TypeAlias
 
 from parquet_bloom.container import Place, Units
 from parquet_bloom.container.in_commands import command_for
@@ -27,6 +27,8 @@ _ADVISE_COLUMN: Final = "pbloom advise FILE -c COLUMN"
 _BUILD: Final = "pbloom build FILE -c COLUMN --in-place"
 # Where a filter is required, and nobody asks if it is worth its bytes; or its rate is.
 _REBUILD: Final = "pbloom build FILE -c COLUMN --existing replace --in-place"
+# Bits of values that are not there, which may have been in pages that have changed.
+_OTHER_VALUES: Final = "PB405"
 # Of filters that are too large, for which the highest rate that is allowed is the right one.
 _TOO_LARGE: Final = frozenset({"PB304", "PB306", "PB312"})
 
@@ -50,12 +52,18 @@ class NextCommands:
         self._may_be_built = may_be_built
         self._sound = sound
         self._is_like_damage = LikeDamage(file)
+        self._lacking: dict[_ChunkOf, Finding] = {}
         self._known = frozenset(file.columns)
         # A file can have findings in 100,000 chunks, and a few commands for all of them.
         self._filled: dict[tuple[str, str | None, Place | None, str | None, bool], str | None] = {}
 
-    def add_to(self, found: Finding) -> None:
-        """Fill in the `next` of a finding that nobody else has yet."""
+    def add_to(self, findings: Sequence[Finding]) -> None:
+        """Fill in the `next` of these, which nobody else has yet."""
+        self._lacking = {_chunk_of(each): each for each in findings if each.rule == "PB401"}
+        for found in findings:
+            self._add(found)
+
+    def _add(self, found: Finding) -> None:
         command = self._command(found)
         if command is None:
             return
@@ -69,13 +77,24 @@ class NextCommands:
 
     def _command(self, found: Finding) -> str | None:
         """That of the rule, but none that takes away the only trace of a damaged page, or a filter that is required."""
+        if found.definition.repair == "set length":
+            # Values that the filter lacks are the greater loss, and say more about what is wrong.
+            found = self._lacking.get(_chunk_of(found), found)
+        if found.rule == _OTHER_VALUES and not self._file.units.has_groups:
+            return self._by_pages(found)
         if found.diagnosis is not None or not self._is_like_damage(found):
             return self._within_policy(found)
         has_pages = found.rows is not None and found.rows.first_page is not None
-        if not has_pages:
-            # Nothing else tells of a format without checksums.
-            return _DIAGNOSE if found.undiagnosed is None else self._within_policy(found)
-        if found.undiagnosed is None or self._sound is None:
+        if has_pages and found.undiagnosed is not None:
+            return self._by_pages(found)
+        if found.undiagnosed is None:
+            return _LOOK_CLOSER if has_pages else _DIAGNOSE
+        # Nothing else tells of a format without checksums.
+        return self._within_policy(found)
+
+    def _by_pages(self, found: Finding) -> str | None:
+        """What helps if they are right, once they have been decoded."""
+        if self._sound is None:
             return _LOOK_CLOSER
         return self._within_policy(found) if (found.place, found.column) in self._sound else None
 
@@ -134,6 +153,14 @@ class NextCommands:
             if rate < DEFAULT_FPP or size or is_too_large:
                 limits += ["--fpp", f"{rate:g}"]
         return limits
+
+
+# The part and the column that a finding is about.
+_ChunkOf: TypeAlias = tuple[int | None, str | None]
+
+
+def _chunk_of(found: Finding) -> _ChunkOf:
+    return found.place.part if found.place else None, found.column
 
 
 def _limit(found: Finding) -> str:

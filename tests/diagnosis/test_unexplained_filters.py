@@ -11,6 +11,7 @@ from make.commands import outcome
 from make.defects_older import OLDER
 from make.diagnosing import insert_only
 from make.filters import bits_of, bitset, with_bits, with_bitset
+from make.footers import pointer, with_meta
 from make.orc_defects import ORC
 from make.parquet_files import built, written
 from make.wrong_writers import make_column
@@ -200,6 +201,33 @@ def test_few_missing_values_may_be_the_fault_of_a_page(tmp_path):
         assert found.next == f"pbloom validate {path} -c n --pages --diagnose"
 
 
+@pytest.mark.parametrize("last", [b"u102999", b"u102998"])
+def test_so_may_few_be_in_the_last_rows(tmp_path, last):
+    """A writer that closes its filter too early leaves out more."""
+    values = pa.table({"id": [f"u{100_000 + row}" for row in range(3000)]})
+    data = built(written(values, compression="none", use_dictionary=False), ["id"])
+    at = data.index(b"\7\0\0\0" + last) + 4
+    path = tmp_path / "file.parquet"
+    path.write_bytes(data[:at] + b"u10Z999" + data[at + 7 :])
+    (found,) = (each for each in validate(path).findings if each.rule == "PB401")
+    assert found.rows.only_at_end is (last == b"u102999")
+    assert found.next == f"pbloom validate {path} -c id --pages --diagnose"
+
+
+def test_so_may_bits_be_of_values_that_are_there_no_more(tmp_path):
+    """Those of pages that were overwritten with other values that are stored."""
+    values = np.arange(5000) * 7919
+    there = written(pa.table({"n": values}))
+    bits = bits_of([*values, 17, 23], 512)
+    path = tmp_path / "file.parquet"
+    path.write_bytes(with_bits(built(there, ["n"]), bits))
+    (found,) = validate(path).findings
+    look = f"validate {path} -c n --pages --diagnose"
+    assert (found.rule, found.next) == ("PB405", f"pbloom {look}")
+    build = f"  next: pbloom build {path} -c n --existing replace --in-place"
+    assert outcome(*look.split()).stdout.splitlines()[-1] == build
+
+
 def test_so_may_one_be(tmp_path):
     """One byte of a page is another."""
     values = pa.table({"id": [f"u{100_000 + row}" for row in range(3000)]})
@@ -283,7 +311,7 @@ def test_so_may_many_be_that_are_in_one_page(tmp_path):
     assert found.next == f"pbloom validate {path} -c n --pages --diagnose"
 
 
-@pytest.mark.parametrize(("first", "is_damage"), [(0, False), (500, False), (2500, True)])
+@pytest.mark.parametrize(("first", "is_damage"), [(0, False), (500, True), (2500, True)])
 def test_so_may_those_of_several_pages_behind_others(tmp_path, first, is_damage):
     """Two fifths of the rows, in pages that follow each other. Those from the first on may be what a writer had in a
     dictionary."""
@@ -293,7 +321,7 @@ def test_so_may_those_of_several_pages_behind_others(tmp_path, first, is_damage)
     there = np.delete(values, slice(first, first + 2000))
     path.write_bytes(with_bits(built(data, ["n"]), bits_of(there, 512)))
     (found,) = validate(path).findings
-    assert (found.rule, found.rows.first_page > 0) == ("PB401", is_damage)
+    assert (found.rule, found.rows.first) == ("PB401", first)
     assert found.rows.last_page > found.rows.first_page
     look, repair = f"validate {path} -c n --pages --diagnose", f"repair {path} --rebuild --in-place"
     assert found.next == f"pbloom {look if is_damage else repair}"
@@ -327,6 +355,25 @@ def test_pages_that_nothing_is_wrong_with_put_it_on_the_filter(tmp_path, checksu
     (done,) = pb.repair(path, in_place=True, rebuild=True).repaired
     assert done.reason.endswith(f"found {lost})" if checksums else said)
     assert (f"in rows 2000 to {1999 + lost}: its pages agree" in done.reason) is not checksums
+
+
+def test_nobody_is_sent_to_drop_what_pages_may_have_done_for_its_length(tmp_path):
+    """Without the values, nobody knows whether that is wrong."""
+    values = np.arange(5000) * 7919
+    data = built(written(pa.table({"n": values})), ["n"])
+    _, length = pointer(data)
+    data = with_bits(data, bits_of(np.delete(values, 2000), len(bitset(data)) // 32))
+    path = tmp_path / "file.parquet"
+    path.write_bytes(with_meta(data, 0, 0, bloom_filter_length=length - 32))
+    look = f"pbloom validate {path} -c n --pages --diagnose"
+    assert {each.rule: each.next for each in validate(path).findings} == {
+        "PB112": look,
+        "PB401": look,
+    }
+    found = validate(path, pages=True, diagnose=True).findings
+    assert {each.next for each in found} == {f"pbloom repair {path} --rebuild --in-place"}
+    (done,) = pb.repair(path, in_place=True, rebuild=True).repaired
+    assert (done.action, "; in row 2000: its pages agree" in done.reason) == ("rebuilt", True)
 
 
 def test_pages_that_something_is_wrong_with_do_not(tmp_path):
