@@ -53,6 +53,8 @@ class NextCommands:
         self._sound = sound
         self._is_like_damage = LikeDamage(file)
         self._lacking: dict[_ChunkOf, Finding] = {}
+        # What is said of filters of a column that may be such traces.
+        self._cautions: dict[str | None, set[str | None]] = {}
         self._known = frozenset(file.columns)
         # A file can have findings in 100,000 chunks, and a few commands for all of them.
         self._filled: dict[tuple[str, str | None, Place | None, str | None, bool], str | None] = {}
@@ -60,6 +62,10 @@ class NextCommands:
     def add_to(self, findings: Sequence[Finding]) -> None:
         """Fill in the `next` of these, which nobody else has yet."""
         self._lacking = {_chunk_of(each): each for each in findings if each.rule == "PB401"}
+        traces = [each for each in findings if self._may_be_trace(each)]
+        self._cautions = {column: set() for column in {each.column for each in traces}}
+        for each in traces:
+            self._cautions[each.column].add(self._own_command(each))
         for found in findings:
             self._add(found)
 
@@ -77,6 +83,20 @@ class NextCommands:
 
     def _command(self, found: Finding) -> str | None:
         """That of the rule, but none that takes away the only trace of a damaged page, or a filter that is required."""
+        command = self._own_command(found)
+        cautions = self._cautions.get(found.column)
+        if command is None or not cautions or not _is_against_column(command):
+            return command
+        if None in cautions:
+            return None
+        return next(filter({_LOOK_CLOSER, _DIAGNOSE}.__contains__, cautions), command)
+
+    def _may_be_trace(self, found: Finding) -> bool:
+        """Whether what is wrong with the filter may tell of pages that have changed."""
+        return found.rule == _OTHER_VALUES or self._is_like_damage(found)
+
+    def _own_command(self, found: Finding) -> str | None:
+        """The same, whatever else is wrong with the column."""
         if found.definition.repair == "set length":
             # Values that the filter lacks are the greater loss, and say more about what is wrong.
             found = self._lacking.get(_chunk_of(found), found)
@@ -161,6 +181,12 @@ _ChunkOf: TypeAlias = tuple[int | None, str | None]
 
 def _chunk_of(found: Finding) -> _ChunkOf:
     return found.place.part if found.place else None, found.column
+
+
+def _is_against_column(command: str) -> bool:
+    """Whether all of its filters go, or others come in their place."""
+    is_strip = command.startswith("pbloom strip ") and "ROW_GROUP" not in command
+    return is_strip or "--existing" in command
 
 
 def _limit(found: Finding) -> str:

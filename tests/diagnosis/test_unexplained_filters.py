@@ -376,6 +376,29 @@ def test_nobody_is_sent_to_drop_what_pages_may_have_done_for_its_length(tmp_path
     assert (done.action, "; in row 2000: its pages agree" in done.reason) == ("rebuilt", True)
 
 
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_nor_to_build_another_for_its_size(tmp_path, is_damaged):
+    """Nor that of another row group, which would take this one with it."""
+    values = np.arange(5000) * 7919
+    data = written(pa.table({"n": values}), row_group_size=2500, compression="none")
+    data = with_bits(built(data, ["n"]), bits_of(values[:2500], 4096))
+    if is_damaged:
+        at = data.rindex(int(values[4000]).to_bytes(8, "little"), 0, pointer(data)[0])
+        data = data[:at] + (1 << 60).to_bytes(8, "little") + data[at + 8 :]
+    path = tmp_path / "file.parquet"
+    path.write_bytes(data)
+    size = ["PB206", "PB306", "PB309"]
+    found = {each.rule: each.next for each in validate(path, ignore=size).findings}
+    build = f"pbloom build {path} -c n --existing replace --in-place"
+    look = f"pbloom validate {path} -c n --pages --diagnose"
+    if not is_damaged:
+        assert found == {"PB304": build}
+        return
+    assert found == dict.fromkeys(["PB304", "PB401"], look)
+    found = {each.rule: each.next for each in validate(path, pages=True, diagnose=True).findings}
+    assert (found["PB304"], found["PB401"]) == (None, None)
+
+
 def test_pages_that_something_is_wrong_with_do_not(tmp_path):
     """The statistics of the chunk say otherwise."""
     data = bytearray(built(written(pa.table({"n": np.arange(5000)})), ["n"]))
