@@ -10,6 +10,8 @@ from make import wrong_writers as wrong
 from make.commands import outcome
 from make.defects_older import OLDER
 from make.diagnosing import insert_only
+from make.encrypted_files import keys_of
+from make.encrypting import Recipe, encrypt
 from make.filters import bits_of, bitset, with_bits, with_bitset
 from make.footers import pointer, with_meta
 from make.orc_defects import ORC
@@ -224,8 +226,12 @@ def test_so_may_bits_be_of_values_that_are_there_no_more(tmp_path):
     (found,) = validate(path).findings
     look = f"validate {path} -c n --pages --diagnose"
     assert (found.rule, found.next) == ("PB405", f"pbloom {look}")
-    build = f"  next: pbloom build {path} -c n --existing replace --in-place"
-    assert outcome(*look.split()).stdout.splitlines()[-1] == build
+    *_, said, build = outcome(*look.split()).stdout.splitlines()
+    assert build == f"  next: pbloom build {path} -c n --existing replace --in-place"
+    assert said == (
+        "      its pages agree with headers, footer and page index, so either the filter is wrong, or bytes became others that"
+        " fit, which takes checksums to tell"
+    )
 
 
 def test_so_may_one_be(tmp_path):
@@ -355,6 +361,17 @@ def test_pages_that_nothing_is_wrong_with_put_it_on_the_filter(tmp_path, checksu
     (done,) = pb.repair(path, in_place=True, rebuild=True).repaired
     assert done.reason.endswith(f"found {lost})" if checksums else said)
     assert (f"in rows 2000 to {1999 + lost}: its pages agree" in done.reason) is not checksums
+
+
+def test_so_do_pages_that_decrypt(tmp_path):
+    """Nobody without the key makes others that do."""
+    values = np.arange(5000) * 7919
+    data = built(written(pa.table({"n": values})), ["n"])
+    path, recipe = tmp_path / "file.parquet", Recipe()
+    path.write_bytes(encrypt(with_bits(data, bits_of(np.delete(values, 2000), 512)), recipe).data)
+    (found,) = validate(path, pages=True, diagnose=True, keys=keys_of(recipe)).findings
+    said = "; its pages decrypt as they were encrypted, so the filter is what is wrong"
+    assert found.undiagnosed.endswith(said)
 
 
 def test_nobody_is_sent_to_drop_what_pages_may_have_done_for_its_length(tmp_path):
