@@ -140,7 +140,19 @@ def find(
         complain(left_out(report.left_out))
     if report.is_as_indexed:
         complain(NOT_LISTED)
+    if given["report"] is not None and report.absent and (unproven := _unproven(report)):
+        complain(unproven)
     sys.exit(code)
+
+
+def _unproven(report: FindReport) -> str:
+    """What the account takes for right, and what proves that; empty if it is the values and statistics alone."""
+    bits = {
+        "filters (`pbloom validate --pages` does that)": report.row_groups_by_filters,
+        "the index (`pbloom index check --deep` does that)": report.files_by_index,
+    }
+    told = " and ".join(what for what, count in bits.items() if count)
+    return told and f"what is absent is so by bits that nobody validated here, those of {told}"
 
 
 def _in_words_of_commands(report: FindReport) -> FindReport:

@@ -58,8 +58,9 @@ def repair(
     values could prove right, unless --drop-bad or --rebuild reads them. Without --rebuild, only
     pbloom build brings dropped filters back. In ORC files nothing points to a
     filter, so that only --drop-bad and --rebuild repair anything. Filters that are right and exclude too little
-    (PB3xx) stay: pbloom build --existing replace makes better ones. Exit code 1: something is still
-    wrong, and the answer says what would repair it.
+    (PB3xx) stay: pbloom build --existing replace makes better ones. So do those that may be the only
+    trace of pages that have changed. Exit code 1: something is still wrong, and the answer says what
+    would repair it.
 
     With --table, what is new is appended to the files of tables, and a commit to each table records
     the new sizes; one with many files gets several.

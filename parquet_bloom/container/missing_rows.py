@@ -14,6 +14,8 @@ from parquet_bloom.native.lazy import NDArray, np
 FEW_MISSING: Final = 0.1
 # That rows which are anywhere in a chunk are as close together as that is less likely.
 BY_CHANCE: Final = 1e-6
+# A writer that closes its filter too early leaves out more.
+FEWEST_AT_END: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +33,14 @@ class MissingRows:
 
     def are_like_damage(self, first_row: int, num_rows: int) -> bool:
         """Whether bytes of pages may have changed, and not the filter: they are adjacent, and few of these rows or
-        between whole pages of others, or close together in one page, behind others. `first_row`: the first of these
+        between whole pages of others, or close together behind others. `first_row`: the first of these
         `num_rows`."""
-        if self.only_at_end:
+        if self.only_at_end and self.count >= FEWEST_AT_END:
             return False
         among = self.last - self.first + 1
         are_adjacent = among <= 2 * self.count
-        if self.first_page == self.last_page and self.first > first_row:
-            return are_adjacent or (among / num_rows) ** self.count < BY_CHANCE
+        if self.first > first_row and (among / num_rows) ** self.count < BY_CHANCE:
+            return True
         # A writer that hashes otherwise, or leaves out its dictionary, has no page without any before them.
         is_behind_a_page = bool(self.first_page)
         return are_adjacent and (is_behind_a_page or self.count < FEW_MISSING * num_rows)

@@ -42,6 +42,7 @@ from parquet_bloom.diagnosis.key_forms import AS_STORED, KeyForm, key_forms
 from parquet_bloom.diagnosis.layouts import (
     AS_DESCRIBED,
     INVERTED,
+    MOVED,
     STANDARD,
     BitLayout,
     Bitset,
@@ -131,6 +132,7 @@ def _explained(
     return (
         made_equal(leaf, filter, membership, missing)
         or _best(file, chunk, search, single(forms, places, choices))
+        or block_of_two(file, chunk, filter, (*places, *MOVED))
         or filter_of_another(file, chunk, bitset, missing)
         or blocks_lost(filter, missing)
         or blocks_changed(filter, missing)
@@ -180,6 +182,22 @@ def explanations(
         trial = _without_stored(file, chunk, search, hypothesis, trial)
         if trial.is_convincing:
             yield Explanation(hypothesis, trial, search.whose)
+
+
+def block_of_two(
+    file: ParquetContainer,
+    chunk: ColumnChunk,
+    filter: SplitBlockBloomFilter,
+    layouts: Sequence[BitLayout],
+) -> Explanation | None:
+    """The way of choosing one of two blocks that all values are found by, not only those that are missing: these are in
+    the other block, whatever chose that. Raises as chunk_runs."""
+    if filter.num_blocks != 2 or filter.fpp > MAX_CHANCE:
+        return None
+    search = HashSearch(_sample(file, chunk), as_bitset(filter), EACH_VALUE)
+    hypotheses = (Hypothesis(layout=layout) for layout in layouts)
+    found = (Explanation(each, search.trial(each), EACH_VALUE) for each in hypotheses)
+    return next((each for each in found if each.trial.is_beyond_luck), None)
 
 
 def _nearest(
@@ -288,7 +306,7 @@ def single(
     """One deviation each, the likelier ones first."""
     yield from map(Hypothesis, key_forms)
     yield from (Hypothesis(hash=hash) for hash in OTHER_HASHES)
-    yield from (Hypothesis(layout=layout) for layout in (*layouts, INVERTED))
+    yield from (Hypothesis(layout=layout) for layout in (*layouts, *MOVED, INVERTED))
     yield from (Hypothesis(choice=choice) for choice in choices)
 
 
@@ -300,6 +318,10 @@ def double(key_forms: Sequence[KeyForm], layouts: Sequence[BitLayout]) -> Iterat
         yield Hypothesis(hash=hash, layout=layout)
     for key_form, layout in product(key_forms, layouts):
         yield Hypothesis(key_form=key_form, layout=layout)
+
+
+# With fewer, a choice between two blocks can be luck, whose bound is that of the evidence: log2(1e14).
+MANY_FOR_A_CHOICE = 47
 
 
 class HashSearch:
@@ -318,7 +340,7 @@ class HashSearch:
     @property
     def none_is_nearest(self) -> str:
         """That none explains more than the others, in words."""
-        if self._bitset.num_blocks == 2:
+        if self._bitset.num_blocks == 2 and len(self._values) < MANY_FOR_A_CHOICE:
             return "no way to choose blocks can be told from chance, which chooses the right one of 2 for half of the values"
         return "none of them finds more values than chance would"
 

@@ -88,12 +88,12 @@ class Trial:
     @property
     def is_convincing(self) -> bool:
         """Whether (nearly) all values are found, and luck cannot be the reason."""
-        return (
-            self.tried >= MIN_TRIED
-            and self.share >= MIN_SHARE
-            and self.chance <= MAX_CHANCE
-            and self.log_luck <= MAX_LOG_LUCK
-        )
+        return self.is_beyond_luck and self.chance <= MAX_CHANCE
+
+    @property
+    def is_beyond_luck(self) -> bool:
+        """The same where a value may be found for another reason than that the filter finds many."""
+        return self.tried >= MIN_TRIED and self.share >= MIN_SHARE and self.log_luck <= MAX_LOG_LUCK
 
 
 NOTHING_TRIED = Trial(hits=0, tried=0, chance=1.0)

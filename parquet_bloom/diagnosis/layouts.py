@@ -169,6 +169,27 @@ def layouts(num_blocks: int) -> Iterator[BitLayout]:
 # What happens to a file more often than to a writer.
 INVERTED = BitLayout("bits-inverted", "inverted all bits", arrange=lambda rows: ~rows)
 
+
+def _reversed(hashes: Hashes, num_blocks: int) -> Hashes:
+    return np.uint64(num_blocks - 1) - _standard_block(hashes, num_blocks)
+
+
+def _half_further(hashes: Hashes, num_blocks: int) -> Hashes:
+    return (_standard_block(hashes, num_blocks) + np.uint64(num_blocks // 2)) % np.uint64(
+        num_blocks
+    )
+
+
+# So do whole blocks that are elsewhere. Of two, these are the same.
+MOVED = (
+    BitLayout("blocks-reversed", "stored the blocks in reverse order", block=_reversed),
+    BitLayout(
+        "bitset-halves-swapped",
+        "stored the second half of the blocks in front of the first",
+        block=_half_further,
+    ),
+)
+
 _SWAPS = (
     BitLayout(
         "halves-swapped",

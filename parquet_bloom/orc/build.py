@@ -404,8 +404,8 @@ def _notes(file: OrcReader, filters: Iterable[BuiltFilters]) -> Iterator[str]:
             yield f"{name}: {lost}"
 
 
-def _reason(error: UnsupportedError, chunk: OrcChunk) -> str:
-    """What is not supported, without the names of file, stripe and column."""
+def _reason(error: FormatError | UnsupportedError, chunk: OrcChunk) -> str:
+    """What is damaged, or not supported, without the names of file, stripe and column."""
     return without_place(error, chunk.where, chunk.stripe.where.partition(": stripe")[0])
 
 
@@ -443,6 +443,6 @@ class OrcRepair(BuiltChange, RepairChange):
             return super()._build_or_reason(chunk)
         except FormatError as error:
             self.damaged.add(chunk.key)
-            return str(error)
+            return _reason(error, chunk)
         except UnsupportedError as error:
-            return str(error)
+            return _reason(error, chunk)

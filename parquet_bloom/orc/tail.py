@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from google.protobuf.message import DecodeError
 
 from parquet_bloom.container import number_of
+from parquet_bloom.container.whole_file import what_follows_a_whole_file
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FooterError, FormatError, NotSupportedFileError, UnsupportedError
 from parquet_bloom.orc.columns import OrcColumn, above, read_columns
@@ -191,6 +192,16 @@ def read_tail(source: Source) -> Tail:
     Raises NotSupportedFileError if it is not an ORC file, FooterError if the tail is damaged or does
     not fit into the file, UnsupportedError for an unknown codec.
     """
+    try:
+        return _read_tail(source)
+    except (FormatError, UnsupportedError):
+        # Its last byte is the length of its postscript.
+        if follow := what_follows_a_whole_file(source, MAGIC, 1, _read_tail):
+            raise NotSupportedFileError(f"{source.path}: {follow}") from None
+        raise
+
+
+def _read_tail(source: Source) -> Tail:
     where = source.path
     raw = _read_postscript(source)
     postscript = _decoded_postscript(raw, where)

@@ -67,12 +67,16 @@ def _agree(examined: Examined, agreed: Mapping[Spot, Diagnosis]) -> None:
 
 
 def _add_proofs(examined: Examined) -> None:
-    """Of filters that nothing explains, say what the pages prove."""
+    """Of filters that nothing explains, or that have bits of other values, say what the pages prove."""
     for each in examined.findings:
         proof = examined.proofs.get((each.place, each.column))
-        if proof is not None and each.rows is not None and each.undiagnosed is not None:
-            # A record can be changed.
+        if proof is None:
+            continue
+        # A record can be changed.
+        if each.rows is not None and each.undiagnosed is not None:
             vars(each)["undiagnosed"] = f"{each.undiagnosed}; {proof}"
+        elif each.rule == "PB405":
+            vars(each)["undiagnosed"] = proof
 
 
 def _examine_items(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from functools import cached_property
-from itertools import accumulate
-from typing import Final
+from collections.abc import Callable, Collection, Sequence
+from typing import Final, TypeAlias
 
 from parquet_bloom.container import Place, Units
 from parquet_bloom.container.in_commands import command_for
@@ -14,6 +12,7 @@ from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import parse_percent
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 from parquet_bloom.options import DEFAULT_FPP
+from parquet_bloom.rules.damage import LikeDamage
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import ColumnPolicy
 from parquet_bloom.rules.rule import Severity
@@ -28,6 +27,8 @@ _ADVISE_COLUMN: Final = "pbloom advise FILE -c COLUMN"
 _BUILD: Final = "pbloom build FILE -c COLUMN --in-place"
 # Where a filter is required, and nobody asks if it is worth its bytes; or its rate is.
 _REBUILD: Final = "pbloom build FILE -c COLUMN --existing replace --in-place"
+# Bits of values that are not there, which may have been in pages that have changed.
+_OTHER_VALUES: Final = "PB405"
 # Of filters that are too large, for which the highest rate that is allowed is the right one.
 _TOO_LARGE: Final = frozenset({"PB304", "PB306", "PB312"})
 
@@ -50,12 +51,25 @@ class NextCommands:
         self._keys = file.key_arguments
         self._may_be_built = may_be_built
         self._sound = sound
+        self._is_like_damage = LikeDamage(file)
+        self._lacking: dict[_ChunkOf, Finding] = {}
+        # What is said of filters of a column that may be such traces.
+        self._cautions: dict[str | None, set[str | None]] = {}
         self._known = frozenset(file.columns)
         # A file can have findings in 100,000 chunks, and a few commands for all of them.
         self._filled: dict[tuple[str, str | None, Place | None, str | None, bool], str | None] = {}
 
-    def add_to(self, found: Finding) -> None:
-        """Fill in the `next` of a finding that nobody else has yet."""
+    def add_to(self, findings: Sequence[Finding]) -> None:
+        """Fill in the `next` of these, which nobody else has yet."""
+        self._lacking = {_chunk_of(each): each for each in findings if each.rule == "PB401"}
+        traces = [each for each in findings if self._may_be_trace(each)]
+        self._cautions = {column: set() for column in {each.column for each in traces}}
+        for each in traces:
+            self._cautions[each.column].add(self._own_command(each))
+        for found in findings:
+            self._add(found)
+
+    def _add(self, found: Finding) -> None:
         command = self._command(found)
         if command is None:
             return
@@ -69,13 +83,38 @@ class NextCommands:
 
     def _command(self, found: Finding) -> str | None:
         """That of the rule, but none that takes away the only trace of a damaged page, or a filter that is required."""
+        command = self._own_command(found)
+        cautions = self._cautions.get(found.column)
+        if command is None or not cautions or not _is_against_column(command):
+            return command
+        if None in cautions:
+            return None
+        return next(filter({_LOOK_CLOSER, _DIAGNOSE}.__contains__, cautions), command)
+
+    def _may_be_trace(self, found: Finding) -> bool:
+        """Whether what is wrong with the filter may tell of pages that have changed."""
+        return found.rule == _OTHER_VALUES or self._is_like_damage(found)
+
+    def _own_command(self, found: Finding) -> str | None:
+        """The same, whatever else is wrong with the column."""
+        if found.definition.repair == "set length":
+            # Values that the filter lacks are the greater loss, and say more about what is wrong.
+            found = self._lacking.get(_chunk_of(found), found)
+        if found.rule == _OTHER_VALUES and not self._file.units.has_groups:
+            return self._by_pages(found)
         if found.diagnosis is not None or not self._is_like_damage(found):
             return self._within_policy(found)
         has_pages = found.rows is not None and found.rows.first_page is not None
-        if not has_pages:
-            # Nothing else tells of a format without checksums.
-            return _DIAGNOSE if found.undiagnosed is None else self._within_policy(found)
-        if found.undiagnosed is None or self._sound is None:
+        if has_pages and found.undiagnosed is not None:
+            return self._by_pages(found)
+        if found.undiagnosed is None:
+            return _LOOK_CLOSER if has_pages else _DIAGNOSE
+        # Nothing else tells of a format without checksums.
+        return self._within_policy(found)
+
+    def _by_pages(self, found: Finding) -> str | None:
+        """What helps if they are right, once they have been decoded."""
+        if self._sound is None:
             return _LOOK_CLOSER
         return self._within_policy(found) if (found.place, found.column) in self._sound else None
 
@@ -102,22 +141,6 @@ class NextCommands:
         limit = self._policy_of(column).max_bytes or 0
         can_keep = MIN_BYTES <= limit <= MAX_BYTES and not self._file.units.has_groups
         return limit if can_keep else 0
-
-    def _is_like_damage(self, found: Finding) -> bool:
-        if found.place is None or found.rows is None:
-            return False
-        part, group, size = found.place.part, found.place.group, self._file.row_index_stride
-        first, end = self._starts[part : part + 2]
-        if group is not None and size:
-            first += group * size
-            end = min(end, first + size)
-        return found.rows.are_like_damage(first, end - first)
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        """The first row of each part in the file, and behind the last one how many there are."""
-        sizes = (self._file.describe_part(part).num_rows for part in range(self._file.num_parts))
-        return list(accumulate(sizes, initial=0))
 
     def _fill(
         self,
@@ -150,6 +173,20 @@ class NextCommands:
             if rate < DEFAULT_FPP or size or is_too_large:
                 limits += ["--fpp", f"{rate:g}"]
         return limits
+
+
+# The part and the column that a finding is about.
+_ChunkOf: TypeAlias = tuple[int | None, str | None]
+
+
+def _chunk_of(found: Finding) -> _ChunkOf:
+    return found.place.part if found.place else None, found.column
+
+
+def _is_against_column(command: str) -> bool:
+    """Whether all of its filters go, or others come in their place."""
+    is_strip = command.startswith("pbloom strip ") and "ROW_GROUP" not in command
+    return is_strip or "--existing" in command
 
 
 def _limit(found: Finding) -> str:

@@ -124,6 +124,7 @@ class _Claims:
 
 
 _BY_CHECKSUMS = "the checksums of its pages are right, so the filter is what is wrong"
+_BY_TAGS = "its pages decrypt as they were encrypted, so the filter is what is wrong"
 _BY_WHAT_IS_SAID = (
     "its pages agree with headers, footer and page index, so either the filter is wrong, or bytes became others"
     " that fit, which takes checksums to tell"
@@ -146,7 +147,14 @@ class CheckedPages(NamedTuple):
         """What they prove of a filter that lacks values in them; None if they may be what is wrong."""
         if self.findings or self.unread is not None:
             return None
-        return _BY_CHECKSUMS if self.have_checksums else _BY_WHAT_IS_SAID
+        if self.have_checksums:
+            return _BY_CHECKSUMS
+        return _BY_WHAT_IS_SAID if self.num_unsummed else _BY_TAGS
+
+    @property
+    def doubt(self) -> str:
+        """What they leave open of such a filter; empty if nothing."""
+        return _BY_WHAT_IS_SAID if self.proof == _BY_WHAT_IS_SAID else ""
 
 
 def check_pages(file: ParquetContainer, chunk: ColumnChunk) -> CheckedPages:

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from typing import Final
 
 from parquet_bloom.options import RepairOptions, ValidateOptions, refuse
 from parquet_bloom.orc.file import OrcContainer
 from parquet_bloom.parallel import Progress
+from parquet_bloom.rules.damage import LikeDamage, where_missing
 from parquet_bloom.rules.examine import examine
 from parquet_bloom.rules.examine_orc import OrcExamination
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
+
+_UNPROVEN: Final = "either the filter is wrong, or bytes of the values became others that fit, which nothing in an ORC file tells"
 
 
 def diagnose(file: OrcContainer, options: RepairOptions, progress: Progress | None) -> Diagnosed:
@@ -41,6 +45,7 @@ def diagnose(file: OrcContainer, options: RepairOptions, progress: Progress | No
             if each.column is None or each.column in shared
         ],
         dropping="filters dropped",
+        damage_rule="PB611",
     )
 
 
@@ -49,11 +54,15 @@ def _broken(
 ) -> list[BrokenFilters]:
     """In file order, without columns that share their name."""
     columns = {column.name: column for column in file.tail.columns[1:]}
+    is_like_damage = LikeDamage(file)
     found: dict[tuple[int, int], BrokenFilters] = {}
     for each in findings:
         if each.place and each.column is not None and each.column not in shared:
             (chunk,) = file.chunks(each.place.part, [columns[each.column]])
-            found.setdefault(chunk.key, BrokenFilters(chunk)).add(each)
+            broken = found.setdefault(chunk.key, BrokenFilters(chunk))
+            broken.add(each)
+            if is_like_damage(each) and not broken.doubt_about_values:
+                broken.doubt_about_values = f"{where_missing(each)}: {_UNPROVEN}"
     return [found[key] for key in sorted(found)]
 
 

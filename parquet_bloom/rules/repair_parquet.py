@@ -6,7 +6,8 @@
     lengths   are set to what header and bitset take; if bloom_filter_length may be right and the
               header wrong, only the values tell
     bits      filters without a set bit are dropped, unless the footer or the pages say that all values are null
-    values    if they are looked up, filters with false negatives are dropped
+    values    if they are looked up, filters with false negatives are dropped, unless something is wrong with the pages
+              of these
 
 Whether filters share bytes is judged by their headers, since the lengths in the footer may be what is
 wrong.
@@ -20,6 +21,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import count
+from typing import NamedTuple
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FilterError, TamperedError, without_place
@@ -39,6 +41,7 @@ from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import FilterPlace, Footer
 from parquet_bloom.parquet.pages.chunk_values import holds_only_nulls
 from parquet_bloom.rules import legacy, portability, security, structure_parquet
+from parquet_bloom.rules.damage import LikeDamage, where_missing
 from parquet_bloom.rules.examine import check_view
 from parquet_bloom.rules.examine_parquet import ChunkFilter, ParquetExamination
 from parquet_bloom.rules.finding import NOT_CHECKED, Finding, chunk_finding
@@ -74,7 +77,7 @@ def diagnose(
         _look_up(file, filters, options.threads, progress)
     _settle(file, filters)
     locked = [(each, "") for each in _locked(file, wanted)]
-    return Diagnosed(filters, locked, dropping="pointer dropped")
+    return Diagnosed(filters, locked, dropping="pointer dropped", damage_rule="PB116")
 
 
 def _locked(file: ParquetContainer, wanted: Collection[ChunkKey]) -> Iterator[Finding]:
@@ -240,15 +243,33 @@ def _holds_only_nulls(file: ParquetContainer, chunk: ColumnChunk) -> bool:
 # With the values
 
 
-# What is wrong with the filter of a chunk; and if it is right, how many bits the values do not explain.
-_Asked = tuple[list[Finding], int | None]
+class _Asked(NamedTuple):
+    """What is `wrong` with the filter of a chunk; if it is right, how many bits the values do not explain; and of one
+    that lacks values as if pages had changed, what is said of these."""
+
+    wrong: list[Finding]
+    foreign_bits: int | None
+    pages: _Pages | None
 
 
-def _asked(seen: ItemView) -> _Asked:
+class _Pages(NamedTuple):
+    """The first that is wrong with the pages of a chunk; if nothing is, what they leave open of its filter."""
+
+    damage: Finding | None
+    doubt: str
+
+
+def _asked(
+    file: ParquetContainer, chunk: ColumnChunk, seen: ItemView, is_like_damage: LikeDamage
+) -> _Asked:
     found = [*seen.findings, *(finding for view in seen.views for finding in check_view(view))]
     right = [view.membership for view in seen.views if view.membership and view.is_right]
     wrong = [finding for finding in found if finding.definition.concerns_repair]
-    return wrong, right[0].foreign_bits if right else None
+    return _Asked(
+        wrong,
+        right[0].foreign_bits if right else None,
+        _pages(file, chunk) if any(map(is_like_damage, wrong)) else None,
+    )
 
 
 def _look_up(
@@ -257,7 +278,7 @@ def _look_up(
     threads: int | None,
     progress: Progress | None,
 ) -> None:
-    """ItemView up the values of every filter that may be right. Two BOOLEANs say nothing."""
+    """Look up the values of every filter that may be right. Two BOOLEANs say nothing."""
     examination = ParquetExamination(file, ValidateOptions())
     waiting = {
         each.chunk.key: each
@@ -268,24 +289,51 @@ def _look_up(
         ChunkFilter(each.chunk, each.stored) for each in waiting.values() if each.stored
     )
 
+    is_like_damage = LikeDamage(file)
+
     def ask(item: list[ChunkFilter]) -> list[_Asked]:
-        return [_asked(seen) for _, seen in examination.chunk_views(item)]
+        return [
+            _asked(file, each.chunk, seen, is_like_damage)
+            for each, seen in examination.chunk_views(item)
+        ]
 
     sharing: defaultdict[int, list[tuple[int, ChunkKey]]] = defaultdict(list)
     report = of_all(progress, waiting)
     done = count(1)
     with closing(work_in_order(items, ask, examination.room, threads)) as answers:
         for item, found in answers:
-            for each, (findings, foreign_bits) in zip(item, found, strict=True):
-                for finding in findings:
-                    waiting[each.chunk.key].add(finding)
-                if foreign_bits is not None:
-                    sharing[each.stored.offset].append((foreign_bits, each.chunk.key))
+            for each, asked in zip(item, found, strict=True):
+                _note(waiting[each.chunk.key], asked)
+                if asked.foreign_bits is not None:
+                    sharing[each.stored.offset].append((asked.foreign_bits, each.chunk.key))
                 report(next(done))
     # If the values of several chunks are all found, the filter is that of the one that explains the
     # most bits.
     for proven in sharing.values():
         waiting[min(proven)[1]].doubt = None
+
+
+def _pages(file: ParquetContainer, chunk: ColumnChunk) -> _Pages:
+    # It needs numpy, and there are hardly any.
+    from parquet_bloom.rules.pages_parquet import check_pages, unread_finding
+
+    checked = check_pages(file, chunk)
+    if checked.unread is not None:
+        return _Pages(unread_finding(file, chunk, checked.unread), "")
+    return _Pages(next(iter(checked.findings), None), checked.doubt)
+
+
+def _note(filter: BrokenFilter, asked: _Asked) -> None:
+    """A filter that lacks values of pages with which something is wrong may be right, and the only trace of theirs."""
+    for finding in asked.wrong:
+        if asked.pages is None or finding.rows is None:
+            filter.add(finding)
+        elif asked.pages.damage is not None:
+            filter.only_trace = finding, asked.pages.damage
+        else:
+            filter.add(finding)
+            if asked.pages.doubt:
+                filter.doubt_about_values = f"{where_missing(finding)}: {asked.pages.doubt}"
 
 
 # ------------------------------------------------------------------------------------------------

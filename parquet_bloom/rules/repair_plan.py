@@ -20,11 +20,17 @@ from parquet_bloom.vocabulary import Remedy, RepairAction
 @dataclass(slots=True)
 class BrokenFilters:
     """The filters of one chunk, and what is wrong with them: findings, each with what `repair` does
-    about it. `had_filters`: whether the chunk ever had any, so that they may be rebuilt."""
+    about it. `had_filters`: whether the chunk ever had any, so that they may be rebuilt.
+
+    Where values are missing as if bytes of them had changed: `only_trace`, of what is wrong with their pages, so that the
+    filter stays, with what it lacks; else `doubt_about_values`, if nothing proves them right.
+    """
 
     chunk: Chunk
     had_filters: bool = True
     problems: list[tuple[Finding, Remedy]] = field(default_factory=list)
+    only_trace: tuple[Finding, Finding] | None = None
+    doubt_about_values: str = ""
 
     def add(self, finding: Finding, remedy: Remedy | None = None) -> None:
         """Note what is wrong; `remedy`: if the place of the filter calls for another than the rule."""
@@ -42,13 +48,17 @@ class BrokenFilters:
 
     @property
     def shortcoming(self) -> Finding | None:
-        """What stays wrong unless they are rebuilt."""
-        return self._first("rebuild")
+        """What stays wrong unless they are rebuilt, which the only trace of damage is not."""
+        return None if self.only_trace else self._first("rebuild")
 
     @property
     def beyond_repair(self) -> list[Finding]:
         """What can only be reported."""
         return [finding for finding, _ in self.problems if finding.definition.instead]
+
+    def broken(self, rule: str) -> Finding | None:
+        """Where this rule is broken, if it is."""
+        return next((finding for finding, _ in self.problems if finding.rule == rule), None)
 
     def _first(self, *remedies: Remedy) -> Finding | None:
         return next((finding for finding, remedy in self.problems if remedy in remedies), None)
@@ -66,12 +76,13 @@ class Diagnosed:
     what to add to it.
 
     `dropping`: what happens to filters that go. Pointers can be dropped by a new footer alone;
-    filters only if the file is read and written anyway.
+    filters only if the file is read and written anyway. `damage_rule`: that of values that cannot be read.
     """
 
     filters: Sequence[BrokenFilters]
     beyond_repair: Sequence[tuple[Finding, str]]
     dropping: RepairAction
+    damage_rule: str
 
     def repairs(self, options: RepairOptions) -> Repairs:
         """What to do about it."""

@@ -244,14 +244,19 @@ def check_header(
             found=stored.num_bytes,
         )
         return
-    yield from _check_length(chunk, stored)
+    reaches_in = stored.end > file.footer.start
+    by_length = stored.length is not None and stored.offset + stored.length <= file.footer.start
+    if not (reaches_in and by_length):
+        yield from _check_length(chunk, stored)
     layout, found = file.footer.layout, _bytes(stored)
     if layout.is_alone(stored.offset, stored.end):
         return
-    if stored.end > file.footer.start:
+    if reaches_in:
         message, expected = "the filter reaches into the footer", f"an end by {file.footer.start}"
-        if stored.length is not None and stored.offset + stored.length <= file.footer.start:
-            message += " by its header, though not by bloom_filter_length"
+        if by_length:
+            message += (
+                " by its header, though not by bloom_filter_length: header or offset is wrong"
+            )
         yield chunk_finding("PB105", chunk, message, expected=expected, found=found)
     if layout.pages.overlap(stored.offset, stored.end):
         message = "the filter shares bytes with the pages of a column chunk"

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN, Located, Place, RepairChange
@@ -29,6 +29,8 @@ from parquet_bloom.vocabulary import FileLayout, Format, RepairAction
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.storage.traffic import Requests
+
+_TAKE_ANOTHER: Final = "take another copy of the file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,8 @@ def repair(
 
     By default no value is read, and filters that only values could prove right are dropped.
     drop_bad: look up every stored value, and drop filters with false negatives. rebuild: the same,
-    and build filters again that were dropped, or that are right but confuse readers. layout:
+    and build filters again that were dropped, or that are right but confuse readers. A filter that lacks values as if
+    bytes of pages had changed stays where something else is wrong with these pages. layout:
     `replace` writes what is new in the place of the old footer; `append` writes it behind the old
     file, which stays whole, but for plaintext filters of encrypted columns. By default `append` for
     what is changed in place behind a URL, else `replace`. progress: called with (chunks done, chunks
@@ -229,24 +232,43 @@ def _outcomes(
             groups=groups(why),
         )
 
+    doubt = f"; {broken.doubt_about_values}" * bool(broken.doubt_about_values)
     if wanting and key in change.built:
-        yield repaired("rebuilt", wanting, change.built[key])
+        yield repaired("rebuilt", wanting, change.built[key], doubt)
         return
     if fatal and may_drop:
         is_length = fatal.definition.repair == "remove length"
-        yield repaired("length removed" if is_length else found.dropping, fatal, None, why_not)
-        if key in change.damaged:
-            # What the filter hid: without it, nothing else says so.
-            damaged = chunk_finding("PB116", broken.chunk, change.not_built[key])
-            yield _left(damaged, f"; {damaged.definition.by_hand}")
+        action = "length removed" if is_length else found.dropping
+        yield repaired(action, fatal, None, doubt + why_not)
+        # What the filter hid: without it, nothing else says so.
+        if damage := _damage(broken, change, found.damage_rule):
+            yield _left(damage, f"; {damage.definition.by_hand or _TAKE_ANOTHER}")
         return
     if broken.length and not fatal:
         yield repaired("length set", broken.length, change.resized[key])
     if wanting:
         by_dropping = ", drop-bad removes the filters" if fatal else ""
         yield _left(wanting, why_not or f"; rebuild repairs it{by_dropping}", groups(wanting))
+    if broken.only_trace:
+        yield _left_as_trace(*broken.only_trace)
     for finding in broken.beyond_repair:
         yield _left(finding, way_out(finding), groups(finding))
+
+
+def _damage(broken: BrokenFilters, change: RepairChange, rule: str) -> Finding | None:
+    """Why values of a chunk could not be read, or what else is wrong with its pages."""
+    if broken.chunk.key in change.damaged:
+        return chunk_finding(rule, broken.chunk, change.not_built[broken.chunk.key])
+    return broken.broken(rule) or (broken.only_trace and broken.only_trace[1])
+
+
+def _left_as_trace(lacking: Finding, damage: Finding) -> LeftFilter:
+    """A filter that may be right, as something is wrong with the pages whose values it lacks."""
+    return _left(
+        lacking,
+        f"; bytes of the pages may have changed, and not the filter: {damage.definition.heading}: {damage.statement}:"
+        f" {_TAKE_ANOTHER}; the filter stays, right or wrong: strip removes it",
+    )
 
 
 def _groups(file: Container, findings: Iterable[Finding]) -> tuple[int, ...] | None:

@@ -153,10 +153,10 @@ def validate_file(
     kept = tuple(finding for finding in examined.findings if not policy.ignores(finding))
     sound = examined.proofs if options.pages else None
     commands = NextCommands(file, policy.for_column, examination.may_be_built, sound)
-    for finding in kept:
-        if not examined.has_lost_bytes:
-            commands.add_to(finding)
-        if policy.no_values:
+    if not examined.has_lost_bytes:
+        commands.add_to(kept)
+    if policy.no_values:
+        for finding in kept:
             finding.hide_values()
     return ValidationReport(
         path=file.path,

@@ -106,6 +106,21 @@ def test_the_account_of_every_id(path):
     assert (found.code, "--report: expected one --column" in found.stderr) == (2, True)
 
 
+def test_what_an_account_takes_for_right_is_said(path):
+    """Where bits ruled a value out that min/max statistics do not."""
+    pq.write_table(pa.table({"id": [7, 9, 7]}), path)
+    asked = ("find", path, "-c", "id", "-v", "8", "--report", "account.parquet", "--overwrite")
+    assert outcome(*asked).stderr == ""
+    pb.build(path, columns="id", in_place=True)
+    said = "what is absent is so by bits that nobody validated here, those of "
+    filters = "filters (`pbloom validate --pages` does that)"
+    assert outcome(*asked).complaint == said + filters
+    assert outcome(*asked[:6]).stderr == ""
+    pb.Index.build("i", path, "id").close()
+    by_index = "the index (`pbloom index check --deep` does that)"
+    assert outcome(*asked, "--index", "i").complaint == said + by_index
+
+
 @pytest.mark.parametrize("option", ["--report", "--output"])
 def test_a_name_of_another_format_is_refused(path, option):
     found = outcome("find", path, "-c", "id", "-v", "7", option, "rows.csv")

@@ -31,7 +31,7 @@ from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.evidence import UNREADABLE
 from parquet_bloom.diagnosis.hashes import OTHER_HASHES
 from parquet_bloom.diagnosis.key_forms import key_forms
-from parquet_bloom.diagnosis.layouts import layouts
+from parquet_bloom.diagnosis.layouts import MOVED, layouts
 from parquet_bloom.diagnosis.rare_key_forms import rare_key_forms
 from parquet_bloom.files import open_file
 from parquet_bloom.filters.k_hash import KHashFilter
@@ -40,6 +40,12 @@ from parquet_bloom.parquet.filters.membership import check_membership
 from parquet_bloom.parquet.thrift.ttypes import Encoding
 from parquet_bloom.values.types import LeafType, LogicalType
 from parquet_bloom.verbs.validate import validate
+
+
+def few_of(column: str, count: int) -> Column:
+    made = make_column(column)
+    return Column(made.array[:count], made.plain[:count], {})
+
 
 # --- another hash ---------------------------------------------------------------------------------
 
@@ -90,8 +96,7 @@ def test_djb2(tmp_path):
 
 def test_xxh32_in_the_low_half_fills_one_block(tmp_path):
     """With so few values that the block still excludes something."""
-    column = make_column("text")
-    few = Column(column.array[:12], column.plain[:12], {})
+    few = few_of("text", 12)
     writer = Writer(hash=xxhash.xxh32_intdigest)
     diagnosis = diagnosed_after(tmp_path / "x.parquet", few, writer, ndv=400)
     check(diagnosis, "xxh32", "with a high half of 0")
@@ -131,6 +136,16 @@ LAYOUTS = [
         "folded-by-halves",
         Writer(block=lambda hash, z: ((hash >> 32) * 8 * z >> 32) % z),
         "by joining its halves",
+    ),
+    (
+        "blocks-reversed",
+        Writer(block=lambda hash, z: z - 1 - spec.block_index(hash, z)),
+        "stored the blocks in reverse order",
+    ),
+    (
+        "bitset-halves-swapped",
+        Writer(block=lambda hash, z: (spec.block_index(hash, z) + z // 2) % z),
+        "stored the second half of the blocks in front of the first",
     ),
     (
         "words-big-endian",
@@ -188,6 +203,19 @@ def test_blocks_by_mask(tmp_path, block, clause):
         ndv=1300,
     )
     check(diagnosis, "block-by-mask", clause)
+
+
+@pytest.mark.parametrize(
+    ("name", "writer"), [each[:2] for each in LAYOUTS if "block" in each[0] or "half" in each[0]]
+)
+def test_one_of_two_blocks(tmp_path, name, writer):
+    """Chance chooses the right one for half of the values: of many, found or not, that is none."""
+    path = tmp_path / "x.parquet"
+    diagnosis = diagnosed_after(path, few_of("text", 100), writer, ndv=40)
+    assert wrong.header(path).num_blocks == 2
+    # Of two, each half is a block.
+    check(diagnosis, "blocks-reversed" if name == "bitset-halves-swapped" else name)
+    assert diagnosis.tried == 100
 
 
 # --- another place in the file --------------------------------------------------------------------
@@ -858,7 +886,7 @@ def every_name() -> set[str]:
     of_values |= {form.name for leaf in types for form in rare_key_forms(leaf, "a.b")}
     of_hashes = {hash.name for hash in OTHER_HASHES}
     of_layouts = {layout.name for num_blocks in (4, 5) for layout in layouts(num_blocks)}
-    return of_values | of_hashes | of_layouts | OTHER_NAMES
+    return of_values | of_hashes | of_layouts | {each.name for each in MOVED} | OTHER_NAMES
 
 
 def test_every_hypothesis_is_documented():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from conftest import FIXTURES, IS_LONG
 from make import wrong_writers as wrong
-from make.diagnosing import claimed, diagnosed, insert_only
+from make.diagnosing import claimed, diagnosed, diagnosed_after, insert_only
 from make.wrong_writers import make_column
 
 import parquet_bloom as pb
@@ -73,6 +73,21 @@ def test_bits_of_other_values(tmp_path, column):
     path = wrong.write(tmp_path / "x.parquet", make_column(column))
     insert_only(path, make_column(column, seed=99).plain)
     assert diagnosed(path) is None
+
+
+@pytest.mark.parametrize(
+    ("count", "block"),
+    [
+        (100, lambda hash, z: hash >> 20 & 1),
+        (100, lambda hash, z: 0),
+        (40, lambda hash, z: z - 1 - (hash >> 63)),
+    ],
+)
+def test_blocks_of_two_that_are_chosen_in_another_way_or_for_few_values(tmp_path, count, block):
+    path, column = tmp_path / "x.parquet", make_column("text")
+    column = wrong.Column(column.array[:count], column.plain[:count], {})
+    assert diagnosed_after(path, column, wrong.Writer(block=block), ndv=40) is None
+    assert wrong.header(path).num_blocks == 2
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in FIXTURES.glob("*_filters.parquet")))

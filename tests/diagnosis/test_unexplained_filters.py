@@ -10,7 +10,10 @@ from make import wrong_writers as wrong
 from make.commands import outcome
 from make.defects_older import OLDER
 from make.diagnosing import insert_only
+from make.encrypted_files import keys_of
+from make.encrypting import Recipe, encrypt
 from make.filters import bits_of, bitset, with_bits, with_bitset
+from make.footers import pointer, with_meta
 from make.orc_defects import ORC
 from make.parquet_files import built, written
 from make.wrong_writers import make_column
@@ -200,6 +203,37 @@ def test_few_missing_values_may_be_the_fault_of_a_page(tmp_path):
         assert found.next == f"pbloom validate {path} -c n --pages --diagnose"
 
 
+@pytest.mark.parametrize("last", [b"u102999", b"u102998"])
+def test_so_may_few_be_in_the_last_rows(tmp_path, last):
+    """A writer that closes its filter too early leaves out more."""
+    values = pa.table({"id": [f"u{100_000 + row}" for row in range(3000)]})
+    data = built(written(values, compression="none", use_dictionary=False), ["id"])
+    at = data.index(b"\7\0\0\0" + last) + 4
+    path = tmp_path / "file.parquet"
+    path.write_bytes(data[:at] + b"u10Z999" + data[at + 7 :])
+    (found,) = (each for each in validate(path).findings if each.rule == "PB401")
+    assert found.rows.only_at_end is (last == b"u102999")
+    assert found.next == f"pbloom validate {path} -c id --pages --diagnose"
+
+
+def test_so_may_bits_be_of_values_that_are_there_no_more(tmp_path):
+    """Those of pages that were overwritten with other values that are stored."""
+    values = np.arange(5000) * 7919
+    there = written(pa.table({"n": values}))
+    bits = bits_of([*values, 17, 23], 512)
+    path = tmp_path / "file.parquet"
+    path.write_bytes(with_bits(built(there, ["n"]), bits))
+    (found,) = validate(path).findings
+    look = f"validate {path} -c n --pages --diagnose"
+    assert (found.rule, found.next) == ("PB405", f"pbloom {look}")
+    *_, said, build = outcome(*look.split()).stdout.splitlines()
+    assert build == f"  next: pbloom build {path} -c n --existing replace --in-place"
+    assert said == (
+        "      its pages agree with headers, footer and page index, so either the filter is wrong, or bytes became others that"
+        " fit, which takes checksums to tell"
+    )
+
+
 def test_so_may_one_be(tmp_path):
     """One byte of a page is another."""
     values = pa.table({"id": [f"u{100_000 + row}" for row in range(3000)]})
@@ -261,6 +295,12 @@ def test_so_may_adjacent_rows_of_an_index_group(tmp_path):
     (found,) = validate(path, diagnose=True).findings
     assert found.undiagnosed.startswith("nothing explains it; tried on ")
     assert found.next == f"pbloom repair {path} --rebuild --in-place"
+    (done,) = pb.repair(path, in_place=True, rebuild=True).repaired
+    assert done.action == "rebuilt"
+    assert done.reason.endswith(
+        f"; in rows {found.rows.first} to {found.rows.last}: either the filter is wrong, or bytes of the values became"
+        " others that fit, which nothing in an ORC file tells"
+    )
 
 
 def test_so_may_many_be_that_are_in_one_page(tmp_path):
@@ -277,7 +317,7 @@ def test_so_may_many_be_that_are_in_one_page(tmp_path):
     assert found.next == f"pbloom validate {path} -c n --pages --diagnose"
 
 
-@pytest.mark.parametrize(("first", "is_damage"), [(0, False), (500, False), (2500, True)])
+@pytest.mark.parametrize(("first", "is_damage"), [(0, False), (500, True), (2500, True)])
 def test_so_may_those_of_several_pages_behind_others(tmp_path, first, is_damage):
     """Two fifths of the rows, in pages that follow each other. Those from the first on may be what a writer had in a
     dictionary."""
@@ -287,7 +327,7 @@ def test_so_may_those_of_several_pages_behind_others(tmp_path, first, is_damage)
     there = np.delete(values, slice(first, first + 2000))
     path.write_bytes(with_bits(built(data, ["n"]), bits_of(there, 512)))
     (found,) = validate(path).findings
-    assert (found.rule, found.rows.first_page > 0) == ("PB401", is_damage)
+    assert (found.rule, found.rows.first) == ("PB401", first)
     assert found.rows.last_page > found.rows.first_page
     look, repair = f"validate {path} -c n --pages --diagnose", f"repair {path} --rebuild --in-place"
     assert found.next == f"pbloom {look if is_damage else repair}"
@@ -318,6 +358,62 @@ def test_pages_that_nothing_is_wrong_with_put_it_on_the_filter(tmp_path, checksu
     (found,) = validate(path, pages=True, diagnose=True).findings
     assert found.undiagnosed.endswith(said)
     assert found.next == f"pbloom repair {path} --rebuild --in-place"
+    (done,) = pb.repair(path, in_place=True, rebuild=True).repaired
+    assert done.reason.endswith(f"found {lost})" if checksums else said)
+    assert (f"in rows 2000 to {1999 + lost}: its pages agree" in done.reason) is not checksums
+
+
+def test_so_do_pages_that_decrypt(tmp_path):
+    """Nobody without the key makes others that do."""
+    values = np.arange(5000) * 7919
+    data = built(written(pa.table({"n": values})), ["n"])
+    path, recipe = tmp_path / "file.parquet", Recipe()
+    path.write_bytes(encrypt(with_bits(data, bits_of(np.delete(values, 2000), 512)), recipe).data)
+    (found,) = validate(path, pages=True, diagnose=True, keys=keys_of(recipe)).findings
+    said = "; its pages decrypt as they were encrypted, so the filter is what is wrong"
+    assert found.undiagnosed.endswith(said)
+
+
+def test_nobody_is_sent_to_drop_what_pages_may_have_done_for_its_length(tmp_path):
+    """Without the values, nobody knows whether that is wrong."""
+    values = np.arange(5000) * 7919
+    data = built(written(pa.table({"n": values})), ["n"])
+    _, length = pointer(data)
+    data = with_bits(data, bits_of(np.delete(values, 2000), len(bitset(data)) // 32))
+    path = tmp_path / "file.parquet"
+    path.write_bytes(with_meta(data, 0, 0, bloom_filter_length=length - 32))
+    look = f"pbloom validate {path} -c n --pages --diagnose"
+    assert {each.rule: each.next for each in validate(path).findings} == {
+        "PB112": look,
+        "PB401": look,
+    }
+    found = validate(path, pages=True, diagnose=True).findings
+    assert {each.next for each in found} == {f"pbloom repair {path} --rebuild --in-place"}
+    (done,) = pb.repair(path, in_place=True, rebuild=True).repaired
+    assert (done.action, "; in row 2000: its pages agree" in done.reason) == ("rebuilt", True)
+
+
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_nor_to_build_another_for_its_size(tmp_path, is_damaged):
+    """Nor that of another row group, which would take this one with it."""
+    values = np.arange(5000) * 7919
+    data = written(pa.table({"n": values}), row_group_size=2500, compression="none")
+    data = with_bits(built(data, ["n"]), bits_of(values[:2500], 4096))
+    if is_damaged:
+        at = data.rindex(int(values[4000]).to_bytes(8, "little"), 0, pointer(data)[0])
+        data = data[:at] + (1 << 60).to_bytes(8, "little") + data[at + 8 :]
+    path = tmp_path / "file.parquet"
+    path.write_bytes(data)
+    size = ["PB206", "PB306", "PB309"]
+    found = {each.rule: each.next for each in validate(path, ignore=size).findings}
+    build = f"pbloom build {path} -c n --existing replace --in-place"
+    look = f"pbloom validate {path} -c n --pages --diagnose"
+    if not is_damaged:
+        assert found == {"PB304": build}
+        return
+    assert found == dict.fromkeys(["PB304", "PB401"], look)
+    found = {each.rule: each.next for each in validate(path, pages=True, diagnose=True).findings}
+    assert (found["PB304"], found["PB401"]) == (None, None)
 
 
 def test_pages_that_something_is_wrong_with_do_not(tmp_path):
@@ -330,3 +426,27 @@ def test_pages_that_something_is_wrong_with_do_not(tmp_path):
     assert len(found) > 1
     assert "the filter is wrong" not in found["PB401"].undiagnosed
     assert found["PB401"].next is None
+
+
+@pytest.mark.parametrize("option", ["--rebuild", "--drop-bad"])
+@pytest.mark.parametrize("checksums", [False, True])
+def test_a_filter_stays_as_the_only_trace_of_pages_that_changed(tmp_path, option, checksums):
+    """In a folder in which another one is repaired, as `validate` says of it."""
+    values = pa.table({"n": np.arange(5000)})
+    data = bytearray(built(written(values, compression="none"), ["n"]))
+    data[10_000:10_400] = np.random.default_rng(3).bytes(400)
+    (tmp_path / "a.parquet").write_bytes(data)
+    other = built(written(values, write_page_checksum=checksums), ["n"])
+    (tmp_path / "b.parquet").write_bytes(with_bits(other, bits_of(range(0, 5000, 2), 512)))
+    ran = outcome("repair", tmp_path, option, "--in-place")
+    assert ran.code == 1
+    assert (tmp_path / "a.parquet").read_bytes() == data
+    (left,) = pb.repair(tmp_path / "a.parquet", dry_run=True, rebuild=True).left
+    assert left.rule == "PB401"
+    assert re.search(
+        "; bytes of the pages may have changed, and not the filter: PB125 narrow-statistics: .*:"
+        " take another copy of the file; the filter stays, right or wrong: strip removes it$",
+        left.reason,
+    )
+    assert "may have changed, and not the filter: PB125 narrow-statistics" in ran.stdout
+    assert validate(tmp_path / "b.parquet").ok

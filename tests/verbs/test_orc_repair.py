@@ -217,20 +217,24 @@ def of_lists():
 
 
 @pytest.mark.parametrize(
-    ("data", "rule", "reason"),
+    ("data", "rule", "reason", "left"),
     [
-        (lambda: edited(cut_data(), lambda stripes, _: damaged_stream(stripes[0])), "PB602", "DATA: a run is damaged"),
+        (lambda: edited(cut_data(), lambda stripes, _: damaged_stream(stripes[0])), "PB602", "DATA: a run is damaged",
+         ["PB611"]),
         (lambda: edited(without_row_index(), lambda stripes, _: damaged_stream(stripes[0])), "PB602",
-         "no row index"),
-        (of_lists, "PB402", "index groups have up to 20000 values"),
+         "no row index", []),
+        (of_lists, "PB402", "index groups have up to 20000 values", []),
     ],
 )  # fmt: skip
-def test_what_cannot_be_built_again_is_dropped_if_it_loses_rows(write, data, rule, reason):
+def test_what_cannot_be_built_again_is_dropped_if_it_loses_rows(write, data, rule, reason, left):
     path = write(data())
     report = repair(path, in_place=True, rebuild=True)
     (done,) = report.repaired
     assert (done.action, done.rule, done.stripe) == ("filters dropped", rule, 0)
     assert reason in done.reason.split("; not rebuilt: ")[1]
+    # Without filters, nothing else says that their data are damaged.
+    assert [each.rule for each in report.left] == left
+    assert all(each.reason.endswith("; take another copy of the file") for each in report.left)
     assert (0, done.column) not in {
         (each.stripe, each.column) for each in validate(path, max_bytes=1).findings
         if each.rule == "PB312"

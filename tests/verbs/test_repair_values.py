@@ -172,7 +172,10 @@ def test_values_that_cannot_be_read_prove_nothing(
     )
     assert report.left[0].reason.endswith("; the filter stays, right or wrong: strip removes it")
     doubtful = repair(write(damaged(with_room(sound, 64))), dry_run=True, drop_bad=True)
-    assert (done(doubtful), doubtful.left) == (A_DROPPED, ())
+    # Without a filter, nothing else says that its data are damaged.
+    (left,) = doubtful.left
+    assert (done(doubtful), left.rule) == (A_DROPPED, "PB116")
+    assert left.reason.endswith("; take another copy of the file")
 
 
 def test_two_booleans_are_not_looked_up(bare: bytes, write: Callable[[bytes], Path]) -> None:
@@ -274,6 +277,11 @@ def test_no_filter_is_offered_where_pages_are_damaged(
     ran = outcome("repair", path, "--rebuild", "--in-place")
     assert (ran.code, "1 filter dropped, 1 still wrong" in ran.stdout) == (1, True)
     assert "pbloom build" not in ran.stdout
+    # Whom `validate` sends to build a filter for the rest is told.
+    (found,) = (each for each in validate(path).findings if each.rule == "PB307")
+    ran = outcome(*found.next.split()[1:])
+    assert ran.code == 2
+    assert ran.complaint.startswith(f"{path}: row group 0, column a: page header at 4: ")
 
 
 def test_a_filter_that_is_right_and_loses_rows_is_left_or_built_again(zero: Path) -> None:

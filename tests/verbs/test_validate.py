@@ -1,7 +1,9 @@
 """How validate goes about it; what each rule finds is in test_defects, what none finds in
 test_sound_corpus."""
 
+import shlex
 import struct
+import subprocess
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,6 +12,7 @@ from make.commands import outcome
 from make.defects_files import encrypted, integer, sound
 from make.filters import bitset, with_bits, with_bitset
 from make.footers import edited, meta_of, pointer
+from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.files import open_file
@@ -191,6 +194,31 @@ def test_what_a_file_begins_or_ends_with_is_not_shown_where_it_may_be_data(data,
     with pytest.raises(pb.NotSupportedFileError) as caught:
         validate(path, no_values=True)
     assert str(caught.value) == f"{path}: {found}"
+
+
+@pytest.mark.parametrize(
+    ("name", "write"), [("a b.parquet", pq.write_table), ("a.orc", orc.write_table)]
+)
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (b"\n", "1 byte follows"),
+        (b"0123456789", "10 bytes follow"),
+        # What looks like the end of a file, and is none.
+        (b"PAR1 ORC\4" + bytes(70_000), "70,009 bytes follow"),
+    ],
+)
+def test_bytes_behind_a_whole_file(name, write, more, said, tmp_path):
+    path = tmp_path / name
+    write(pa.table({"n": range(1000)}), path)
+    whole = path.read_bytes()
+    path.write_bytes(whole + more)
+    with pytest.raises(pb.NotSupportedFileError) as caught:
+        validate(path)
+    command = f"head -c {len(whole)} {shlex.quote(str(path))}"
+    assert str(caught.value) == f"{path}: {said} a whole file: `{command}` is that file"
+    path.write_bytes(subprocess.run(shlex.split(command), capture_output=True, check=True).stdout)
+    assert validate(path).ok
 
 
 def test_severities_have_an_order_and_words():

@@ -5,9 +5,11 @@ Spec: parquet-format, README.md "File format".
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import number_of
+from parquet_bloom.container.whole_file import what_follows_a_whole_file
 from parquet_bloom.errors import (
     EncryptionError,
     FooterError,
@@ -74,6 +76,8 @@ def read_footer(source: Source, keys: Keys | None = None) -> Footer:
             f"{where}: not a Parquet file: does not start with {MAGIC.decode()}{_as_others(head)}"
         )
     if tail[4:] != magic:
+        if follow := what_follows_a_whole_file(source, magic, 0, partial(read_footer, keys=keys)):
+            raise NotSupportedFileError(f"{where}: {follow}")
         if more := _bytes_behind(source, magic):
             raise NotSupportedFileError(
                 f"{where}: ends {number_of(more, 'byte')} behind {magic.decode()}, which ends a Parquet file:"

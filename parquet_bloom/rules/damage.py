@@ -1,0 +1,47 @@
+"""Whether values may be missing because bytes of pages have changed, and not the filter, which is the only trace then."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import accumulate
+from typing import Protocol
+
+from parquet_bloom.container.protocols import Overview
+from parquet_bloom.rules.finding import Finding
+
+
+class WithIndexGroups(Overview, Protocol):
+    """A file of which some formats have index groups of so many rows."""
+
+    @property
+    def row_index_stride(self) -> int | None: ...
+
+
+class LikeDamage:
+    """Tells findings in `file` whose missing rows are like those that damage leaves."""
+
+    def __init__(self, file: WithIndexGroups) -> None:
+        self._file = file
+
+    def __call__(self, found: Finding) -> bool:
+        if found.place is None or found.rows is None:
+            return False
+        part, group, size = found.place.part, found.place.group, self._file.row_index_stride
+        first, end = self._starts[part : part + 2]
+        if group is not None and size:
+            first += group * size
+            end = min(end, first + size)
+        return found.rows.are_like_damage(first, end - first)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The first row of each part in the file, and behind the last one how many there are."""
+        sizes = (self._file.describe_part(part).num_rows for part in range(self._file.num_parts))
+        return list(accumulate(sizes, initial=0))
+
+
+def where_missing(found: Finding) -> str:
+    """`in row 17`, `in rows 17 to 30`: what nobody can tell once the filter is another."""
+    assert found.rows is not None
+    first, last = found.rows.first, found.rows.last
+    return f"in row {first}" if first == last else f"in rows {first} to {last}"
