@@ -113,6 +113,14 @@ class OrcContainer(OrcReader):
         return self.num_stripes
 
     @property
+    def part_rows(self) -> Sequence[int]:
+        return [place.num_rows for place in self.tail.stripes]
+
+    @property
+    def part_bytes(self) -> Sequence[int | None]:
+        return [place.data_length for place in self.tail.stripes]
+
+    @property
     def earlier_ends(self) -> tuple[int, ...]:
         # Nobody appends to ORC files: filters are in the stripes.
         return ()
