@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import date, datetime
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +97,16 @@ def test_text_for_numbers_is_a_mistake_and_so_are_numbers_for_text(
             assert str(told.value) == (
                 f"{lake}/0.parquet: filters: column id: '7' is text, expected a value of INT64"
             )
+    moments = tmp_path / "moments.parquet"
+    pq.write_table(pa.table({"day": [date(2026, 1, 2)], "at": [datetime(2026, 1, 2)]}), moments)
+    for column, kind, of_python in (
+        ("day", "DATE", "datetime.date"),
+        ("at", "TIMESTAMP(MICROS,false)", "datetime.datetime"),
+    ):
+        expected = f"'2026-01-02' is text, expected a value of {kind}, such as {of_python}"
+        with pytest.raises(pb.ValueTypeError, match=f": filters: column {column}: ") as told:
+            pb.rows(moments, {column: "2026-01-02"})
+        assert str(told.value).endswith(f": {expected}")
     names = tmp_path / "names"
     names.mkdir()
     for at in range(40):
