@@ -39,7 +39,7 @@ from parquet_bloom.storage import open_folder, open_source, with_options
 from parquet_bloom.storage.cache import CacheUse
 from parquet_bloom.storage.source import is_url
 from parquet_bloom.verbs.documents import document_of
-from parquet_bloom.verbs.listed_files import ListedFiles, files_again, list_files, names_in_index
+from parquet_bloom.verbs.listed_files import ListedFiles, files_again, for_index, list_files
 from parquet_bloom.verbs.table_folders import warn_of_tables
 from parquet_bloom.vocabulary import FORMAT_TITLES
 
@@ -109,13 +109,10 @@ class Reading:
     def _listed(self) -> ListedFiles:
         """The same as they are now."""
         if self.names is not None:
-            names = self.names
             if self._index is not None:
-                names = names_in_index(names, self._view)
-            look = state_of
-            if self._index is None and self._cache is None:
-                look = state_unless_asked_for
-            return files_again(names, self._view, self.storage_options, look)
+                return for_index(files_again(self.names, self._view, self.storage_options))
+            look = state_unless_asked_for if self._cache is None else state_of
+            return files_again(self.names, self._view, self.storage_options, look)
         with self._asked() as asked:
             manifest = asked.manifest
             if manifest.tables:
@@ -371,7 +368,7 @@ class Reading:
         indexed, predicate = None, without(predicate, files.partition_types.keys())
         if self._index is not None:
             with self._asked() as asked:
-                indexed = Indexed(asked, conditions_in(predicate), files.is_known)
+                indexed = Indexed(asked, conditions_in(predicate), files)
 
         def known() -> set[str]:
             return {*files.leaf_columns, *self._known_besides(paths, opener)}

@@ -118,7 +118,9 @@ def test_text_for_numbers_is_a_mistake_and_so_are_numbers_for_text(
         assert pb.row_groups(names, filters).num_rows == 40
 
 
-def test_an_index_opens_no_file_that_it_excludes(lake: Path, tmp_path: Path) -> None:
+def test_an_index_opens_no_file_that_it_excludes(
+    lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     name, group = place_of(lake, 7)
     index = tmp_path / "ids.index"
     pb.Index.build(index, lake, "id")
@@ -130,6 +132,11 @@ def test_an_index_opens_no_file_that_it_excludes(lake: Path, tmp_path: Path) -> 
     assert left(lake, {"id": 7}, index=index) == [(name, group)]
     table = pb.row_groups(None, {"id": 7}, index=index)
     assert table["path"].to_pylist() == [str(lake / f"{name}.parquet")]
+    # Who names a folder from where he is finds the files by such names.
+    monkeypatch.chdir(lake.parent)
+    of_user = pb.read_plan(lake.name, {"id": 7}, index=index)
+    assert of_user.files_by_index == 2
+    assert [each.path for each in of_user.left] == [f"{lake.name}/{name}.parquet"]
 
 
 def test_an_index_is_not_believed_about_another_state(lake: Path, tmp_path: Path) -> None:

@@ -493,7 +493,10 @@ def test_durations(tmp_path: Path) -> None:
         assert pb.rows(path, {"d": [value]})["d"].to_pylist() == [one]
     assert pb.rows(path, [("d", "<", np.timedelta64(1, "h"))]).num_rows == 1
     for value in (np.timedelta64("NaT", "us"), np.timedelta64(1, "M")):
-        with pytest.raises(ValueTypeError, match=r"duration\[us\]: expected a duration, such as datetime.timedelta$"):
+        with pytest.raises(
+            ValueTypeError,
+            match=r"duration\[us\]: expected a duration, such as datetime.timedelta$",
+        ):
             pb.rows(path, {"d": value})
 
 
