@@ -229,7 +229,7 @@ class OrcContainer(OrcReader):
             with suppress(ValueTypeError):
                 asked = self.encode(column, values)
         if holds is None and asked is None:
-            return PartsLeft(parts, parts)
+            return PartsLeft(parts, parts, is_decidable=False)
         self._will_read_indexes(parts, [column], () if asked is None else FILTER_KINDS)
         groups = {part: self._within(column, part, holds) for part in parts}
         within = [part for part in parts if any(groups[part])]

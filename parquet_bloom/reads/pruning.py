@@ -135,7 +135,8 @@ class Excluded(NamedTuple):
     """What is not left: of `num_files`, how many by what, and how many were left without asking them, and why; of files
     that were asked, how many row groups, and by an index those of files that it leaves. By statistics: without filters.
     Without a column: files of tables that read null there; nobody counts their row groups.
-    `by_chance`: of each condition that filters were asked about."""
+    `by_chance`: of each condition that filters were asked about. `undecided`: the columns that exclude nothing, whatever
+    files say."""
 
     num_files: int = 0
     files_by_partitions: int = 0
@@ -149,6 +150,7 @@ class Excluded(NamedTuple):
     row_groups_by_statistics: int = 0
     row_groups_by_filters: int = 0
     by_chance: tuple[LeftByChance, ...] = ()
+    undecided: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, found: Iterable[Left]) -> Excluded:
@@ -167,7 +169,8 @@ class Excluded(NamedTuple):
                 counts["files_not_asked"] += 1
                 why_not_asked[each.why_not_asked] = None
         by_chance = tuple(map(_summed, chances.values()))
-        return cls(**counts, why_not_asked=tuple(why_not_asked), by_chance=by_chance)
+        why = tuple(why_not_asked)
+        return cls(**counts, why_not_asked=why, by_chance=by_chance, undecided=())
 
 
 def _summed(chances: Sequence[Chances]) -> LeftByChance:
@@ -215,6 +218,9 @@ class Pruner:
         # Columns with values of another kind, and those that have them in some file.
         self._unlike: dict[str, ValueTypeError] = {}
         self._alike: set[str] = set()
+        # Columns about which files could be asked, and could not, as of values of another type.
+        self._decidable: set[str] = set()
+        self._undecidable: set[str] = set()
         # Row groups of files that have the columns.
         self._asked = self._kept = 0
         self.excluded = Excluded()
@@ -269,6 +275,11 @@ class Pruner:
         for column in self._mistaken:
             raise self._unlike[column]
         return known
+
+    @property
+    def undecidable(self) -> set[str]:
+        """The columns about which no file could be asked."""
+        return self._undecidable - self._decidable
 
     @property
     def _few_spared(self) -> str:
@@ -356,12 +367,13 @@ class Pruner:
             self._present.add(predicate.column)
             return _Among((), frozenset(parts), is_without=True)
         try:
-            within, left, by_chance = file.parts_left(predicate, parts)
+            within, left, by_chance, is_decidable = file.parts_left(predicate, parts)
         except ColumnError as error:
             # Engines read null, or complain themselves.
             self._missing.setdefault(predicate.column, error)
             return _Among(parts)
         self._present.add(predicate.column)
+        (self._decidable if is_decidable else self._undecidable).add(predicate.column)
         self._compare_kinds(file, predicate)
         chances: tuple[Chances, ...] = ()
         if by_chance and isinstance(predicate, In) and len(predicate.values):

@@ -166,6 +166,7 @@ class Reading:
             num_files=num_files,
             files_by_partitions=num_files - len(paths),
             files_without_column=excluded.files_without_column + num_left_without,
+            undecided=self._undecided(pruner),
             row_groups_by_index=sum(len(each.by_index) for each in (*left, *pruner.not_left)),
         )
         return Pruned(left, pruner.not_left, excluded)
@@ -203,10 +204,9 @@ class Reading:
             path for path in files.found if not names or may_hold(predicate, known(path), alike)
         ]
 
-    @property
-    def undecided(self) -> tuple[str, ...]:
+    def _undecided(self, pruner: Pruner) -> tuple[str, ...]:
         """The columns of the filters that exclude nothing, whatever files say."""
-        decided = {each.column for each in conditions_in(self.predicate)}
+        decided = {each.column for each in conditions_in(self.predicate)} - pruner.undecidable
         return tuple(column for column in self.filtered if column not in decided)
 
     @property

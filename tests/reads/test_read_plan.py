@@ -274,6 +274,7 @@ def test_of_stripes(tmp_path: Path) -> None:
     # Of three index groups, the others are not within bounds.
     (told,) = pb.read_plan(path, {"id": 2 * np.arange(20) + 1001}).by_chance
     assert (told.num_values, told.row_groups_asked) == (20, 1)
+    assert pb.read_plan(path, {"id": 2.5}).undecided == ("id",)
     expected = 1 - (1 - stripe.columns[0].filter.fpp) ** 20
     assert told.false_row_groups == pytest.approx(expected, rel=0.02)
 
@@ -299,14 +300,22 @@ def test_by_an_index(lake: Path, tmp_path: Path) -> None:
 
 def test_a_gap_among_the_values_leaves_everything(lake: Path) -> None:
     """Engines disagree on what it is equal to; who does not see it wonders why nothing is skipped."""
-    for condition in (("id", "in", [1001, None]), ("id", "in", [1.5, np.nan]), ("id", "!=", 3)):
+    for condition in (
+        ("id", "in", [1001, None]),
+        ("id", "in", [1.5, np.nan]),
+        ("id", "!=", 3),
+        # As pandas makes of integers with gaps, which have been dropped.
+        ("id", "in", [1001.0, 4.0]),
+    ):
         plan = pb.read_plan(lake, [condition, ("n", "<", 100)])
         assert plan.undecided == ("id",)
         assert plan.to_dict()["undecided"] == ["id"]
         assert repr(plan) == (
             "<ReadPlan: 8 row groups left in 4 of 4 files; nothing excluded; id: nothing to ask files,"
-            " as of !=, not in, null and NaN>"
+            " as of !=, not in, null, NaN and values of another type>"
         )
+    told = json.loads(pb.rows(lake, {"id": [1001.0, 4.0]}).schema.metadata[b"parquet_bloom"])
+    assert told["undecided"] == ["id"]
     assert pb.read_plan(lake, [("id", "==", 3), ("id", "!=", 4)]).undecided == ()
     assert pb.read_plan(lake, [[("id", "==", None)], [("n", "==", 4)]]).undecided == ("id", "n")
 
