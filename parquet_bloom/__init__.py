@@ -107,7 +107,7 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.probe import ProbedValue as ProbedValue
     from parquet_bloom.verbs.probe import ProbeReport as ProbeReport
     from parquet_bloom.verbs.probe import probe as probe
-    from parquet_bloom.verbs.read_plan import LeftFile as LeftFile
+    from parquet_bloom.verbs.read_plan import PlannedRowGroups as PlannedRowGroups
     from parquet_bloom.verbs.read_plan import ReadPlan as ReadPlan
     from parquet_bloom.verbs.read_plan import read_plan as read_plan
     from parquet_bloom.verbs.recover import RecoveryReport as RecoveryReport
@@ -180,7 +180,7 @@ _NAMES = {
     "verbs.inspect_summary": "InspectionSummary inspect_summary",
     "verbs.polars_source": "polars_source",
     "verbs.probe": "ProbeReport ProbedValue probe",
-    "verbs.read_plan": "LeftFile ReadPlan read_plan",
+    "verbs.read_plan": "PlannedRowGroups ReadPlan read_plan",
     "verbs.recover": "RecoveryReport recover",
     "verbs.repair": "RepairReport repair",
     "verbs.report": "FileReport report",

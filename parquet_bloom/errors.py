@@ -191,9 +191,10 @@ def no_column(name: str, names: Sequence[str], what: str = "file", path: str = "
 def did_you_mean(name: str, names: Iterable[str], path: str = "") -> str:
     """`; did you mean user_id?`, if any of `names` is close; of one with a comma that was not quoted, each part is.
     What the file at `path` has as a partition, as in `country=DE/`, was meant."""
-    if any(folder.startswith(f"{name}=") for folder in path.split("/")[:-1]):
+    partitions = [folder.partition("=")[0] for folder in path.split("/")[:-1] if "=" in folder]
+    if name in partitions:
         return "; it is a partition: its values are in the paths, not in the files"
-    among = list(names)
+    among = [*names, *partitions]
     close = [each for each in among if "," in each and name in each.split(",")]
     close = close or similar(name, among)
     return f"; did you mean {_listed(close[:3])}?" if close else ""

@@ -28,7 +28,7 @@ from parquet_bloom.errors import (
     quoted_name,
 )
 from parquet_bloom.program import FINE, NO, TROUBLE
-from parquet_bloom.render.hints import NOT_LISTED
+from parquet_bloom.render.hints import MISFIT, NOT_LISTED, OF_ONE_TYPE
 from parquet_bloom.render.reports import Complaints
 from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
@@ -105,7 +105,7 @@ def find(
                 f"{name}: expected one --column; another one takes a call of its own"
             )
     are_several = len(set(columns)) > 1
-    code, report, unverified = NO, None, set[str]()
+    code, report, unverified, has_misfit = NO, None, set[str](), False
     for column in dict.fromkeys(columns):
         stopwatch = Stopwatch()
         try:
@@ -118,9 +118,10 @@ def find(
         except (ColumnError, MissingKeyError, ValueTypeError) as error:
             told = complaint(error)
             complain(fault_of_file(told, given["values"]) or told)
-            code = TROUBLE
+            code, has_misfit = TROUBLE, has_misfit or isinstance(error, ValueTypeError)
             continue
         report = _in_words_of_commands(report)
+        has_misfit = has_misfit or any(MISFIT in file.reason for file in report.unknown)
         _save(report, given["values"], output, given["report"], overwrite)
         if as_json:
             write_json(report)
@@ -134,6 +135,8 @@ def find(
             code = TROUBLE
         elif report.rows and code != TROUBLE:
             code = FINE
+    if are_several and has_misfit:
+        complain(OF_ONE_TYPE)
     if report is None or as_json:
         sys.exit(code)
     if report.left_out:

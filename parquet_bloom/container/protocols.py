@@ -131,6 +131,14 @@ class Overview(Protocol):
     @property
     def num_parts(self) -> int: ...
     @property
+    def part_rows(self) -> Sequence[int]:
+        """How many rows each part has."""
+
+    @property
+    def part_bytes(self) -> Sequence[int | None]:
+        """How many bytes the values of each part take; None if what the footer says of them is encrypted, or missing."""
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The names of all Columns: dotted paths, or what the table calls them that the file is opened
         for."""

@@ -214,8 +214,7 @@ class SegmentsBuilder:
         file: Container, version: str, slices: NewSlices, filters: Sequence[FoundFilter | str]
     ) -> None:
         unit = Unit(file.path, file.source.size, version, 0, 0, 0, file.num_rows)
-        rows = [file.describe_part(part).num_rows for part in range(file.num_parts)]
-        slices.add(unit, list(zip(rows, filters, strict=True)))
+        slices.add(unit, list(zip(file.part_rows, filters, strict=True)))
 
     def forget_last(self, path: str) -> None:
         """Whatever was added of this file, which is the last one, is not to be believed."""

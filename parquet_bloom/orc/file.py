@@ -113,6 +113,14 @@ class OrcContainer(OrcReader):
         return self.num_stripes
 
     @property
+    def part_rows(self) -> Sequence[int]:
+        return [place.num_rows for place in self.tail.stripes]
+
+    @property
+    def part_bytes(self) -> Sequence[int | None]:
+        return [place.data_length for place in self.tail.stripes]
+
+    @property
     def earlier_ends(self) -> tuple[int, ...]:
         # Nobody appends to ORC files: filters are in the stripes.
         return ()
@@ -221,7 +229,7 @@ class OrcContainer(OrcReader):
             with suppress(ValueTypeError):
                 asked = self.encode(column, values)
         if holds is None and asked is None:
-            return PartsLeft(parts, parts)
+            return PartsLeft(parts, parts, is_decidable=False)
         self._will_read_indexes(parts, [column], () if asked is None else FILTER_KINDS)
         groups = {part: self._within(column, part, holds) for part in parts}
         within = [part for part in parts if any(groups[part])]

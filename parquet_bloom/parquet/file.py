@@ -76,6 +76,14 @@ class ParquetContainer(OpenFile):
         return self.num_row_groups
 
     @property
+    def part_rows(self) -> Sequence[int]:
+        return self.footer.row_groups.num_rows
+
+    @property
+    def part_bytes(self) -> Sequence[int | None]:
+        return [*map(self.footer.row_group_bytes, range(self.num_parts))]
+
+    @property
     def earlier_ends(self) -> tuple[int, ...]:
         from parquet_bloom.parquet.edit.ends import earlier_ends
 

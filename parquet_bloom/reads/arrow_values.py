@@ -44,6 +44,7 @@ _NANOS_OF: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 # Beyond all that a column can have.
 _BEYOND: Final = 1 << 600
 _MOST_EXPONENT: Final = 150
+_A_DURATION: Final = "a duration, such as datetime.timedelta"
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
@@ -290,7 +291,7 @@ def _decimals(kind: pa.Decimal128Type) -> ComparedType:
 
 def _unscaled(scale: int, value: object) -> Number | str:
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        return "a decimal, not a float" if isinstance(value, float) else "a decimal"
+        return "a decimal, such as decimal.Decimal"
     return (value if isinstance(value, int) else _exact(value)) * Fraction(10) ** scale
 
 
@@ -322,19 +323,19 @@ def _moments(kind: pa.DataType) -> ComparedType | None:
 def _days(of_day: int, value: object) -> Number | str:
     moment = moment_of(value)
     if moment is None or moment.zoned:
-        return "a date"
+        return "a date, such as datetime.date"
     return Fraction(moment.nanos * of_day, NANOS_PER_DAY)
 
 
 def _time(unit: int, value: object) -> Number | str:
     nanos = time_nanos(value)
-    return "a time" if nanos is None else Fraction(nanos, unit)
+    return "a time, such as datetime.time" if nanos is None else Fraction(nanos, unit)
 
 
 def _timestamp(kind: pa.TimestampType, value: object) -> Number | str:
     moment = moment_of(value)
     if moment is None:
-        return "a timestamp"
+        return "a timestamp, such as datetime.datetime"
     if moment.zoned and kind.tz is None:
         raise ValueTypeError(
             f"a timestamp with a zone, expected one without, as the column is {kind}"
@@ -350,9 +351,9 @@ def _duration(unit: int, value: object) -> Number | str:
         # Months and years are of no one length.
         is_exact = not np.isnat(value) and np.datetime_data(value.dtype)[0] not in ("Y", "M")
         nanos = int(value.astype("m8[ns]").astype(np.int64))
-        return Fraction(nanos, unit) if is_exact else "a duration"
+        return Fraction(nanos, unit) if is_exact else _A_DURATION
     if not isinstance(value, timedelta):
-        return "a duration"
+        return _A_DURATION
     return Fraction(value // _MICROSECOND * 1000 + getattr(value, "nanoseconds", 0), unit)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 from parquet_bloom.container.conditions import Condition, In
 from parquet_bloom.errors import ValueTypeError
@@ -11,13 +11,20 @@ from parquet_bloom.index.asking import AskedIndex
 from parquet_bloom.index.kinds import is_agreed
 from parquet_bloom.index.units import Unit
 
-# Whether a file is as it was when an index read it, and this column of it meant the same.
-IsKnown: TypeAlias = Callable[[Unit, str, str], bool]
+
+class ListedFiles(Protocol):
+    """Files that an index is asked about."""
+
+    def given(self, path: str) -> str:
+        """What a file is called that an index has by this path."""
+
+    def is_known(self, unit: Unit, column: str, read_as: str) -> bool:
+        """Whether a file is as it was when an index read it, and this column of it meant the same."""
 
 
 class _Places(NamedTuple):
-    """`known`: files, and what the index calls the state that each is in. `parts`: by file, the row groups that may have
-    such rows, None for all; a file that is known and not there has none."""
+    """`known`: files, as they are called, and what the index calls the state that each is in. `parts`: by file, the row
+    groups that may have such rows, None for all; a file that is known and not there has none."""
 
     known: dict[str, set[str]]
     parts: dict[str, set[int] | None]
@@ -27,7 +34,7 @@ class Indexed:
     """Answers to conditions, looked up at once. Raises FormatError for damage, OSError."""
 
     def __init__(
-        self, asked: AskedIndex, conditions: Sequence[Condition], is_known: IsKnown
+        self, asked: AskedIndex, conditions: Sequence[Condition], files: ListedFiles
     ) -> None:
         self.columns = asked.manifest.columns
         # What an id stands for must not go meanwhile.
@@ -36,7 +43,7 @@ class Indexed:
             id(condition): found
             for condition in conditions
             if isinstance(condition, In)
-            and (found := _looked_up(asked, condition, is_known)) is not None
+            and (found := _looked_up(asked, condition, files)) is not None
         }
 
     def left(self, condition: Condition, path: str) -> tuple[tuple[int, ...] | None, bool]:
@@ -48,7 +55,7 @@ class Indexed:
         return None if parts is None else tuple(sorted(parts)), True
 
 
-def _looked_up(asked: AskedIndex, condition: In, is_known: IsKnown) -> _Places | None:
+def _looked_up(asked: AskedIndex, condition: In, files: ListedFiles) -> _Places | None:
     """None if the index cannot be asked."""
     column = condition.column
     # Those without places have no kind, and say nothing about their files.
@@ -63,20 +70,21 @@ def _looked_up(asked: AskedIndex, condition: In, is_known: IsKnown) -> _Places |
         return None
     known: dict[str, set[str]] = {}
     for unit, read_as in asked.units(column):
-        if is_known(unit, column, read_as):
-            known.setdefault(unit.path, set()).add(unit.version)
+        if files.is_known(unit, column, read_as):
+            known.setdefault(files.given(unit.path), set()).add(unit.version)
     for unit in found.unknown_of_some:
-        known.pop(unit.path, None)
+        known.pop(files.given(unit.path), None)
     parts: dict[str, set[int] | None] = {}
     is_whole = asked.places == "file"
     places = [each for hits in found.hits for each in hits.distinct_places]
     for unit, place in places:
-        if unit.version in known.get(unit.path, ()):
-            numbers = parts.setdefault(unit.path, None if is_whole else set())
+        path = files.given(unit.path)
+        if unit.version in known.get(path, ()):
+            numbers = parts.setdefault(path, None if is_whole else set())
             if numbers is not None:
                 numbers.add(unit.row_group + (place if asked.places == "row-group" else 0))
     for unit in found.unknown_parts:
-        numbers = parts.setdefault(unit.path, set())
+        numbers = parts.setdefault(files.given(unit.path), set())
         if numbers is not None:
             numbers.add(unit.row_group)
     return _Places(known, parts)

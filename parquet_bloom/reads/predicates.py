@@ -66,6 +66,14 @@ _NOT_TEXT: Final = frozenset(
     }
 )
 _TEXT: Final = frozenset({"STRING", "CHAR", "VARCHAR"})
+# What their values are in Python, for those who would write them as text.
+_OF_PYTHON: Final = {
+    "DATE": "datetime.date",
+    "TIME": "datetime.time",
+    "TIMESTAMP": "datetime.datetime",
+    "TIMESTAMP_INSTANT": "datetime.datetime",
+    "DECIMAL": "decimal.Decimal",
+}
 
 # Text that is neither a number, nor a date or a time; and a date as all write it.
 _NEVER_OTHER: Final = re.compile(r"[^\W\d]")
@@ -73,6 +81,7 @@ _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _COMPARE: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 _UNDECIDED: Final = ("!=", "not in", "is", "is not")
+_OF_ONE: Final = ("=", "==", "!=", *OPERATORS)
 
 
 def predicate_of(filters: Any) -> Predicate:
@@ -192,7 +201,9 @@ def unlike(condition: Condition, column: Column) -> str | None:
     kind = column.logical_type or column.physical_type
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if isinstance(value, str) and column.physical_type in _NOT_TEXT:
-        return f"{value!r} is text, expected a value of {kind}"
+        of_python = _OF_PYTHON.get(kind.partition("(")[0])
+        such_as = f", such as {of_python}" if of_python else ""
+        return f"{value!r} is text, expected a value of {kind}{such_as}"
     if is_number and kind in _TEXT:
         return f"{value!r} is a number, expected text, as the column is {kind}"
     return None
@@ -240,6 +251,11 @@ def _is_condition(part: object) -> bool:
 
 
 def _condition(column: str, operator: Any, value: Any) -> Predicate:
+    if operator in _OF_ONE and isinstance(value, list | tuple | set | frozenset):
+        others = "not in" if operator == "!=" else "in"
+        raise TypeError(
+            f"filters: column {column}: {operator} {value!r}, expected one value; {others} takes several"
+        )
     if operator in ("=", "=="):
         return _one_of(column, value if _is_scalar(value) else [value])
     if operator == "in":

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
+from parquet_bloom.container import number_of
 from parquet_bloom.container.conditions import Condition, In
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
@@ -40,6 +41,13 @@ MOST_LEFT: Final = 0.875
 # Files behind URLs are opened so many at a time.
 _AT_ONCE: Final = 16
 
+# What a file is excluded by that lacks a column, where its table reads null.
+MISSING_COLUMN: Final = "missing column"
+
+# Why files are left as a whole without asking them; the third reason is _few_spared.
+_NOTHING_TO_ASK: Final = "the filters say nothing that files can answer"
+_BY_INDEX: Final = "the index has told"
+
 
 class Group(NamedTuple):
     """A row group, and its rows: how many, and how many are before it in the file."""
@@ -58,18 +66,20 @@ class Chances(NamedTuple):
 
 class Left(NamedTuple):
     """What is left of a file: row groups `numbers`, None for all; `groups`: the same with their rows, and `num_groups`,
-    how many the file has; None if it was not opened. `by_statistics` and `by_filters`: how many of those that were asked
+    how many the file has; None if it was not opened. `by_statistics` and `by_filters`: those of them that were asked and
     are not left, for whom filters were not needed, or were. `chances`: what is known of these filters. `is_without`:
-    nothing is left as the file lacks a column, and its table reads null there."""
+    nothing is left as the file lacks a column, and its table reads null there. `why_not_asked`: of a file that was to be
+    read as a whole without asking it."""
 
     path: str
     numbers: tuple[int, ...] | None
     groups: tuple[Group, ...] | None = None
     num_groups: int | None = None
-    by_statistics: int = 0
-    by_filters: int = 0
+    by_statistics: tuple[int, ...] = ()
+    by_filters: tuple[int, ...] = ()
     chances: tuple[Chances, ...] = ()
     is_without: bool = False
+    why_not_asked: str = ""
 
     def among(self, numbers: tuple[int, ...] | None) -> Left:
         """Of a file with groups, only these."""
@@ -79,10 +89,21 @@ class Left(NamedTuple):
         return self._replace(numbers=numbers, groups=groups)
 
     @property
-    def by_index(self) -> int:
-        """How many row groups an index excludes, of a file with groups."""
-        num_left = len(self.groups or ()) + self.by_statistics + self.by_filters
-        return max(0, (self.num_groups or 0) - num_left)
+    def by_index(self) -> tuple[int, ...]:
+        """The row groups that an index excludes, of a file with groups."""
+        others = {group.number for group in self.groups or ()}
+        others.update(self.by_statistics, self.by_filters)
+        return tuple(number for number in range(self.num_groups or 0) if number not in others)
+
+    def not_left(self, num_groups: int) -> dict[str, tuple[int, ...]]:
+        """The row groups of an opened file of so many that are excluded, by what."""
+        if self.is_without:
+            return {MISSING_COLUMN: tuple(range(num_groups))}
+        return {
+            "index": self.by_index,
+            "statistics": self.by_statistics,
+            "filters": self.by_filters,
+        }
 
     @property
     def is_nothing(self) -> bool:
@@ -111,10 +132,11 @@ class LeftByChance:
 
 
 class Excluded(NamedTuple):
-    """What is not left: of `num_files`, how many by what, and how many were left without asking them; of files that
-    were asked, how many row groups, and by an index those of files that it leaves. By statistics: without filters.
+    """What is not left: of `num_files`, how many by what, and how many were left without asking them, and why; of files
+    that were asked, how many row groups, and by an index those of files that it leaves. By statistics: without filters.
     Without a column: files of tables that read null there; nobody counts their row groups.
-    `by_chance`: of each condition that filters were asked about."""
+    `by_chance`: of each condition that filters were asked about. `undecided`: the columns that exclude nothing, whatever
+    files say."""
 
     num_files: int = 0
     files_by_partitions: int = 0
@@ -123,32 +145,46 @@ class Excluded(NamedTuple):
     files_by_filters: int = 0
     files_without_column: int = 0
     files_not_asked: int = 0
+    why_not_asked: tuple[str, ...] = ()
     row_groups_by_index: int = 0
     row_groups_by_statistics: int = 0
     row_groups_by_filters: int = 0
     by_chance: tuple[LeftByChance, ...] = ()
+    undecided: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, found: Iterable[Left]) -> Excluded:
         """From what is left of each file, nothing included."""
         counts: Counter[str] = Counter()
         chances: dict[int, list[Chances]] = {}
+        why_not_asked: dict[str, None] = {}
         for each in found:
             for of_condition in each.chances:
                 chances.setdefault(id(of_condition.condition), []).append(of_condition)
-            counts["row_groups_by_statistics"] += each.by_statistics
-            counts["row_groups_by_filters"] += each.by_filters
+            counts["row_groups_by_statistics"] += len(each.by_statistics)
+            counts["row_groups_by_filters"] += len(each.by_filters)
             if each.is_nothing:
                 counts[each.counted_among] += 1
-            elif each.numbers is None and each.groups is None:
+            elif each.why_not_asked:
                 counts["files_not_asked"] += 1
-        return cls(**counts, by_chance=tuple(map(_summed, chances.values())))
+                why_not_asked[each.why_not_asked] = None
+        by_chance = tuple(map(_summed, chances.values()))
+        why = tuple(why_not_asked)
+        return cls(**counts, why_not_asked=why, by_chance=by_chance, undecided=())
 
 
 def _summed(chances: Sequence[Chances]) -> LeftByChance:
     """Of one condition."""
     condition, each = chances[0].condition, [one for some in chances for one in some.by_chance]
     return LeftByChance(condition.column, len(condition.values), len(each), sum(each))
+
+
+class Pruned(NamedTuple):
+    """What is left of files, those of which nothing is left though partitions do not exclude them, and the counts."""
+
+    left: Sequence[Left]
+    not_left: Sequence[Left]
+    excluded: Excluded
 
 
 class _Among(NamedTuple):
@@ -182,9 +218,13 @@ class Pruner:
         # Columns with values of another kind, and those that have them in some file.
         self._unlike: dict[str, ValueTypeError] = {}
         self._alike: set[str] = set()
+        # Columns about which files could be asked, and could not, as of values of another type.
+        self._decidable: set[str] = set()
+        self._undecidable: set[str] = set()
         # Row groups of files that have the columns.
         self._asked = self._kept = 0
         self.excluded = Excluded()
+        self.not_left: Sequence[Left] = ()
 
     def left(self, paths: Sequence[str]) -> list[Left]:
         """What is left of each file, without those of which nothing is. Raises FormatError, UnsupportedError,
@@ -196,14 +236,17 @@ class Pruner:
             predicate = _of_path(self._predicate, path)
             numbers, is_decided = _by_index(self._index, predicate, path)
             if is_decided:
-                known[path] = Left(path, numbers)
+                why = _NOTHING_TO_ASK if isinstance(predicate, Anything) else _BY_INDEX
+                known[path] = Left(path, numbers, why_not_asked=why if numbers is None else "")
             elif numbers is None:
                 wanted[path] = predicate
             else:
                 known[path] = self._of_file(path, predicate, numbers)
         known |= self._of_asked(wanted)
         self.excluded = Excluded.of(known.values())
-        return [known[path] for path in paths if not known[path].is_nothing]
+        found = [known[path] for path in paths]
+        self.not_left = [each for each in found if each.is_nothing]
+        return [each for each in found if not each.is_nothing]
 
     def with_groups(self, left: Sequence[Left], of_whole: bool) -> list[Left]:
         """The same with the rows of all row groups; `of_whole`: also of files that are left as a whole. Raises as
@@ -224,7 +267,7 @@ class Pruner:
         rest = [path for path in paths if path not in known]
         is_much_left = self._asked and self._kept > self._most_left * self._asked
         if rest and is_much_left and not self._mistaken:
-            return known | {path: Left(path, None) for path in rest}
+            return known | {path: Left(path, None, why_not_asked=self._few_spared) for path in rest}
         known |= {left.path: left for left in self._each(rest, wanted)}
         if lacking := self._missing.keys() - self._present:
             for column in lacking - {*self._known()}:
@@ -232,6 +275,15 @@ class Pruner:
         for column in self._mistaken:
             raise self._unlike[column]
         return known
+
+    @property
+    def undecidable(self) -> set[str]:
+        """The columns about which no file could be asked."""
+        return self._undecidable - self._decidable
+
+    @property
+    def _few_spared(self) -> str:
+        return f"of the files asked first, {self._kept:,} of {number_of(self._asked, 'row group')} are left"
 
     @property
     def _mistaken(self) -> list[str]:
@@ -261,9 +313,12 @@ class Pruner:
         parts = range(file.num_parts)
         wanted = parts if among is None else [part for part in among if part in parts]
         found = self._among(file, predicate, wanted)
-        numbers, by_filters = tuple(found.left), len(found.by_filters)
-        by_statistics = len(wanted) - len(numbers) - by_filters
-        of_asked = (len(parts), by_statistics, by_filters, found.chances)
+        numbers, by_filters = tuple(found.left), found.by_filters
+        taken = {*numbers}
+        by_statistics = tuple(
+            each for each in wanted if each not in taken and each not in by_filters
+        )
+        of_asked = (len(parts), by_statistics, tuple(sorted(by_filters)), found.chances)
         there = {each.column for each in conditions_in(predicate)} & {*file.columns}
         # Of a file that one condition excludes, no other is asked.
         self._present |= there
@@ -274,9 +329,8 @@ class Pruner:
             return Left(path, (), (), is_without=True)
         if not numbers:
             return Left(path, (), (), *of_asked)
-        groups, first, taken = [], 0, set(numbers)
-        for part in parts:
-            num_rows = file.describe_part(part).num_rows
+        groups, first = [], 0
+        for part, num_rows in enumerate(file.part_rows):
             if part in taken:
                 groups.append(Group(part, num_rows, first))
             first += num_rows
@@ -313,12 +367,13 @@ class Pruner:
             self._present.add(predicate.column)
             return _Among((), frozenset(parts), is_without=True)
         try:
-            within, left, by_chance = file.parts_left(predicate, parts)
+            within, left, by_chance, is_decidable = file.parts_left(predicate, parts)
         except ColumnError as error:
             # Engines read null, or complain themselves.
             self._missing.setdefault(predicate.column, error)
             return _Among(parts)
         self._present.add(predicate.column)
+        (self._decidable if is_decidable else self._undecidable).add(predicate.column)
         self._compare_kinds(file, predicate)
         chances: tuple[Chances, ...] = ()
         if by_chance and isinstance(predicate, In) and len(predicate.values):

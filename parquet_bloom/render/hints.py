@@ -28,6 +28,12 @@ BY_NAME: Final = (
     "where a file has no such column and others have, --union-by-name takes it as null there"
 )
 
+# What reasons say of a value, and what helps if one of several columns cannot have it.
+MISFIT: Final = ": cannot be a value of "
+OF_ONE_TYPE: Final = (
+    "each value is looked for in each --column: a column of another type takes a call of its own"
+)
+
 _HINTS: Final = {
     HAS_ONE: "--existing replace rebuilds it for the rate of --fpp",
     NO_FILTER: "pbloom build adds one",

@@ -36,8 +36,7 @@ class LikeDamage:
     @cached_property
     def _starts(self) -> list[int]:
         """The first row of each part in the file, and behind the last one how many there are."""
-        sizes = (self._file.describe_part(part).num_rows for part in range(self._file.num_parts))
-        return list(accumulate(sizes, initial=0))
+        return list(accumulate(self._file.part_rows, initial=0))
 
 
 def where_missing(found: Finding) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from math import isinf
 from typing import Any
 
@@ -20,6 +21,7 @@ from parquet_bloom.values.types import Days, Exact, TimeNanos, TimestampNanos, l
 _PREFIXED = ("s", "ms", "us", "ns", "ps", "fs", "as")
 _UNITS_PER_SECOND = {unit: 1000**power for power, unit in enumerate(_PREFIXED)}
 _EPOCH = datetime(1970, 1, 1)
+_NO_NANOS = object()
 # What pyarrow calls them.
 _SHORT_FLOATS = ("float", "halffloat")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "D": 86_400, "W": 604_800}
@@ -63,14 +65,14 @@ def list_values(values: Any) -> list[object] | NDArray[np.generic]:
         values = convert()
     if hasattr(values, "to_pylist"):
         return _from_arrow(values)
-    return _from_array(values) if hasattr(values, "__array__") else list(values)
+    return _from_array(values) if hasattr(values, "__array__") else _of_one_type(list(values))
 
 
 def each_once(
     values: list[object] | NDArray[np.generic],
 ) -> list[object] | NDArray[np.generic]:
     """Those of list_values, without what was met before, of the same type; as they are if that cannot be told."""
-    if not isinstance(values, list) and values.dtype.kind in "biufMSU":
+    if not isinstance(values, list) and values.dtype.kind in "biufSU":
         once: NDArray[np.generic] = values[np.sort(np.unique(values, return_index=True)[1])]
         return once
     with suppress(TypeError):
@@ -97,7 +99,7 @@ def check_none_missing(values: Sequence[object] | NDArray[np.generic]) -> None:
 def missing_among(values: Any) -> Sequence[int] | NDArray[np.intp]:
     """Where values are missing, see is_missing; at once where there are none, or an array tells."""
     kind = values.dtype.kind if isinstance(values, np.ndarray) else ""
-    if kind in ("f", "M"):
+    if kind == "f":
         return np.flatnonzero(np.isnan(values))
     if kind in ("b", "i", "u", "S", "U") or {*map(type, values)} <= {int, str, bytes, literal}:
         return ()
@@ -174,7 +176,7 @@ def show_value(value: object) -> str:
 
 def _from_numpy(value: object) -> object:
     if isinstance(value, np.datetime64):
-        return _from_datetime64(value)
+        return _from_datetimes(value.reshape(1))[0]
     if isinstance(value, np.longdouble):
         # The nearest float; an integer where that would be infinite, and the value is not.
         number = float(value)
@@ -184,20 +186,46 @@ def _from_numpy(value: object) -> object:
     return value
 
 
-def _from_datetime64(value: np.datetime64) -> Days | TimestampNanos | np.datetime64 | None:
-    """None for NaT; the value itself if it is not a whole number of nanoseconds."""
-    if np.isnat(value):
-        return None
-    unit, step = np.datetime_data(value.dtype)
+def _from_datetimes(values: NDArray[np.datetime64]) -> list[object]:
+    """None for NaT; what numpy has if it is not a whole number of nanoseconds. Of many at once, as one by one takes ten
+    times as long."""
+    unit, step = np.datetime_data(values.dtype)
     if unit in ("Y", "M"):
-        unit, step, value = "D", 1, value.astype("datetime64[D]")
-    count = int(value.astype(np.int64)) * step
-    if unit in ("D", "W"):
-        return Days(count * _SECONDS[unit] // _SECONDS["D"], str(value))
+        unit, step, values = "D", 1, values.astype("datetime64[D]")
+    exact = partial(_days if unit in ("D", "W") else _nanos, unit)
+    texts = np.datetime_as_string(values).tolist()
+    found = [
+        None if text == "NaT" else exact(count * step, text)
+        for count, text in zip(values.astype(np.int64).tolist(), texts, strict=True)
+    ]
+    return [values[at] if each is _NO_NANOS else each for at, each in enumerate(found)]
+
+
+def _days(unit: str, count: int, text: str) -> Days:
+    return Days(count * _SECONDS[unit] // _SECONDS["D"], text)
+
+
+def _nanos(unit: str, count: int, text: str) -> object:
+    """_NO_NANOS if they are not whole."""
     if unit in _SECONDS:
-        return TimestampNanos(count * _SECONDS[unit] * 10**9, str(value))
+        return TimestampNanos(count * _SECONDS[unit] * 10**9, text)
     nanos, rest = divmod(count * 10**9, _UNITS_PER_SECOND[unit])
-    return value if rest else TimestampNanos(nanos, str(value))
+    return _NO_NANOS if rest else TimestampNanos(nanos, text)
+
+
+def _of_one_type(values: list[object]) -> list[object] | NDArray[np.generic]:
+    """Integers and moments that an array of numpy was made a list of, as arrays again: one by one, they take far longer."""
+    kinds = {*map(type, values)}
+    if len(kinds) != 1 or not _is_of_numpy(*kinds):
+        return values
+    dtypes = {each.dtype for each in values if isinstance(each, np.generic)}
+    are_alike = len(dtypes) == 1 and {each.kind for each in dtypes} <= {"i", "u", "M"}
+    return _from_array(np.array(values, *dtypes)) if are_alike else values
+
+
+def _is_of_numpy(kind: type[object]) -> bool:
+    """Whether its values are numpy's, which nobody loads to learn that they are not."""
+    return kind.__module__ == "numpy" and issubclass(kind, np.generic)
 
 
 def _from_array(values: object) -> list[object] | NDArray[np.generic]:
@@ -208,6 +236,8 @@ def _from_array(values: object) -> list[object] | NDArray[np.generic]:
     if isinstance(array, np.ma.MaskedArray):
         masked = np.ma.getmaskarray(array)
         return [None if gap else item for item, gap in zip(array.data, masked, strict=True)]
+    if array.ndim == 1 and array.dtype.kind == "M":
+        return _from_datetimes(array)
     return array if array.ndim == 1 else list(array)
 
 

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from parquet_bloom.arguments import files_given
 from parquet_bloom.container import ROW_GROUPS
@@ -34,12 +34,12 @@ from parquet_bloom.reads.predicates import (
     predicate_of,
     without,
 )
-from parquet_bloom.reads.pruning import MOST_LEFT, Excluded, Left, Open, Pruner
+from parquet_bloom.reads.pruning import MOST_LEFT, Left, Open, Pruned, Pruner
 from parquet_bloom.storage import open_folder, open_source, with_options
 from parquet_bloom.storage.cache import CacheUse
 from parquet_bloom.storage.source import is_url
 from parquet_bloom.verbs.documents import document_of
-from parquet_bloom.verbs.listed_files import ListedFiles, files_again, list_files, names_in_index
+from parquet_bloom.verbs.listed_files import ListedFiles, files_again, for_index, list_files
 from parquet_bloom.verbs.table_folders import warn_of_tables
 from parquet_bloom.vocabulary import FORMAT_TITLES
 
@@ -61,6 +61,13 @@ _MANY_GROUPS, _MANY_ROWS = 32, 1_000_000
 
 # Slices of files take longer than as many row groups of whole files.
 _MOST_LEFT_IN_SLICES: Final = 0.5
+
+
+class Sizes(NamedTuple):
+    """Of each row group of a file: its rows, and its bytes, see Overview.part_bytes."""
+
+    rows: Sequence[int]
+    num_bytes: Sequence[int | None]
 
 
 class Reading:
@@ -102,13 +109,10 @@ class Reading:
     def _listed(self) -> ListedFiles:
         """The same as they are now."""
         if self.names is not None:
-            names = self.names
             if self._index is not None:
-                names = names_in_index(names, self._view)
-            look = state_of
-            if self._index is None and self._cache is None:
-                look = state_unless_asked_for
-            return files_again(names, self._view, self.storage_options, look)
+                return for_index(files_again(self.names, self._view, self.storage_options))
+            look = state_unless_asked_for if self._cache is None else state_of
+            return files_again(self.names, self._view, self.storage_options, look)
         with self._asked() as asked:
             manifest = asked.manifest
             if manifest.tables:
@@ -120,16 +124,29 @@ class Reading:
         found.check_seen()
         return found
 
-    def row_groups(self) -> tuple[list[Left], Excluded]:
+    def row_groups(self) -> Pruned:
         """What is left of each file by the filters, with the rows of all row groups, and what is not. Raises as
         Pruner.left."""
+        return self._pruned(self._open)
+
+    def measured(self) -> tuple[Pruned, Mapping[str, Sizes]]:
+        """The same, and how large the files are that were opened. Raises as row_groups."""
+        sizes: dict[str, Sizes] = {}
+
+        @contextmanager
+        def measuring(path: str) -> Iterator[Container]:
+            with self._open(path) as file:
+                sizes[path] = Sizes(file.part_rows, file.part_bytes)
+                yield file
+
+        return self._pruned(measuring), sizes
+
+    def _pruned(self, opener: Open) -> Pruned:
         with self._one_index():
             paths = self._paths(self.files, self.predicate)
-            return self._row_groups(self.predicate, paths, self._open)
+            return self._row_groups(self.predicate, paths, opener)
 
-    def _row_groups(
-        self, predicate: Predicate, paths: Sequence[str], opener: Open
-    ) -> tuple[list[Left], Excluded]:
+    def _row_groups(self, predicate: Predicate, paths: Sequence[str], opener: Open) -> Pruned:
         in_files = [name for name in self.filtered if name not in self._partitions.names]
         without: set[str] = set()
 
@@ -145,12 +162,14 @@ class Reading:
         left = pruner.with_groups(pruner.left(paths), of_whole=True)
         num_files, excluded = len(self.files.found), pruner.excluded
         num_left_without = sum(each.path in without for each in left)
-        return left, excluded._replace(
+        excluded = excluded._replace(
             num_files=num_files,
             files_by_partitions=num_files - len(paths),
             files_without_column=excluded.files_without_column + num_left_without,
-            row_groups_by_index=sum(each.by_index for each in left),
+            undecided=self._undecided(pruner),
+            row_groups_by_index=sum(len(each.by_index) for each in (*left, *pruner.not_left)),
         )
+        return Pruned(left, pruner.not_left, excluded)
 
     def slices(self, pushed: Predicate) -> list[Left]:
         """What is left by the filters and by another predicate, with the rows of row groups of files that are not left
@@ -185,10 +204,9 @@ class Reading:
             path for path in files.found if not names or may_hold(predicate, known(path), alike)
         ]
 
-    @property
-    def undecided(self) -> tuple[str, ...]:
+    def _undecided(self, pruner: Pruner) -> tuple[str, ...]:
         """The columns of the filters that exclude nothing, whatever files say."""
-        decided = {each.column for each in conditions_in(self.predicate)}
+        decided = {each.column for each in conditions_in(self.predicate)} - pruner.undecidable
         return tuple(column for column in self.filtered if column not in decided)
 
     @property
@@ -260,7 +278,7 @@ class Reading:
             partitions = self._partitions.as_stored(stored)
             matching = Matching(self._filters, names, partitions, self.files)
             paths = [path for path in self.files.found if matching.may_match(path)]
-            left, excluded = self._row_groups(also_in_utc(self.predicate), paths, to_ask)
+            left, _, excluded = self._row_groups(also_in_utc(self.predicate), paths, to_ask)
 
             def found_in(each: Left) -> Found:
                 with to_read(each.path) as file:
@@ -350,7 +368,7 @@ class Reading:
         indexed, predicate = None, without(predicate, files.partition_types.keys())
         if self._index is not None:
             with self._asked() as asked:
-                indexed = Indexed(asked, conditions_in(predicate), files.is_known)
+                indexed = Indexed(asked, conditions_in(predicate), files)
 
         def known() -> set[str]:
             return {*files.leaf_columns, *self._known_besides(paths, opener)}

@@ -49,7 +49,7 @@ def row_groups(
     reading = Reading(files, filters, table, index, hash_key, keys, storage_options, cache)
     rows = [
         (left.path, group.number, group.num_rows)
-        for left in reading.row_groups()[0]
+        for left in reading.row_groups().left
         for group in left.groups or ()
     ]
     paths, numbers, counts = zip(*rows, strict=True) if rows else ((), (), ())

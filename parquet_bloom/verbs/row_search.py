@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from parquet_bloom.container import number_of
@@ -380,15 +381,11 @@ class RowSearch:
         return _Encoded(file.encode(column, values) if held else None, positions, problem)
 
     def _rows(self, file: Askable, found: Sequence[FoundIn]) -> list[FoundRow]:
-        first_rows, rows = [0], []
-        for part, row, value in _one_by_one(found):
-            while len(first_rows) <= part:
-                num_rows = file.describe_part(len(first_rows) - 1).num_rows
-                first_rows.append(first_rows[-1] + num_rows)
-            rows.append(
-                FoundRow(self._asked_for[value], file.path, part, row, first_rows[part] + row)
-            )
-        return rows
+        first_rows = list(accumulate(file.part_rows, initial=0))
+        return [
+            FoundRow(self._asked_for[value], file.path, part, row, first_rows[part] + row)
+            for part, row, value in _one_by_one(found)
+        ]
 
     def _values_of(
         self, file: Askable, tables: RowTables, found: Sequence[FoundIn], files: ListedFiles

@@ -95,6 +95,17 @@ def test_the_total_of_one_of_several_columns_names_it(tmp_path, monkeypatch):
     assert alone.stdout.splitlines()[-1].startswith("1 row in 1 file: ")
 
 
+@pytest.mark.parametrize("values", [("-v", "7", "-v", "x"), ("-v", "x")])
+def test_columns_of_two_types_take_a_call_each(tmp_path, monkeypatch, values):
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"id": [7, 8], "name": ["x", "y"]}), "two.parquet")
+    found = outcome("find", "two.parquet", "-c", "id,name", *values)
+    hint = "each value is looked for in each --column: a column of another type takes a call of its own"
+    assert found.code == 2
+    assert found.stderr.splitlines()[-1] == f"pbloom: {hint}"
+    assert hint not in outcome("find", "two.parquet", "-c", "id", *values).stderr
+
+
 def test_the_account_of_every_id(path):
     arguments = ("find", path, "-c", "id", "-v", "8", "-v", "9", "--report", "account.parquet")
     assert outcome(*arguments).code == 0

@@ -49,7 +49,7 @@ def test_a_partition_is_no_column(name):
     assert message in [finding["message"] for finding in file["findings"]]
     # A name that is alike is still one, in a folder that is called otherwise.
     found = outcome("probe", f"lake/id2=1/{name}", "-c", "id=", "-v", "7")
-    assert found.complaint == f"lake/id2=1/{name}: no column id=; did you mean id?"
+    assert found.complaint == f"lake/id2=1/{name}: no column id=; did you mean id, id2?"
 
 
 def documents(*arguments):

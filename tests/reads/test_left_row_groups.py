@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import date, datetime
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +97,16 @@ def test_text_for_numbers_is_a_mistake_and_so_are_numbers_for_text(
             assert str(told.value) == (
                 f"{lake}/0.parquet: filters: column id: '7' is text, expected a value of INT64"
             )
+    moments = tmp_path / "moments.parquet"
+    pq.write_table(pa.table({"day": [date(2026, 1, 2)], "at": [datetime(2026, 1, 2)]}), moments)
+    for column, kind, of_python in (
+        ("day", "DATE", "datetime.date"),
+        ("at", "TIMESTAMP(MICROS,false)", "datetime.datetime"),
+    ):
+        expected = f"'2026-01-02' is text, expected a value of {kind}, such as {of_python}"
+        with pytest.raises(pb.ValueTypeError, match=f": filters: column {column}: ") as told:
+            pb.rows(moments, {column: "2026-01-02"})
+        assert str(told.value).endswith(f": {expected}")
     names = tmp_path / "names"
     names.mkdir()
     for at in range(40):
@@ -107,7 +118,9 @@ def test_text_for_numbers_is_a_mistake_and_so_are_numbers_for_text(
         assert pb.row_groups(names, filters).num_rows == 40
 
 
-def test_an_index_opens_no_file_that_it_excludes(lake: Path, tmp_path: Path) -> None:
+def test_an_index_opens_no_file_that_it_excludes(
+    lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     name, group = place_of(lake, 7)
     index = tmp_path / "ids.index"
     pb.Index.build(index, lake, "id")
@@ -119,6 +132,11 @@ def test_an_index_opens_no_file_that_it_excludes(lake: Path, tmp_path: Path) -> 
     assert left(lake, {"id": 7}, index=index) == [(name, group)]
     table = pb.row_groups(None, {"id": 7}, index=index)
     assert table["path"].to_pylist() == [str(lake / f"{name}.parquet")]
+    # Who names a folder from where he is finds the files by such names.
+    monkeypatch.chdir(lake.parent)
+    of_user = pb.read_plan(lake.name, {"id": 7}, index=index)
+    assert of_user.files_by_index == 2
+    assert [each.path for each in of_user.left] == [f"{lake.name}/{name}.parquet"]
 
 
 def test_an_index_is_not_believed_about_another_state(lake: Path, tmp_path: Path) -> None:

@@ -32,7 +32,6 @@ TREES: list[tuple[Any, str]] = [
     ({"a": [1.0, float("nan")]}, "ANYTHING"),
     ({"a": pd.Series([pd.Timestamp("2024-01-01"), pd.NaT])}, "ANYTHING"),
     ([("a", "<", float("nan"))], "ANYTHING"),
-    ([("a", "==", [1])], "In('a', [[1]])"),
 ]
 
 
@@ -94,6 +93,16 @@ WRONG: list[tuple[Any, type[Exception], str]] = [
         "filters: column a: '~', expected one of ==, in, <, <=, >, >=, !=, not in",
     ),
     ([("a", "in", 1)], TypeError, "filters: column a: in 1, expected a list of values"),
+    (
+        [("a", "==", [1, 2])],
+        TypeError,
+        "filters: column a: == [1, 2], expected one value; in takes several",
+    ),
+    (
+        [("a", "!=", (1, 2))],
+        TypeError,
+        "filters: column a: != (1, 2), expected one value; not in takes several",
+    ),
     ({3: 1}, TypeError, "filters: 3, expected the name of a column"),
     (
         {"a": pb.literal("1")},

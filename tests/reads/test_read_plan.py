@@ -47,6 +47,16 @@ def counts(plan: pb.ReadPlan) -> dict[str, int]:
     return {name: document[name] for name in EXCLUDED if document[name]}
 
 
+def chunk_bytes(path: Path) -> int:
+    """Of all columns of a file."""
+    groups = pq.read_metadata(path)
+    return sum(
+        groups.row_group(group).column(column).total_compressed_size
+        for group in range(groups.num_row_groups)
+        for column in range(groups.num_columns)
+    )
+
+
 def tables_in(report: Any) -> list[list[list[str]]]:
     """The cells of the tables that a notebook shows."""
     return [
@@ -62,21 +72,34 @@ def test_by_statistics_and_by_filters(lake: Path) -> None:
         "row_groups_by_statistics": 2, "row_groups_by_filters": 4,
     }  # fmt: skip
     assert (plan.files_left, plan.row_groups_left, plan.rows_left) == (1, 2, 1000)
-    assert plan.left == (pb.LeftFile(str(lake / "3.parquet"), (0, 1), 1000),)
+    sizes = {path.name: chunk_bytes(path) for path in sorted(lake.iterdir())}
+    last = pb.PlannedRowGroups(str(lake / "3.parquet"), (0, 1), 1000, sizes["3.parquet"])
+    assert (plan.left, plan.bytes_left) == ((last,), last.bytes)
     assert repr(plan) == (
         "<ReadPlan: 2 row groups left in 1 of 4 files; excluded by statistics: 1 file, 2 row groups;"
         " excluded by filters: 2 files, 4 row groups>"
     )
     assert plan._repr_html_().startswith("<p>&lt;ReadPlan: 2 row groups left in 1 of 4 files;")
     summed, left = tables_in(plan)
+    by_filters = sizes["1.parquet"] + sizes["2.parquet"]
     assert summed == [
-        ["", "files", "row groups"],
-        ["excluded by statistics", "1", "2"],
-        ["excluded by filters", "2", "4"],
-        ["left", "1", "2"],
+        ["", "files", "row groups", "rows", "bytes"],
+        ["in all", "4", "8", "4,000", f"{sum(sizes.values()):,}"],
+        ["excluded by statistics", "1", "2", "1,000", f"{sizes['0.parquet']:,}"],
+        ["excluded by filters", "2", "4", "2,000", f"{by_filters:,}"],
+        ["left", "1", "2", "1,000", f"{last.bytes:,}"],
     ]
-    assert [row[1:] for row in left] == [["row_groups", "rows"], ["0, 1", "1000"]]
-    assert plan.to_arrow()["row_groups"].to_pylist() == [[0, 1]]
+    assert left[0][1:] == ["row_groups", "rows", "bytes", "excluded_by"]
+    assert [row[1:3] + row[4:] for row in left[1:]] == [
+        ["0, 1", "1000", ""],
+        ["0, 1", "1000", "statistics"],
+        ["0, 1", "1000", "filters"],
+        ["0, 1", "1000", "filters"],
+    ]
+    table = plan.to_arrow()
+    assert table["excluded_by"].to_pylist() == [None, "statistics", "filters", "filters"]
+    assert table.schema == pb.read_plan(lake, {}).to_arrow().schema
+    assert [each["path"] for each in plan.to_dict()["excluded"]] == table["path"].to_pylist()[1:]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +158,7 @@ def test_files_without_the_column(renamed: Path) -> None:
         " 2 files without a column of the filters: null there>"
     )
     summed, _ = tables_in(plan)
-    assert summed[1:] == [["without a column of the filters", "2", "0"], ["left", "3", "3"]]
+    assert [row[:4] for row in summed[1:]] == [["in all", "3", "3", "6"], ["left", "3", "3", "6"]]
 
 
 @pytest.mark.parametrize(
@@ -251,6 +274,7 @@ def test_of_stripes(tmp_path: Path) -> None:
     # Of three index groups, the others are not within bounds.
     (told,) = pb.read_plan(path, {"id": 2 * np.arange(20) + 1001}).by_chance
     assert (told.num_values, told.row_groups_asked) == (20, 1)
+    assert pb.read_plan(path, {"id": 2.5}).undecided == ("id",)
     expected = 1 - (1 - stripe.columns[0].filter.fpp) ** 20
     assert told.false_row_groups == pytest.approx(expected, rel=0.02)
 
@@ -262,8 +286,13 @@ def test_by_an_index(lake: Path, tmp_path: Path) -> None:
     plan = pb.read_plan(lake, {"id": 1001}, index=index)
     assert counts(plan) == {"num_files": 4, "files_by_index": 4}
     assert repr(plan) == "<ReadPlan: 0 row groups left in 0 of 4 files; excluded by index: 4 files>"
-    head = ["", "files", "row groups"]
-    assert tables_in(plan) == [[head, ["excluded by index", "4", "0"], ["left", "0", "0"]]]
+    # Nobody has opened them.
+    size = f"{sum(path.stat().st_size for path in lake.iterdir()):,}"
+    assert tables_in(plan)[0][1:] == [
+        ["in all", "4", "", "", size],
+        ["excluded by index", "4", "", "", size],
+        ["left", "0", "0", "0", "0"],
+    ]
     plan = pb.read_plan(lake / "2.parquet", {"id": held}, index=index)
     assert counts(plan) == {"num_files": 1, "row_groups_by_index": 1}
     assert plan.row_groups_left == 1
@@ -271,14 +300,22 @@ def test_by_an_index(lake: Path, tmp_path: Path) -> None:
 
 def test_a_gap_among_the_values_leaves_everything(lake: Path) -> None:
     """Engines disagree on what it is equal to; who does not see it wonders why nothing is skipped."""
-    for condition in (("id", "in", [1001, None]), ("id", "in", [1.5, np.nan]), ("id", "!=", 3)):
+    for condition in (
+        ("id", "in", [1001, None]),
+        ("id", "in", [1.5, np.nan]),
+        ("id", "!=", 3),
+        # As pandas makes of integers with gaps, which have been dropped.
+        ("id", "in", [1001.0, 4.0]),
+    ):
         plan = pb.read_plan(lake, [condition, ("n", "<", 100)])
         assert plan.undecided == ("id",)
         assert plan.to_dict()["undecided"] == ["id"]
         assert repr(plan) == (
             "<ReadPlan: 8 row groups left in 4 of 4 files; nothing excluded; id: nothing to ask files,"
-            " as of !=, not in, null and NaN>"
+            " as of !=, not in, null, NaN and values of another type>"
         )
+    told = json.loads(pb.rows(lake, {"id": [1001.0, 4.0]}).schema.metadata[b"parquet_bloom"])
+    assert told["undecided"] == ["id"]
     assert pb.read_plan(lake, [("id", "==", 3), ("id", "!=", 4)]).undecided == ()
     assert pb.read_plan(lake, [[("id", "==", None)], [("n", "==", 4)]]).undecided == ("id", "n")
 
@@ -286,8 +323,43 @@ def test_a_gap_among_the_values_leaves_everything(lake: Path) -> None:
 def test_without_conditions_nobody_is_asked(lake: Path) -> None:
     plan = pb.read_plan(lake, {})
     assert counts(plan) == {"num_files": 4, "files_not_asked": 4}
+    assert plan.why_not_asked == ("the filters say nothing that files can answer",)
     assert repr(plan) == (
-        "<ReadPlan: 8 row groups left in 4 of 4 files; nothing excluded; 4 not asked>"
+        "<ReadPlan: 8 row groups left in 4 of 4 files; nothing excluded;"
+        " 4 not asked: the filters say nothing that files can answer>"
+    )
+
+
+def test_where_the_index_has_told_nobody_is_asked(lake: Path, tmp_path: Path) -> None:
+    index = tmp_path / "ids.index"
+    pb.Index.build(index, lake, "id", places="file")
+    plan = pb.read_plan(lake, {"id": 0}, index=index)
+    assert repr(plan) == (
+        "<ReadPlan: 8 row groups left in 4 of 4 files; nothing excluded; 4 not asked: the index has told>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "is_in_vain"),
+    # Excluded: nothing, a file of four, and nothing of what nobody asked.
+    [({"id": [0, 4000]}, True), ({"n": 4000}, False), ({}, False), ([("id", "!=", 0)], False)],
+    ids=str,
+)
+def test_nearly_all_is_left(lake: Path, values: Any, is_in_vain: bool) -> None:
+    """Who asks for users that are everywhere wonders why filters do not help."""
+    told = "; nearly all is left: nothing is gained over reading without asking, unless few rows match>"
+    assert repr(pb.read_plan(lake, values)).endswith(told) == is_in_vain
+    assert not repr(pb.read_plan(lake / "1.parquet", values)).endswith(told)
+
+
+def test_of_many_files_some_tell(tmp_path: Path) -> None:
+    for number in range(40):
+        pq.write_table(pa.table({"id": [1, number]}), tmp_path / f"{number:02}.parquet")
+    plan = pb.read_plan(tmp_path, {"id": 1})
+    assert repr(plan) == (
+        "<ReadPlan: 40 row groups left in 40 of 40 files; nothing excluded; 20 not asked:"
+        " of the files asked first, 20 of 20 row groups are left;"
+        " nearly all is left: nothing is gained over reading without asking, unless few rows match>"
     )
 
 
@@ -345,7 +417,8 @@ def test_by_the_names_of_folders(
     first = min(paths)
     for path in {*map(str, paths)} - {str(first), *wanted}:
         Path(path).write_bytes(b"no Parquet")
-    assert pb.read_plan(tmp_path, every) == plan
+    again = pb.read_plan(tmp_path, every)
+    assert (again.left, counts(again)) == (plan.left, counts(plan))
     assert pb.dataset(tmp_path, every).to_table().num_rows == 2 * len(expected)
 
 
@@ -490,7 +563,7 @@ def check_counts(lake: Path, filters: Any, options: dict[str, Any]) -> None:
 
     # So is each row group of the files that are left, and it has been read, unless nothing matches null.
     groups = sum(file.num_row_groups for file in files.values())
-    assert groups >= plan.row_groups_left + plan.row_groups_by_index
+    check_sums(plan)
     unread = plan.files_left - told["files_read"]
     assert 0 <= unread <= len(lacking)
     assert (unread == 0) == (told["row_groups_read"] == plan.row_groups_left)
@@ -506,6 +579,31 @@ def check_counts(lake: Path, filters: Any, options: dict[str, Any]) -> None:
         **{name: value for name, value in options.items() if name == "table"},
     )
     assert found.num_rows == sum(matches(row, filters) for row in every.to_pylist())
+
+
+def check_sums(plan: pb.ReadPlan) -> None:
+    """That each row group of each file is in one place, as in the table that notebooks show."""
+    of_files: dict[str, list[Any]] = {}
+    for each in plan.row_groups:
+        of_files.setdefault(each.path, []).append(each)
+    assert len(of_files) == plan.num_files
+    for path, shares in of_files.items():
+        if shares[0].row_groups is None:
+            (closed,) = shares
+            assert (closed.rows, closed.bytes) == (None, Path(path).stat().st_size)
+            continue
+        metadata = pq.read_metadata(path)
+        numbers = sorted(number for each in shares for number in each.row_groups)
+        assert numbers == [*range(metadata.num_row_groups)]
+        assert sum(each.rows for each in shares) == metadata.num_rows
+        assert sum(each.bytes for each in shares) == chunk_bytes(Path(path))
+    for by in ("index", "statistics", "filters"):
+        some = [len(each.row_groups or ()) for each in plan.excluded if each.excluded_by == by]
+        assert sum(some) == getattr(plan, f"row_groups_by_{by}")
+    _, *rows = tables_in(plan)[0]
+    for cells in zip(*(row[1:] for row in rows), strict=True):
+        every, *parts = (int(cell.replace(",", "")) if cell else None for cell in cells)
+        assert every == (None if None in parts else sum(parts))
 
 
 def matches(row: dict[str, Any], filters: Any) -> bool:

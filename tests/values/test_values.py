@@ -22,8 +22,9 @@ from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.values.encode import Encodings, encode, integer_range, signed_bytes
+from parquet_bloom.values.given import list_values
 from parquet_bloom.values.literals import encode_given, encode_literal
-from parquet_bloom.values.types import canonical_nan, literal, zeros
+from parquet_bloom.values.types import TimestampNanos, canonical_nan, literal, zeros
 from parquet_bloom.vocabulary import BEYOND_BITS, BEYOND_DIGITS
 
 
@@ -795,3 +796,33 @@ def test_floats_of_every_width(value: float) -> None:
         plain = encode(leaf(spelling), value).plain
         assert struct.pack(form, value) in plain
         assert len(plain) == (2 if value == 0 else 1)
+
+
+def test_what_was_an_array_is_looked_at_at_once() -> None:
+    """Lists of numpy's values, one by one, take ten times as long."""
+    numbers = list_values(list(np.arange(3, dtype=np.uint32)))
+    assert isinstance(numbers, np.ndarray)
+    assert (numbers.dtype, numbers.tolist()) == (np.uint32, [0, 1, 2])
+    moments = np.array(["2026-01-01T00:00:01", "NaT", "1969-12-31T23:59:59"], "M8[ms]")
+    texts = ["2026-01-01T00:00:01.000", "1969-12-31T23:59:59.000"]
+    expected = [
+        TimestampNanos(1_767_225_601 * 10**9, texts[0]),
+        None,
+        TimestampNanos(-(10**9), texts[1]),
+    ]
+    assert list_values(moments) == list_values(list(moments)) == expected
+    assert list_values(np.array([1, 1000], "M8[ps]")) == [
+        np.datetime64(1, "ps"),
+        TimestampNanos(1, "1970-01-01T00:00:00.000000001000"),
+    ]
+    for others in (
+        [np.int64(1), np.int32(2)],
+        [np.datetime64(1, "s"), np.datetime64(1, "ms")],
+        [np.float32(1)],
+        [np.array([1]), np.array([1, 2])],
+        [np.ma.masked],
+        [1, np.int64(1)],
+        [],
+    ):
+        assert list_values(others) is not others
+        assert [*map(id, list_values(others))] == [*map(id, others)]

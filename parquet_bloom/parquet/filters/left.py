@@ -65,7 +65,7 @@ def parts_left(file: OpenFile, condition: Condition, parts: Sequence[int]) -> Pa
         condition.tests[column.type] = _test(column.type, condition)
     test = condition.tests[column.type]
     if test is None:
-        return PartsLeft(parts, parts)
+        return PartsLeft(parts, parts, is_decidable=False)
     within = [part for part in parts if test.bounds is None or test.bounds.hold(file, column, part)]
     if test.asked is None:
         return PartsLeft(within, within)

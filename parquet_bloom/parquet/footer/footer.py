@@ -300,6 +300,11 @@ class Footer:
     def row_group_num_rows(self, row_group: int) -> int:
         return self.row_groups.num_rows[row_group]
 
+    def row_group_bytes(self, row_group: int) -> int | None:
+        """What its chunks take; None if the footer lacks the size of one, or has it encrypted."""
+        sizes = self.chunks_of(()).part("total_compressed_size", row_group)
+        return None if _kernel.ABSENT in sizes else sum(sizes)
+
     @read_once
     def row_count_doubt(self) -> str:
         """What is wrong if the rows of the row groups do not add up to the file's; empty if they do:
