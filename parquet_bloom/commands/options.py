@@ -22,6 +22,7 @@ from parquet_bloom.commands.file_options import (
 from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import key_options
 from parquet_bloom.commands.parameters import (
+    COPY,
     FILE,
     FOLDER,
     RATE,
@@ -396,8 +397,8 @@ def literals(command: Callback) -> Callback:
         if values_column is not None and not values_from:
             raise click.UsageError("--values-column: expected with --values-from or --ids only")
         names = click.get_current_context().params.get("files") or ()
-        if texts and len(names) > 1:
-            from parquet_bloom.render.usage import value_meant
+        if len(names) > 1 and not values_from:
+            from parquet_bloom.render.stray_words import value_meant
 
             if meant := value_meant(names):
                 raise click.UsageError(meant)
@@ -507,7 +508,7 @@ def check_advised(
 
 def _check_no_column(names: Sequence[str], given: Mapping[str, object]) -> None:
     """Raise UsageError for a column among the files: without it, all columns would be meant."""
-    from parquet_bloom.render.usage import column_meant
+    from parquet_bloom.render.stray_words import column_meant
 
     if not given.get("columns") and not given.get("auto") and (column := column_meant(names)):
         raise click.UsageError(column)
@@ -568,7 +569,7 @@ def destinations(command: Callback) -> Callback:
 
     @together(
         files_option(
-            "-o", "--output", type=FILE, help="Path of the new file, if there is one input."
+            "-o", "--output", type=COPY, help="Path of the new file, if there is one input."
         ),
         files_option("--output-dir", type=FOLDER, help="Folder for the new files."),
         files_option("--in-place", is_flag=True, help="Replace each file, atomically."),
@@ -619,7 +620,7 @@ def destinations(command: Callback) -> Callback:
         if number != 1 and not (dry_run and number == 0):
             raise click.UsageError(_table_named(files.names) or _where_to_write(ways))
         if output is not None and (len(inputs.files) > 1 or files.shard is not None):
-            from parquet_bloom.render.usage import column_meant
+            from parquet_bloom.render.stray_words import column_meant
 
             names = shortened([each.path for each in inputs.files])
             found = "" if files.shard else f", found {names}"

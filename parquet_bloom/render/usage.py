@@ -12,8 +12,9 @@ import click
 
 from parquet_bloom.errors import similar
 from parquet_bloom.render.hints import command
+from parquet_bloom.render.stray_words import column_meant
 from parquet_bloom.render.wording import either
-from parquet_bloom.storage.source import has_data_suffix, is_url
+from parquet_bloom.storage.source import has_data_suffix
 
 # How alike a name must be to be suggested: --colum is near --column, --foo near nothing.
 _NEAR: Final = 0.65
@@ -23,9 +24,6 @@ _FEW: Final = 8
 
 # What commands call their FILE... and PATH...
 _FILES: Final = ("files", "paths")
-
-# So many words of a command line are looked at as one name.
-_MOST_WORDS: Final = 8
 
 # What others call what commands do, or an option of one: strip takes filters out again, recover what a kill left half
 # done.
@@ -43,15 +41,56 @@ _CALLED_ELSEWHERE: Final = {
     "explain": ("rule",),
 }
 
+# What others call options, and what they are called here, of which a command has some.
+_OPTIONS_ELSEWHERE: Final = {
+    **dict.fromkeys(
+        ("--fpr", "--fp-rate", "--false-positive-rate", "--error-rate", "--rate"),
+        ("--fpp", "--max-fpp"),
+    ),
+    **dict.fromkeys(("-j", "-t", "--jobs", "--workers", "--parallel"), ("--threads",)),
+    **dict.fromkeys(("-n", "--simulate"), ("--dry-run",)),
+    **dict.fromkeys(("-i", "--replace"), ("--in-place",)),
+    **dict.fromkeys(("-f", "-y", "--yes", "--force"), ("--overwrite",)),
+    **dict.fromkeys(("-d", "--out-dir", "--outdir"), ("--output-dir",)),
+    **dict.fromkeys(("--cols", "--field", "--fields", "--select"), ("--columns", "--column")),
+    **dict.fromkeys(("--rg", "--group", "--groups", "--stripe"), ("--row-group",)),
+    **dict.fromkeys(("--id", "--literal", "--equals", "--where"), ("--value",)),
+    **dict.fromkeys(("--values", "--file", "--values-file"), ("--values-from",)),
+    **dict.fromkeys(("--skip", "--exclude", "--disable"), ("--ignore",)),
+    **dict.fromkeys(("--size", "--filter-size"), ("--max-bytes",)),
+    **dict.fromkeys(("--silent", "-s"), ("--quiet",)),
+    **dict.fromkeys(("--key", "--encryption-key"), ("--footer-key",)),
+    **dict.fromkeys(
+        ("--region", "--endpoint", "--endpoint-url", "--profile"), ("--storage-option",)
+    ),
+}
+
+# What needs no option.
+_EXIT_CODE_ALONE: Final = "the exit code says it, too: > /dev/null leaves out the answer"
+_UNNEEDED: Final = {
+    **dict.fromkeys(
+        ("-r", "-R", "--recursive"), "folders are searched with all that is below them"
+    ),
+    **dict.fromkeys(("-q", "--quiet", "-s", "--silent"), _EXIT_CODE_ALONE),
+    **dict.fromkeys(("--csv", "--tsv"), "a pipe gets lines with tabs, and --json is for programs"),
+}
+
+# So few commands are named that have an option.
+_FEW_COMMANDS: Final = 3
+
+# So many words are typed again.
+_MOST_WORDS: Final = 12
+
 # Of these click has no exception of its own.
 _TOO_MANY: Final = re.compile(r"Got unexpected extra arguments? \((.*)\)")
 
 
-def in_one_line(error: click.UsageError) -> str:
-    """`--fpp: '2': expected a rate between 0 and 1`; `--colum: no such option; did you mean --column?`"""
+def in_one_line(error: click.UsageError, words: Sequence[str] = ()) -> str:
+    """`--fpp: '2': expected a rate between 0 and 1`; `--colum: no such option; did you mean --column?` `words`: what was
+    typed behind the command or group that the error is about."""
     match error:
         case click.NoSuchOption():
-            return f"{error.option_name}: no such option; {_option_meant(error)}"
+            return f"{error.option_name}: {_option_meant(error, words)}"
         case click.exceptions.NoSuchCommand():
             return f"{error.command_name}: no such command; {_command_meant(error)}"
         case click.MissingParameter(ctx=click.Context() as ctx) if column := column_meant(
@@ -71,63 +110,79 @@ def in_one_line(error: click.UsageError) -> str:
     return error.message
 
 
-def column_meant(files: Sequence[str]) -> str | None:
-    """What to say of names of FILE... where no column is named: after the first, a word that is no file may be one."""
-    for name in files[1:]:
-        is_word = all(part.isidentifier() for part in name.split("."))
-        if is_word and not has_data_suffix(name) and not os.path.lexists(name):
-            return f"{name}: no such file; did you mean -c {name}?"
-    return None
-
-
-def value_meant(files: Sequence[str]) -> str | None:
-    """What to say of FILE... where values are given: after one that is there, what is no file and no place for files may
-    be one."""
-    if not os.path.lexists(files[0]):
-        return None
-    for name in files[1:]:
-        is_plain = not (is_url(name) or has_data_suffix(name) or set(name) & set("/\\*?["))
-        if name and is_plain and not os.path.lexists(name):
-            return f"{name}: no such file; did you mean -v {shlex.quote(name)}?"
-    return None
-
-
-def name_meant(files: Sequence[str]) -> str | None:
-    """What to say of FILE... where the shell has made several words of a name with spaces."""
-    for start, name in enumerate(files[:-1]):
-        if is_url(name) or os.path.lexists(name):
-            continue
-        for end in range(start + 2, min(start + _MOST_WORDS, len(files)) + 1):
-            if os.path.lexists(whole := " ".join(files[start:end])):
-                return f"{name}: no such file; did you mean {shlex.quote(whole)}?"
-    return None
-
-
 def _see_help(error: click.UsageError) -> str:
     """The page that says what there is."""
     path = "pbloom" if error.ctx is None else error.ctx.command_path
     return f"see {path} --help"
 
 
-def _option_meant(error: click.NoSuchOption) -> str:
-    """Options that begin with what was typed, or else are near it; or where all are. Of a letter, such as -V, that is
-    the only one that begins so."""
-    typed = error.option_name
-    options = [] if error.ctx is None else error.ctx.command.get_params(error.ctx)
-    names = [name for each in options for name in each.opts if name.startswith("--")]
-    near = [each for each in names if each.startswith(typed) and len(each) <= 2 * len(typed)]
+def _option_meant(error: click.NoSuchOption, words: Sequence[str]) -> str:
+    """Where an option of a command belongs that was typed before it; or else that there is none of this name, and which may
+    have been meant, or why none is needed, or where all are."""
+    typed, ctx = error.option_name, error.ctx
+    if having := _commands_with(typed, ctx):
+        return f"expected after a command, as in {_behind_command(typed, having, words)}"
+    options = [] if ctx is None else ctx.command.get_params(ctx)
+    names = [name for each in options for name in each.opts if name.startswith("-")]
+    called = [name for name in _OPTIONS_ELSEWHERE.get(typed, ()) if name in names]
+    if typed in _UNNEEDED and not called:
+        return f"no such option; {_UNNEEDED[typed]}"
+    if near := called[:1] or _near_options(typed, names):
+        return f"no such option; did you mean {either(near)}?"
+    return f"no such option; {_command_for(typed, ctx) or _see_help(error)}"
+
+
+def _near_options(typed: str, names: Sequence[str]) -> Sequence[str]:
+    """Options that begin with what was typed, or else are near it. Of a letter, such as -V, that is the only one that begins
+    so."""
+    long = [name for name in names if name.startswith("--")]
+    if alike := [name for name in names if _without_dashes(name) == _without_dashes(typed)]:
+        return alike[:1]
     if len(typed) == len("-V"):
-        of_letter = [each for each in names if each.startswith(f"-{typed.lower()}")]
-        near = of_letter if len(of_letter) == 1 else []
-    elif not near:
-        # Every name begins with dashes, which make none of them alike.
-        bare = [name.removeprefix("--") for name in names]
-        near = [f"--{each}" for each in similar(typed.lstrip("-"), bare, _NEAR)]
-    if near:
-        return f"did you mean {either(near)}?"
-    if having := _commands_with(typed, error.ctx):
-        return f"expected after a command, such as {having[0]} {typed}"
-    return _see_help(error)
+        of_letter = [each for each in long if each.startswith(f"-{typed.lower()}")]
+        return of_letter if len(of_letter) == 1 else []
+    if near := [each for each in long if each.startswith(typed) and len(each) <= 2 * len(typed)]:
+        return near
+    # Every name begins with dashes, which make none of them alike.
+    bare = [name.removeprefix("--") for name in long]
+    return [f"--{each}" for each in similar(typed.lstrip("-"), bare, _NEAR)]
+
+
+def _without_dashes(name: str) -> str:
+    """The same for --dry-run, --dryrun and --dry_run, and for -C and -c, but not for -v and --v."""
+    prefix = name[: len(name) - len(name.lstrip("-"))]
+    return prefix + name.replace("-", "").replace("_", "").lower()
+
+
+def _command_for(typed: str, ctx: click.Context | None) -> str:
+    """Which other command was meant by an option of one: it is called so, as in `validate --fix`, or has the option."""
+    group = None if ctx is None else ctx.parent
+    if ctx is None or group is None or not isinstance(group.command, click.Group):
+        return ""
+    if typed in (name for each in group.command.params for name in each.opts):
+        return f"did you mean {group.command_path} {typed}?"
+    name, verbs = typed.lstrip("-"), group.command.list_commands(group)
+    called = [each for each in (name, *_CALLED_ELSEWHERE.get(name, ())) if each.split()[0] in verbs]
+    if called and ctx.info_name not in called:
+        return f"did you mean the command {either([f'{group.command_path} {each}' for each in called])}?"
+    having = _commands_with(typed, group)
+    if not 0 < len(having) <= _FEW_COMMANDS:
+        return ""
+    return f"{' and '.join(having)} {'has' if len(having) == 1 else 'have'} it"
+
+
+def _behind_command(typed: str, having: Sequence[str], words: Sequence[str]) -> str:
+    """The line with the option behind its command, if one was typed, else a command that has it. No long options: values
+    of some of them are secrets."""
+    for path in having:
+        _, verb = path.rsplit(" ", 1)
+        if verb not in words:
+            continue
+        if len(words) > _MOST_WORDS or any(word.startswith("--") for word in words):
+            return f"{path} {typed}"
+        at = words.index(verb)
+        return shlex.join([*path.split(), *words[:at], *words[at + 1 :]])
+    return f"{having[0]} {typed}"
 
 
 def _commands_with(name: str, ctx: click.Context | None) -> list[str]:
