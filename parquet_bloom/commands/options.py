@@ -29,6 +29,7 @@ from parquet_bloom.commands.parameters import (
     TABLES,
     TEXT_FILE,
     VALUES_FILE,
+    FileOfValues,
     Number,
     age_in_seconds,
     budget_size,
@@ -371,7 +372,7 @@ def literals(command: Callback) -> Callback:
             "--values-from",
             "--ids",
             "values_from",
-            type=click.File("rb"),
+            type=FileOfValues("rb"),
             metavar="FILE",
             multiple=True,
             help="File with values, repeatable: one per line; in .csv, .tsv and Parquet in the column that is called as --column, or in"

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
@@ -114,6 +114,22 @@ def _check_no_stdout(
     """Raise BadParameter for `-`, which would become a file that is called so."""
     if os.fspath(value) == "-":
         kind.fail("-: standard output is not supported here, expected a file", param, ctx)
+
+
+class FileOfValues(click.File):
+    """A file that is read as bytes, or - for standard input; not the values themselves."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str] | IO[Any],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> IO[Any]:
+        is_gone = isinstance(value, str) and not os.path.lexists(value)
+        if is_gone and re.fullmatch(r"\d[\w-]*(,\d[\w-]*)*", str(value)):
+            meant = " ".join(f"-v {each}" for each in str(value).split(","))
+            self.fail(f"'{value}': no such file; did you mean {meant}?", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 # What names end with that are neither Parquet nor text, nor documents: text has lines to read above its tables.

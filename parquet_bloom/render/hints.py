@@ -57,6 +57,7 @@ _HINTS_LIKE: Final = {
     r": not an? \w+ file: (\d+ bytes, expected .*|does not start with PAR1(, but as .*)?)$": (
         "what is in another format must first be written as Parquet or ORC"
     ),
+    r": (?i:null|none|n/a): cannot be a value of .*": "nulls are in no filter, and cannot be looked up",
     # As a glob finds it.
     r"(^|/)_delta_log/[^/]+: .*no column ": (
         "what is in _delta_log is no data of the table: name its folder instead of a glob"

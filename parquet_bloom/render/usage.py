@@ -66,12 +66,12 @@ _OPTIONS_ELSEWHERE: Final = {
 }
 
 # What needs no option.
-_EXIT_CODE_ALONE: Final = "the exit code says it, too: > /dev/null leaves out the answer"
+_NO_ANSWER: Final = "> /dev/null leaves out the answer, the exit code stays"
 _UNNEEDED: Final = {
     **dict.fromkeys(
         ("-r", "-R", "--recursive"), "folders are searched with all that is below them"
     ),
-    **dict.fromkeys(("-q", "--quiet", "-s", "--silent"), _EXIT_CODE_ALONE),
+    **dict.fromkeys(("-q", "--quiet", "-s", "--silent"), _NO_ANSWER),
     **dict.fromkeys(("--csv", "--tsv"), "a pipe gets lines with tabs, and --json is for programs"),
 }
 
@@ -106,8 +106,17 @@ def in_one_line(error: click.UsageError, words: Sequence[str] = ()) -> str:
             where = f"{_name(error.param)}: " if isinstance(error.param, click.Option) else ""
             return where + _without_alternatives(error)
     if extra := _TOO_MANY.fullmatch(error.message):
-        return f"{extra[1]}: more arguments than expected; {_see_help(error)}"
+        return f"{extra[1]}: more arguments than expected; {_extra_meant(extra[1], error)}"
     return error.message
+
+
+def _extra_meant(extra: str, error: click.UsageError) -> str:
+    """The column that one more word may be, of a command that takes some, or else the page that says what there is."""
+    params = () if error.ctx is None else error.ctx.command.params
+    is_column = " " not in extra and not has_data_suffix(extra) and not os.path.lexists(extra)
+    if is_column and any("-c" in each.opts for each in params):
+        return f"did you mean -c {shlex.quote(extra)}?"
+    return _see_help(error)
 
 
 def _see_help(error: click.UsageError) -> str:
@@ -143,8 +152,8 @@ def _near_options(typed: str, names: Sequence[str]) -> Sequence[str]:
         return of_letter if len(of_letter) == 1 else []
     if near := [each for each in long if each.startswith(typed) and len(each) <= 2 * len(typed)]:
         return near
-    # Every name begins with dashes, which make none of them alike.
-    bare = [name.removeprefix("--") for name in long]
+    # Every name begins with dashes, which make none of them alike; help is offered anyway.
+    bare = [name.removeprefix("--") for name in long if not name.startswith("--help")]
     return [f"--{each}" for each in similar(typed.lstrip("-"), bare, _NEAR)]
 
 
@@ -266,6 +275,14 @@ def _taken(param: click.Parameter, ctx: click.Context) -> str:
     return param.make_metavar(ctx).removesuffix("...")
 
 
+def _file_behind(found: str, param: click.Parameter) -> str:
+    """How to say a choice before the file that was taken for one."""
+    name = found.strip("'")
+    if not isinstance(param.type, click.Choice) or not os.path.lexists(name):
+        return ""
+    return f"; did you mean {max(param.opts, key=len)} {param.type.choices[0]} {shlex.quote(name)}?"
+
+
 def _name(option: click.Option) -> str:
     """Its long names, of which any may have been typed."""
     return either([each for each in option.opts if each.startswith("--")] or option.opts)
@@ -276,5 +293,7 @@ def _without_alternatives(error: click.BadParameter) -> str:
     message = error.message.removesuffix(".")
     found, one_of, _ = message.partition(" is not one of ")
     if one_of and error.param is not None and error.ctx is not None:
-        return f"{found}: expected {_taken(error.param, error.ctx)}"
+        return (
+            f"{found}: expected {_taken(error.param, error.ctx)}{_file_behind(found, error.param)}"
+        )
     return message

@@ -64,7 +64,7 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ),
         (
             "find x -c id -v 5 -q",
-            "-q: no such option; the exit code says it, too: > /dev/null leaves out the answer",
+            "-q: no such option; > /dev/null leaves out the answer, the exit code stays",
         ),
         ("validate --fix x", "--fix: no such option; did you mean the command pbloom repair?"),
         ("repair --fix x", "--fix: no such option; see pbloom repair --help"),
@@ -97,6 +97,20 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("diff a", "expected A B; see pbloom diff --help"),
         ("diff a b c d", "c d: more arguments than expected; see pbloom diff --help"),
         ("completion", "expected bash, zsh or fish; see pbloom completion --help"),
+        ("completion --shell zsh", "--shell: no such option; see pbloom completion --help"),
+        ("dump x id", "id: more arguments than expected; did you mean -c id?"),
+        (
+            "build --table . -c id",
+            "--table: '.': expected auto, delta or iceberg; did you mean --table auto .?",
+        ),
+        (
+            "find x -c a --ids 5",
+            "--values-from or --ids: '5': no such file; did you mean -v 5?",
+        ),
+        (
+            "probe x -c a --values-from 5,6",
+            "--values-from or --ids: '5,6': no such file; did you mean -v 5 -v 6?",
+        ),
         ("completion csh", "'csh': expected bash, zsh or fish"),
         ("probe x -c", "-c: expected COLUMN after it"),
         ("probe x --table", "--table: expected auto, delta or iceberg after it"),
