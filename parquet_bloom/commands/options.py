@@ -272,6 +272,16 @@ value_answer_options = together(
 _OF_DOCUMENTS: Final = frozenset((".json", ".jsonl", ".ndjson"))
 
 
+# And what those end with of which a program makes findings.
+_OF_FINDINGS: Final = {".sarif": "sarif", ".xml": "junit"}
+
+
+def _check_format(output: Path) -> None:
+    """Raise UsageError for text in a file whose name says another format."""
+    if name := _OF_FINDINGS.get(output.suffix):
+        raise click.UsageError(f"--output: {output}: expected --format {name}, or a name for text")
+
+
 @contextmanager
 def answering(paths: Sequence[str], output: Path | None, overwrite: bool) -> Iterator[None]:
     """The answer about these files goes to standard output, for None and -, or to a file; an exit code
@@ -326,6 +336,8 @@ def answered(one_each: str = "file", goes_to: Decorator = answer_options) -> Dec
             is_text = not as_json and given.get("findings_format", "text") == "text"
             if is_text and output is not None and output.suffix in _OF_DOCUMENTS:
                 raise click.UsageError(f"--output: {output}: expected --json, or a name for text")
+            if is_text and output is not None and "findings_format" in given:
+                _check_format(output)
             inputs = inputs_of(files, view)
             is_kept = output is not None and str(output) != "-"
             is_table = output is not None and output.suffix.lower() in TABLES

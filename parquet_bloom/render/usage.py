@@ -44,7 +44,7 @@ _CALLED_ELSEWHERE: Final = {
 # What others call options, and what they are called here, of which a command has some.
 _OPTIONS_ELSEWHERE: Final = {
     **dict.fromkeys(
-        ("--fpr", "--fp-rate", "--false-positive-rate", "--error-rate", "--rate"),
+        ("--fpp", "--fpr", "--fp-rate", "--false-positive-rate", "--error-rate", "--rate"),
         ("--fpp", "--max-fpp"),
     ),
     **dict.fromkeys(("-j", "-t", "--jobs", "--workers", "--parallel"), ("--threads",)),
@@ -56,6 +56,8 @@ _OPTIONS_ELSEWHERE: Final = {
     **dict.fromkeys(("--rg", "--group", "--groups", "--stripe"), ("--row-group",)),
     **dict.fromkeys(("--id", "--literal", "--equals", "--where"), ("--value",)),
     **dict.fromkeys(("--values", "--file", "--values-file"), ("--values-from",)),
+    **dict.fromkeys(("--format", "--output-format", "--fmt"), ("--json",)),
+    **dict.fromkeys(("--all", "--all-columns"), ("--auto",)),
     **dict.fromkeys(("--skip", "--exclude", "--disable"), ("--ignore",)),
     **dict.fromkeys(("--size", "--filter-size"), ("--max-bytes",)),
     **dict.fromkeys(("--silent", "-s"), ("--quiet",)),
@@ -72,6 +74,10 @@ _UNNEEDED: Final = {
         ("-r", "-R", "--recursive"), "folders are searched with all that is below them"
     ),
     **dict.fromkeys(("-q", "--quiet", "-s", "--silent"), _NO_ANSWER),
+    **dict.fromkeys(("-f", "--force", "-y", "--yes"), "no command asks before it works"),
+    **dict.fromkeys(
+        ("--all", "--all-columns"), "without -c, all columns are meant where none is needed"
+    ),
     **dict.fromkeys(("--csv", "--tsv"), "a pipe gets lines with tabs, and --json is for programs"),
 }
 
@@ -136,17 +142,24 @@ def _option_meant(error: click.NoSuchOption, words: Sequence[str]) -> str:
     called = [name for name in _OPTIONS_ELSEWHERE.get(typed, ()) if name in names]
     if typed in _UNNEEDED and not called:
         return f"no such option; {_UNNEEDED[typed]}"
-    if near := called[:1] or _near_options(typed, names):
-        return f"no such option; did you mean {either(near)}?"
-    return f"no such option; {_command_for(typed, ctx) or _see_help(error)}"
+    if near := called[:1] or _spelled_alike(typed, names):
+        return f"no such option; did you mean {near[0]}?"
+    if other := _command_for(typed, ctx):
+        return f"no such option; {other}"
+    similar_ones = _near_options(typed, names)
+    helps = f"did you mean {either(similar_ones)}?" if similar_ones else _see_help(error)
+    return f"no such option; {helps}"
+
+
+def _spelled_alike(typed: str, names: Sequence[str]) -> list[str]:
+    """Options that are spelled with other dashes or capitals, or in the singular."""
+    return [name for name in names if _bare(name) == _bare(typed)]
 
 
 def _near_options(typed: str, names: Sequence[str]) -> Sequence[str]:
     """Options that begin with what was typed, or else are near it. Of a letter, such as -V, that is the only one that begins
     so."""
     long = [name for name in names if name.startswith("--")]
-    if alike := [name for name in names if _without_dashes(name) == _without_dashes(typed)]:
-        return alike[:1]
     if len(typed) == len("-V"):
         of_letter = [each for each in long if each.startswith(f"-{typed.lower()}")]
         return of_letter if len(of_letter) == 1 else []
@@ -157,10 +170,12 @@ def _near_options(typed: str, names: Sequence[str]) -> Sequence[str]:
     return [f"--{each}" for each in similar(typed.lstrip("-"), bare, _NEAR)]
 
 
-def _without_dashes(name: str) -> str:
-    """The same for --dry-run, --dryrun and --dry_run, and for -C and -c, but not for -v and --v."""
-    prefix = name[: len(name) - len(name.lstrip("-"))]
-    return prefix + name.replace("-", "").replace("_", "").lower()
+def _bare(name: str) -> str:
+    """The same for --dry-run, --dryrun and --dry_run, for --column and --columns, and for -C and -c, but not for -v and
+    --v."""
+    if not name.startswith("--"):
+        return name.lower()
+    return "--" + name.lower().replace("-", "").replace("_", "").removesuffix("s")
 
 
 def _command_for(typed: str, ctx: click.Context | None) -> str:
@@ -177,7 +192,8 @@ def _command_for(typed: str, ctx: click.Context | None) -> str:
     having = _commands_with(typed, group)
     if not 0 < len(having) <= _FEW_COMMANDS:
         return ""
-    return f"{' and '.join(having)} {'has' if len(having) == 1 else 'have'} it"
+    *most, last = having
+    return f"{', '.join(most)} and {last} have it" if most else f"{last} has it"
 
 
 def _behind_command(typed: str, having: Sequence[str], words: Sequence[str]) -> str:

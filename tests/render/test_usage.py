@@ -52,6 +52,26 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("--foo", "--foo: no such option; see pbloom --help"),
         ("probe x --foo", "--foo: no such option; see pbloom probe --help"),
         ("probe x -y", "-y: no such option; did you mean --overwrite?"),
+        ("build x --columns id", "--columns: no such option; did you mean --column?"),
+        ("inspect x --format json", "--format: no such option; did you mean --json?"),
+        (
+            "inspect x --footer",
+            "--footer: no such option; did you mean the command pbloom dump --footer?",
+        ),
+        (
+            "clean-temp . --in-place",
+            "--in-place: no such option; pbloom build, pbloom repair and pbloom strip have it",
+        ),
+        ("clean-temp . -y", "-y: no such option; no command asks before it works"),
+        ("build x --all", "--all: no such option; did you mean --auto?"),
+        (
+            "inspect x --all",
+            "--all: no such option; without -c, all columns are meant where none is needed",
+        ),
+        (
+            "validate x -o y.sarif",
+            "--output: y.sarif: expected --format sarif, or a name for text",
+        ),
         ("probe x -C id", "-C: no such option; did you mean -c?"),
         ("build x -c id --inplace", "--inplace: no such option; did you mean --in-place?"),
         ("build x -c id --Dry_Run", "--Dry_Run: no such option; did you mean --dry-run?"),
@@ -340,6 +360,13 @@ def test_what_is_in_another_format_must_be_written_anew(here):
     assert outcome("inspect", "empty.parquet").complaint == (
         "empty.parquet: not a Parquet file: 0 bytes, expected 12 or more; it is empty: take another copy"
     )
+
+
+def test_no_index_is_made_among_data(here):
+    """Nobody would look at these files again."""
+    result = outcome("index", "build", "--index", "lake", "-c", "user_id", "lake")
+    assert result.complaint == "lake: has data in it, a.parquet: expected a new folder"
+    assert [path.name for path in (here / "lake").iterdir()] == ["a.parquet"]
 
 
 @pytest.mark.usefixtures("here")
