@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from parquet_bloom.storage.shard import Shard
 
 STDIN = "-"
+
+# Of options in whose values people put spaces, which are no secrets.
+_WITH_SPACES: Final = frozenset(("SIZE", "PERCENT", "RATE", "TIME", "AGE"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +162,8 @@ def _commands(ctx: click.Context) -> Sequence[str]:
 
 
 def _is_value(option: click.Option, ctx: click.Context, text: str) -> bool:
-    """Whether an option that is no name takes this text: `--since '2026-11-20 06:00'`, `--budget '2 GiB'`."""
-    if isinstance(option.type, click.Path) or option.metavar in ("DIR", "FILE", "NAME"):
+    """Whether an option for amounts or times takes this text: `--since '2026-11-20 06:00'`, `--budget '2 GiB'`."""
+    if _WITH_SPACES.isdisjoint((option.metavar or "").split("|")):
         return False
     with suppress(click.UsageError):
         option.process_value(ctx, text)

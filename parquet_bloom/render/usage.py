@@ -14,7 +14,7 @@ from parquet_bloom.errors import similar
 from parquet_bloom.render.hints import command
 from parquet_bloom.render.stray_words import column_meant
 from parquet_bloom.render.wording import either
-from parquet_bloom.storage.source import has_data_suffix
+from parquet_bloom.storage.source import has_data_suffix, is_url
 
 # How alike a name must be to be suggested: --colum is near --column, --foo near nothing.
 _NEAR: Final = 0.65
@@ -197,13 +197,13 @@ def _command_for(typed: str, ctx: click.Context | None) -> str:
 
 
 def _behind_command(typed: str, having: Sequence[str], words: Sequence[str]) -> str:
-    """The line with the option behind its command, if one was typed, else a command that has it. No long options: values
-    of some of them are secrets."""
+    """The line with the option behind its command, if one was typed, else a command that has it. No long options and no
+    URLs: some have secrets."""
     for path in having:
         _, verb = path.rsplit(" ", 1)
         if verb not in words:
             continue
-        if len(words) > _MOST_WORDS or any(word.startswith("--") for word in words):
+        if len(words) > _MOST_WORDS or any(word.startswith("--") or is_url(word) for word in words):
             return f"{path} {typed}"
         at = words.index(verb)
         return shlex.join([*path.split(), *words[:at], *words[at + 1 :]])

@@ -46,6 +46,10 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("-c id probe x", "-c: expected after a command, as in pbloom probe -c id x"),
         ("index -c id probe", "-c: expected after a command, as in pbloom index probe -c id"),
         (
+            "-c id probe https://host/a?sig=secret",
+            "-c: expected after a command, as in pbloom probe -c",
+        ),
+        (
             "--footer-key hex:secret probe x",
             "--footer-key: expected after a command, as in pbloom probe --footer-key",
         ),
@@ -226,6 +230,7 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
             "build x -c id, name, b -o y",
             "--column: 'id,': ends with a comma; did you mean id,name,b, without spaces?",
         ),
+        ("inspect --footer-key ascii:0123456789abcdef x", "x: No such file or directory"),
         ("build help", "help: no such file; did you mean pbloom build --help?"),
         (
             "build inspect x -c id --in-place",
