@@ -107,7 +107,7 @@ row_groups = columns_option(
     "parts",
     multiple=True,
     metavar="N",
-    callback=lambda ctx, param, texts: numbers(texts) or None,
+    callback=lambda ctx, param, texts: numbers(ctx, texts) or None,
     help="Only this row group, or stripe of an ORC file, counted from 0; repeatable or"
     " comma-separated.",
 )

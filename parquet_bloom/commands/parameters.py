@@ -265,14 +265,19 @@ def names(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) ->
         lines = [names_in(text) for text in texts]
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
+    _check_lists_are_whole(ctx, texts)
+    if any("" in line and '""' not in text for text, line in zip(texts, lines, strict=True)):
+        raise click.BadParameter(f"{_EMPTY}, or '\"\"' for one that is called so")
+    return tuple(name for line in lines for name in line)
+
+
+def _check_lists_are_whole(ctx: click.Context, texts: Iterable[str]) -> None:
+    """Raise BadParameter for the beginning of a list that the shell has cut off."""
     for text in texts:
         if whole := _with_rest(text, words_of(ctx)):
             raise click.BadParameter(
                 f"'{text}': ends with a comma; did you mean {shlex.quote(whole)}, without spaces?"
             )
-    if any("" in line and '""' not in text for text, line in zip(texts, lines, strict=True)):
-        raise click.BadParameter(f"{_EMPTY}, or '\"\"' for one that is called so")
-    return tuple(name for line in lines for name in line)
 
 
 def _with_rest(text: str, words: Sequence[str]) -> str:
@@ -287,8 +292,9 @@ def _with_rest(text: str, words: Sequence[str]) -> str:
     return "".join(parts) if len(parts) > 1 else ""
 
 
-def numbers(texts: Iterable[str]) -> tuple[int, ...]:
+def numbers(ctx: click.Context, texts: Sequence[str]) -> tuple[int, ...]:
     """The comma-separated numbers in each text, from 0."""
+    _check_lists_are_whole(ctx, texts)
     found = [each.strip() for text in texts for each in text.split(",")]
     for each in found:
         if not (each.isascii() and each.isdigit()):

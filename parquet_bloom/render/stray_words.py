@@ -108,7 +108,7 @@ def option_meant(files: Sequence[str], typed: Typed) -> str | None:
         if option in typed.single and (name == "%" or typed.single[option](whole)):
             return f"{name}: no such file; did you mean {option} {shlex.quote(whole)}?"
         columns = _columns_of_first(files) if columns is None else columns
-        if column := columns.get(name.lower()):
+        if column := columns.get(name.strip(",").lower()):
             called = option if option in _OF_COLUMNS else "-c"
             if called in typed.repeatable:
                 return f"{name}: no such file; did you mean {called} {shlex.quote(column)}?"

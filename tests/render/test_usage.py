@@ -231,6 +231,10 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
             "--column: 'id,': ends with a comma; did you mean id,name,b, without spaces?",
         ),
         ("inspect --footer-key ascii:0123456789abcdef x", "x: No such file or directory"),
+        (
+            "inspect x -g 0, 1",
+            "--row-group: '0,': ends with a comma; did you mean 0,1, without spaces?",
+        ),
         ("build help", "help: no such file; did you mean pbloom build --help?"),
         (
             "build inspect x -c id --in-place",
@@ -308,6 +312,7 @@ def here(tmp_path, monkeypatch):
         ("build a.parquet -c user_id country --in-place", "country: -c country"),
         ("build country lake -c user_id --in-place", "country: -c country"),
         ("build -c user_id COUNTRY lake --in-place", "COUNTRY: -c country"),
+        ("build lake -c user_id ,country --in-place", ",country: -c country"),
         ("strip -cuser_id at.day a.parquet --in-place", "at.day: -c at.Day"),
         ("inspect a.parquet user_id", "user_id: -c user_id"),
         ("probe a.parquet -c user_id country -v 5", "country: -c country"),
