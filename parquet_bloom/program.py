@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
@@ -40,6 +40,8 @@ SIGNALLED = 128
 _DEBUG = "parquet_bloom.debug"
 # Whether all options are wanted in the help, in what belongs to a context.
 _ALL = "parquet_bloom.help_all"
+# What was typed behind the innermost command or group, in what contexts share.
+_WORDS = "parquet_bloom.words"
 
 
 class EndedError(KeyboardInterrupt):
@@ -101,6 +103,16 @@ def is_all_wanted(ctx: click.Context) -> bool:
     return bool(ctx.meta.get(_ALL))
 
 
+def remember_words(ctx: click.Context, words: Sequence[str]) -> None:
+    """Keep what was typed behind a command or group: what click makes of it no longer says what stood where."""
+    ctx.meta[_WORDS] = tuple(words)
+
+
+def words_of(ctx: click.Context | None) -> Sequence[str]:
+    """What was typed behind the innermost command or group."""
+    return () if ctx is None else ctx.meta.get(_WORDS, ())
+
+
 def version_option() -> click.Option:
     """The option that shows the version, which the package itself knows: click's would search all
     installed packages for it."""
@@ -145,7 +157,7 @@ def in_order() -> Iterator[None]:
     except click.UsageError as error:
         from parquet_bloom.render.usage import in_one_line
 
-        terminal.complain(in_one_line(error))
+        terminal.complain(in_one_line(error, words_of(error.ctx)))
         sys.exit(TROUBLE)
     except EndedError as ended:
         _complain_of(ended)
@@ -258,6 +270,7 @@ class Ordered(click.Group):
         ]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        remember_words(ctx, args)
         with augment_usage_errors(ctx):
             return super().parse_args(ctx, args)
 

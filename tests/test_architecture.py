@@ -306,7 +306,7 @@ LATE = {
     "to say what is wrong": {
         *("diagnosis.agreement", "diagnosis.diagnose", "filters.occupancy", "render.hints"),
         *("rules.legacy", "rules.rule"),
-        *("render.usage", "rules.pages_parquet"),
+        *("render.stray_words", "render.usage", "rules.pages_parquet"),
     },
     "what other engines do, which is TOML": {
         *("engines.engine", "engines.reading"),

@@ -177,7 +177,7 @@ class AdviceView(SummarizedView[AdviceReport]):
 
     def write(self, report: AdviceReport, verbose: bool = False) -> None:
         """One line about the files, then one row per column, or where these are too many for a terminal, per
-        verdict; on a terminal, the reasons follow below, their first clauses unless `verbose`."""
+        verdict; on a terminal, the reasons follow below."""
         judged = _judged(report)
         write_text(f"{report.path}: {_heading(report, judged, self._engines, verbose)}")
         for line in would_refuse(report.obstacles):
@@ -222,8 +222,6 @@ class AdviceView(SummarizedView[AdviceReport]):
             write_text(line)
         if is_summed_up:
             write_text("-c NAME shows a column, --verbose shows all.")
-        elif not verbose and any(map(_is_longer, report.columns)):
-            write_text("Where reasons end with …, --verbose shows the rest.")
 
 
 def _on_budget(report: AdviceReport, in_full: bool) -> Iterator[str]:
@@ -285,29 +283,18 @@ def _by_verdict(judged: Sequence[_Judged]) -> Iterator[Cells]:
 
 
 def _reasons(judged: Sequence[_Judged], verbose: bool) -> Iterator[str]:
-    """The verdict and why, column by column; unless `verbose`, only the first clause, and once for all columns where
-    it differs only in numbers."""
+    """The verdict and why, column by column; unless `verbose`, once for all columns where it differs only in numbers."""
     if verbose:
         for each in judged:
             yield f"{painted(each.verdict)} {each.advice.column}: {each.advice.reason}"
         return
     alike: dict[tuple[str, str], list[ColumnAdvice]] = {}
     for each in judged:
-        likeness = each.verdict, without_numbers(_clause(each.advice))
+        likeness = each.verdict, without_numbers(each.advice.reason)
         alike.setdefault(likeness, []).append(each.advice)
     for (verdict, _), those in sorted(alike.items(), key=lambda item: VERDICTS.index(item[0][0])):
         names = shortened([quoted_name(each.column) for each in those])
-        yield f"{painted(verdict)} {names}: {in_one(map(_clause, those))}"
-
-
-def _clause(advice: ColumnAdvice) -> str:
-    first = advice.reason.partition("; ")[0]
-    return f"{first} …" if _is_longer(advice) else first
-
-
-def _is_longer(advice: ColumnAdvice) -> bool:
-    """Whether the reason has more than its first clause."""
-    return "; " in advice.reason
+        yield f"{painted(verdict)} {names}: {in_one(each.reason for each in those)}"
 
 
 def _heading(

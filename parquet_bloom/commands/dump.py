@@ -61,7 +61,7 @@ _OF_FILTER = {
     "parts",
     metavar="N",
     multiple=True,
-    callback=lambda ctx, param, texts: numbers(texts),
+    callback=lambda ctx, param, texts: numbers(ctx, texts),
     help="Row group, or stripe of an ORC file, counted from 0. With --footer repeatable or"
     " comma-separated.  [default: 0; with --footer all]",
 )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
-from functools import wraps
-from typing import TYPE_CHECKING, Any, cast
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
@@ -17,8 +20,10 @@ from parquet_bloom.commands.inputs import FoundInputs, Inputs
 from parquet_bloom.commands.sections import Callback, Decorator, files_option, together
 from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.program import words_of
 from parquet_bloom.render.terminal import complain
 from parquet_bloom.storage.paths import expand, is_changed_since, not_listed
+from parquet_bloom.storage.source import is_url
 
 if TYPE_CHECKING:
     from parquet_bloom.storage.left_out import LeftOut
@@ -26,6 +31,9 @@ if TYPE_CHECKING:
     from parquet_bloom.storage.shard import Shard
 
 STDIN = "-"
+
+# Of options in whose values people put spaces, which are no secrets.
+_WITH_SPACES: Final = frozenset(("SIZE", "PERCENT", "RATE", "TIME", "AGE"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +118,57 @@ def _as_names(
     ctx: click.Context, param: click.Parameter, names: str | tuple[str, ...] | None
 ) -> str | tuple[str, ...] | None:
     """Names that no command takes for options, also one that is printed for what helps next. Raises BadParameter for
-    words that are one name together."""
-    if not isinstance(names, tuple):
-        return names and _no_option(names)
-    if len(names) > 1:
-        from parquet_bloom.render.usage import name_meant
+    words that are no names of files, and were meant for something else."""
+    given = names if isinstance(names, tuple) else (names,) if names else ()
+    if not all(is_url(name) or os.path.lexists(name) for name in given):
+        _check_words(ctx, given)
+    return (
+        tuple(map(_no_option, given)) if isinstance(names, tuple) else names and _no_option(names)
+    )
 
-        if meant := name_meant(names):
-            raise click.BadParameter(meant)
-    return tuple(map(_no_option, names))
+
+def _check_words(ctx: click.Context, names: Sequence[str]) -> None:
+    """Raise BadParameter for words, some of which are not there, if something else may have been meant."""
+    from parquet_bloom.render import stray_words
+
+    options = [each for each in ctx.command.params if isinstance(each, click.Option)]
+    typed = stray_words.Typed(
+        words_of(ctx),
+        repeatable={name for each in options if each.multiple for name in each.opts},
+        single={
+            name: partial(_is_value, each, ctx)
+            for each in options
+            if not (each.multiple or each.is_flag)
+            for name in each.opts
+        },
+    )
+    meant = (
+        stray_words.check_stdin(names, [name for each in options for name in each.opts])
+        or stray_words.name_meant(names)
+        or stray_words.command_meant(names, _commands(ctx), ctx.command_path)
+        or stray_words.list_meant(names)
+        or stray_words.option_meant(names, typed)
+    )
+    if meant:
+        raise click.BadParameter(meant)
+
+
+def _commands(ctx: click.Context) -> Sequence[str]:
+    """Those beside a command of the program; none of a group, whose files may be elsewhere, as those on Spark."""
+    root = ctx.find_root()
+    if not isinstance(root.command, click.Group) or ctx.parent is not root:
+        return ()
+    return root.command.list_commands(root)
+
+
+def _is_value(option: click.Option, ctx: click.Context, text: str) -> bool:
+    """Whether an option for amounts or times takes this text: `--since '2026-11-20 06:00'`, `--budget '2 GiB'`."""
+    if _WITH_SPACES.isdisjoint((option.metavar or "").split("|")):
+        return False
+    with suppress(click.UsageError):
+        option.process_value(ctx, text)
+        return True
+    return False
 
 
 def _no_option(name: str) -> str:

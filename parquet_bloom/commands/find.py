@@ -91,7 +91,7 @@ def find(
 
     \b
     Examples:
-      pbloom find events.bloom.parquet -c user_id -v 123456 --columns name
+      pbloom find events.bloom.parquet -c user_id -v 123456 --columns country
       pbloom find lake/ -c user_id --values-from ids.csv -o found.parquet
       pbloom find lake/ -c user_id --ids ids.csv --report account.parquet
     """

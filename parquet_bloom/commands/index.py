@@ -139,7 +139,7 @@ def build(
 
     \b
     Examples:
-      pbloom index build --index lake.index -c user_id,name lake/
+      pbloom index build --index lake.index -c user_id,time lake/
       pbloom index build --index pages.index -c user_id --places page lake/
       pbloom index build --index more.index -c user_id --form auto lake/ more/
     """

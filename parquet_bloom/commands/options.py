@@ -22,12 +22,14 @@ from parquet_bloom.commands.file_options import (
 from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import key_options
 from parquet_bloom.commands.parameters import (
+    COPY,
     FILE,
     FOLDER,
     RATE,
     TABLES,
     TEXT_FILE,
     VALUES_FILE,
+    FileOfValues,
     Number,
     age_in_seconds,
     budget_size,
@@ -105,7 +107,7 @@ row_groups = columns_option(
     "parts",
     multiple=True,
     metavar="N",
-    callback=lambda ctx, param, texts: numbers(texts) or None,
+    callback=lambda ctx, param, texts: numbers(ctx, texts) or None,
     help="Only this row group, or stripe of an ORC file, counted from 0; repeatable or"
     " comma-separated.",
 )
@@ -270,6 +272,16 @@ value_answer_options = together(
 _OF_DOCUMENTS: Final = frozenset((".json", ".jsonl", ".ndjson"))
 
 
+# And what those end with of which a program makes findings.
+_OF_FINDINGS: Final = {".sarif": "sarif", ".xml": "junit"}
+
+
+def _check_format(output: Path) -> None:
+    """Raise UsageError for text in a file whose name says another format."""
+    if name := _OF_FINDINGS.get(output.suffix):
+        raise click.UsageError(f"--output: {output}: expected --format {name}, or a name for text")
+
+
 @contextmanager
 def answering(paths: Sequence[str], output: Path | None, overwrite: bool) -> Iterator[None]:
     """The answer about these files goes to standard output, for None and -, or to a file; an exit code
@@ -324,6 +336,8 @@ def answered(one_each: str = "file", goes_to: Decorator = answer_options) -> Dec
             is_text = not as_json and given.get("findings_format", "text") == "text"
             if is_text and output is not None and output.suffix in _OF_DOCUMENTS:
                 raise click.UsageError(f"--output: {output}: expected --json, or a name for text")
+            if is_text and output is not None and "findings_format" in given:
+                _check_format(output)
             inputs = inputs_of(files, view)
             is_kept = output is not None and str(output) != "-"
             is_table = output is not None and output.suffix.lower() in TABLES
@@ -370,7 +384,7 @@ def literals(command: Callback) -> Callback:
             "--values-from",
             "--ids",
             "values_from",
-            type=click.File("rb"),
+            type=FileOfValues("rb"),
             metavar="FILE",
             multiple=True,
             help="File with values, repeatable: one per line; in .csv, .tsv and Parquet in the column that is called as --column, or in"
@@ -396,8 +410,8 @@ def literals(command: Callback) -> Callback:
         if values_column is not None and not values_from:
             raise click.UsageError("--values-column: expected with --values-from or --ids only")
         names = click.get_current_context().params.get("files") or ()
-        if texts and len(names) > 1:
-            from parquet_bloom.render.usage import value_meant
+        if len(names) > 1 and not values_from:
+            from parquet_bloom.render.stray_words import value_meant
 
             if meant := value_meant(names):
                 raise click.UsageError(meant)
@@ -507,7 +521,7 @@ def check_advised(
 
 def _check_no_column(names: Sequence[str], given: Mapping[str, object]) -> None:
     """Raise UsageError for a column among the files: without it, all columns would be meant."""
-    from parquet_bloom.render.usage import column_meant
+    from parquet_bloom.render.stray_words import column_meant
 
     if not given.get("columns") and not given.get("auto") and (column := column_meant(names)):
         raise click.UsageError(column)
@@ -568,7 +582,7 @@ def destinations(command: Callback) -> Callback:
 
     @together(
         files_option(
-            "-o", "--output", type=FILE, help="Path of the new file, if there is one input."
+            "-o", "--output", type=COPY, help="Path of the new file, if there is one input."
         ),
         files_option("--output-dir", type=FOLDER, help="Folder for the new files."),
         files_option("--in-place", is_flag=True, help="Replace each file, atomically."),
@@ -619,7 +633,7 @@ def destinations(command: Callback) -> Callback:
         if number != 1 and not (dry_run and number == 0):
             raise click.UsageError(_table_named(files.names) or _where_to_write(ways))
         if output is not None and (len(inputs.files) > 1 or files.shard is not None):
-            from parquet_bloom.render.usage import column_meant
+            from parquet_bloom.render.stray_words import column_meant
 
             names = shortened([each.path for each in inputs.files])
             found = "" if files.shard else f", found {names}"

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+import shlex
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES, parse_share, parse_size
 from parquet_bloom.options import names_in
+from parquet_bloom.program import words_of
 from parquet_bloom.render.wording import size
 from parquet_bloom.storage.source import is_url, local_name
 
@@ -49,8 +51,23 @@ class LocalPath(click.Path):
         if self.is_for_folders and os.path.isfile(value):
             self.fail(f"'{value}' is a file, expected a folder", param, ctx)
         if not self.is_for_folders and os.path.isdir(value):
-            self.fail(f"'{value}' is a folder, expected a file", param, ctx)
+            copies = ctx and any(each.name == "output_dir" for each in ctx.command.params)
+            way = f"; did you mean --output-dir {value}?" if copies else ""
+            self.fail(f"'{value}' is a folder, expected a file{way}", param, ctx)
         return Path(os.fsdecode(super().convert(value, param, ctx)))
+
+
+class CopyPath(LocalPath):
+    """A new version of a file, which does not go to standard output."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Path:
+        _check_no_stdout(self, value, param, ctx)
+        return super().convert(value, param, ctx)
 
 
 class WrittenPath(LocalPath):
@@ -75,6 +92,46 @@ class WrittenPath(LocalPath):
         return path
 
 
+class TablePath(WrittenPath):
+    """The same of a table, which does not go to standard output."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Path:
+        _check_no_stdout(self, value, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def _check_no_stdout(
+    kind: LocalPath,
+    value: str | os.PathLike[str],
+    param: click.Parameter | None,
+    ctx: click.Context | None,
+) -> None:
+    """Raise BadParameter for `-`, which would become a file that is called so."""
+    if os.fspath(value) == "-":
+        kind.fail("-: standard output is not supported here, expected a file", param, ctx)
+
+
+class FileOfValues(click.File):
+    """A file that is read as bytes, or - for standard input; not the values themselves."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str] | IO[Any],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> IO[Any]:
+        is_gone = isinstance(value, str) and not os.path.lexists(value)
+        if is_gone and re.fullmatch(r"\d[\w-]*(,\d[\w-]*)*", str(value)):
+            meant = " ".join(f"-v {each}" for each in str(value).split(","))
+            self.fail(f"'{value}': no such file; did you mean {meant}?", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 # What names end with that are neither Parquet nor text, nor documents: text has lines to read above its tables.
 _OTHERS: Final = (
     *(".csv", ".tsv", ".pdf", ".xls", ".xlsx", ".orc", ".avro", ".arrow"),
@@ -85,10 +142,11 @@ TABLES: Final = (".parquet", ".pq", ".parq")
 _TEXTS: Final = (".txt", ".json", ".jsonl", ".ndjson", ".xml", ".yaml", ".yml", ".md")
 
 FILE = LocalPath(is_for_folders=False)
+COPY = CopyPath(is_for_folders=False)
 _AS_TEXT: Final = "text, expected STEM.txt, or --json and STEM.json"
 TEXT_FILE = WrittenPath(_AS_TEXT, *_OTHERS, *_PAGES, *TABLES)
 VALUES_FILE = WrittenPath(f"{_AS_TEXT}, or --by-value and STEM.parquet", *_OTHERS, *_PAGES)
-PARQUET_FILE = WrittenPath("Parquet, expected STEM.parquet", *_OTHERS, *_PAGES, *_TEXTS)
+PARQUET_FILE = TablePath("Parquet, expected STEM.parquet", *_OTHERS, *_PAGES, *_TEXTS)
 PAGE_FILE = WrittenPath("HTML, expected STEM.html", *_OTHERS, *TABLES, *_TEXTS)
 FOLDER = LocalPath(is_for_folders=True)
 
@@ -100,7 +158,25 @@ class Number(click.IntRange):
         with suppress(click.BadParameter):
             return int(super().convert(value, param, ctx))
         limits = f"{self.min:,} or more" if self.max is None else f"{self.min:,} to {self.max:,}"
-        self.fail(f"'{value}': expected a whole number, {limits}", param, ctx)
+        meant = _number_like(str(value))
+        such_as = f", such as {meant}" if meant is not None and self._takes(meant) else ""
+        self.fail(f"'{value}': expected a whole number, {limits}{such_as}", param, ctx)
+
+    def _takes(self, number: int) -> bool:
+        return (self.min is None or number >= self.min) and (self.max is None or number <= self.max)
+
+
+_MANY: Final = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9}
+
+
+def _number_like(text: str) -> int | None:
+    """The number of `1,000,000`, `1e6`, `1 000 000` and `1M`; None for what is no such."""
+    bare = re.sub(r"(?<=\d)[, '](?=\d{3}(?!\d))", "", text.strip().lower())
+    matched = re.fullmatch(r"(\d+(?:\.\d+)?(?:e\d{1,2})?) ?([kmbg]?)", bare, re.ASCII)
+    if matched is None:
+        return None
+    number = float(matched[1]) * _MANY[matched[2]]
+    return int(number) if number.is_integer() else None
 
 
 class Rate(click.ParamType[float]):
@@ -123,7 +199,7 @@ class Rate(click.ParamType[float]):
 
 def _rate_like(text: str) -> float:
     """The rate of `0.001`, and of `0.1%` or `0.1 %`, as rates are shown."""
-    matched = re.fullmatch(r"(\d*\.?\d+)( ?%)?", text, re.ASCII)
+    matched = re.fullmatch(r"(\d*\.?\d+)( ?%)?", text.replace(",", "."), re.ASCII)
     rate = float(matched[1]) / (100 if matched[2] else 1) if matched else 0
     return rate if 0 < rate < 1 else 0.01
 
@@ -189,18 +265,53 @@ def names(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) ->
         lines = [names_in(text) for text in texts]
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
+    _check_lists_are_whole(ctx, texts)
     if any("" in line and '""' not in text for text, line in zip(texts, lines, strict=True)):
         raise click.BadParameter(f"{_EMPTY}, or '\"\"' for one that is called so")
     return tuple(name for line in lines for name in line)
 
 
-def numbers(texts: Iterable[str]) -> tuple[int, ...]:
+def _check_lists_are_whole(ctx: click.Context, texts: Iterable[str]) -> None:
+    """Raise BadParameter for the beginning of a list that the shell has cut off."""
+    for text in texts:
+        if whole := _with_rest(text, words_of(ctx)):
+            raise click.BadParameter(
+                f"'{text}': ends with a comma; did you mean {shlex.quote(whole)}, without spaces?"
+            )
+
+
+def _with_rest(text: str, words: Sequence[str]) -> str:
+    """The list of which a text is the beginning that the shell has cut off: `a,b` for the words `a, b`."""
+    if not text.endswith(",") or text not in words:
+        return ""
+    parts = [text]
+    for word in words[words.index(text) + 1 :]:
+        if not parts[-1].endswith(",") or word.startswith("-") or os.path.lexists(word):
+            break
+        parts.append(word)
+    return "".join(parts) if len(parts) > 1 else ""
+
+
+def numbers(ctx: click.Context, texts: Sequence[str]) -> tuple[int, ...]:
     """The comma-separated numbers in each text, from 0."""
+    _check_lists_are_whole(ctx, texts)
     found = [each.strip() for text in texts for each in text.split(",")]
     for each in found:
         if not (each.isascii() and each.isdigit()):
-            raise click.BadParameter(f"{each!r}: expected numbers from 0, with commas between them")
+            expected = "expected numbers from 0, with commas between them"
+            raise click.BadParameter(f"{each!r}: {expected}{_as_numbers(each)}")
     return tuple(map(int, found))
+
+
+# A range of more numbers is not written out.
+_MOST_NUMBERS: Final = 10
+
+
+def _as_numbers(text: str) -> str:
+    """How else to say the range that a text may have meant."""
+    matched = re.fullmatch(r"(\d{1,9})(?:-|:|\.\.)(\d{1,9})", text, re.ASCII)
+    between = range(int(matched[1]), int(matched[2]) + 1) if matched else ()
+    return f", such as {','.join(map(str, between))}" if 1 < len(between) <= _MOST_NUMBERS else ""
 
 
 def settings(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:

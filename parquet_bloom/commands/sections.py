@@ -14,7 +14,14 @@ import click
 from click.core import augment_usage_errors
 
 from parquet_bloom.filters.sizing import SIZES
-from parquet_bloom.program import color, debug, help_all, is_all_wanted, strict
+from parquet_bloom.program import (
+    color,
+    debug,
+    help_all,
+    is_all_wanted,
+    remember_words,
+    strict,
+)
 
 if TYPE_CHECKING:
     from click.types import OptionHelpExtra
@@ -99,6 +106,7 @@ class Command(click.Command):
         self.params += [color(), help_all(), debug()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        remember_words(ctx, args)
         # An option without its value does not know of which command it is.
         with augment_usage_errors(ctx):
             return super().parse_args(ctx, args)

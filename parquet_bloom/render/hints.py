@@ -59,6 +59,11 @@ _HINTS_LIKE: Final = {
     r": truncated or not an? \w+ file: (?!.*, but as )[^;]*$": (
         "if it was one, its end is lost: take another copy"
     ),
+    r": not an? \w+ file: 0 bytes, expected .*$": "it is empty: take another copy",
+    r": not an? \w+ file: (\d+ bytes, expected .*|does not start with PAR1(, but as .*)?)$": (
+        "what is in another format must first be written as Parquet or ORC"
+    ),
+    r": (?i:null|none|n/a): cannot be a value of .*": "nulls are in no filter, and cannot be looked up",
     # As a glob finds it.
     r"(^|/)_delta_log/[^/]+: .*no column ": (
         "what is in _delta_log is no data of the table: name its folder instead of a glob"

@@ -12,6 +12,7 @@ import click
 
 from parquet_bloom.errors import similar
 from parquet_bloom.render.hints import command
+from parquet_bloom.render.stray_words import column_meant
 from parquet_bloom.render.wording import either
 from parquet_bloom.storage.source import has_data_suffix, is_url
 
@@ -23,9 +24,6 @@ _FEW: Final = 8
 
 # What commands call their FILE... and PATH...
 _FILES: Final = ("files", "paths")
-
-# So many words of a command line are looked at as one name.
-_MOST_WORDS: Final = 8
 
 # What others call what commands do, or an option of one: strip takes filters out again, recover what a kill left half
 # done.
@@ -43,15 +41,62 @@ _CALLED_ELSEWHERE: Final = {
     "explain": ("rule",),
 }
 
+# What others call options, and what they are called here, of which a command has some.
+_OPTIONS_ELSEWHERE: Final = {
+    **dict.fromkeys(
+        ("--fpp", "--fpr", "--fp-rate", "--false-positive-rate", "--error-rate", "--rate"),
+        ("--fpp", "--max-fpp"),
+    ),
+    **dict.fromkeys(("-j", "-t", "--jobs", "--workers", "--parallel"), ("--threads",)),
+    **dict.fromkeys(("-n", "--simulate"), ("--dry-run",)),
+    **dict.fromkeys(("-i", "--replace"), ("--in-place",)),
+    **dict.fromkeys(("-f", "-y", "--yes", "--force"), ("--overwrite",)),
+    **dict.fromkeys(("-d", "--out-dir", "--outdir"), ("--output-dir",)),
+    **dict.fromkeys(("--cols", "--field", "--fields", "--select"), ("--columns", "--column")),
+    **dict.fromkeys(("--rg", "--group", "--groups", "--stripe"), ("--row-group",)),
+    **dict.fromkeys(("--id", "--literal", "--equals", "--where"), ("--value",)),
+    **dict.fromkeys(("--values", "--file", "--values-file"), ("--values-from",)),
+    **dict.fromkeys(("--format", "--output-format", "--fmt"), ("--json",)),
+    **dict.fromkeys(("--all", "--all-columns"), ("--auto",)),
+    **dict.fromkeys(("--skip", "--exclude", "--disable"), ("--ignore",)),
+    **dict.fromkeys(("--size", "--filter-size"), ("--max-bytes",)),
+    **dict.fromkeys(("--silent", "-s"), ("--quiet",)),
+    **dict.fromkeys(("--key", "--encryption-key"), ("--footer-key",)),
+    **dict.fromkeys(
+        ("--region", "--endpoint", "--endpoint-url", "--profile"), ("--storage-option",)
+    ),
+}
+
+# What needs no option.
+_NO_ANSWER: Final = "> /dev/null leaves out the answer, the exit code stays"
+_UNNEEDED: Final = {
+    **dict.fromkeys(
+        ("-r", "-R", "--recursive"), "folders are searched with all that is below them"
+    ),
+    **dict.fromkeys(("-q", "--quiet", "-s", "--silent"), _NO_ANSWER),
+    **dict.fromkeys(("-f", "--force", "-y", "--yes"), "no command asks before it works"),
+    **dict.fromkeys(
+        ("--all", "--all-columns"), "without -c, all columns are meant where none is needed"
+    ),
+    **dict.fromkeys(("--csv", "--tsv"), "a pipe gets lines with tabs, and --json is for programs"),
+}
+
+# So few commands are named that have an option.
+_FEW_COMMANDS: Final = 3
+
+# So many words are typed again.
+_MOST_WORDS: Final = 12
+
 # Of these click has no exception of its own.
 _TOO_MANY: Final = re.compile(r"Got unexpected extra arguments? \((.*)\)")
 
 
-def in_one_line(error: click.UsageError) -> str:
-    """`--fpp: '2': expected a rate between 0 and 1`; `--colum: no such option; did you mean --column?`"""
+def in_one_line(error: click.UsageError, words: Sequence[str] = ()) -> str:
+    """`--fpp: '2': expected a rate between 0 and 1`; `--colum: no such option; did you mean --column?` `words`: what was
+    typed behind the command or group that the error is about."""
     match error:
         case click.NoSuchOption():
-            return f"{error.option_name}: no such option; {_option_meant(error)}"
+            return f"{error.option_name}: {_option_meant(error, words)}"
         case click.exceptions.NoSuchCommand():
             return f"{error.command_name}: no such command; {_command_meant(error)}"
         case click.MissingParameter(ctx=click.Context() as ctx) if column := column_meant(
@@ -67,40 +112,17 @@ def in_one_line(error: click.UsageError) -> str:
             where = f"{_name(error.param)}: " if isinstance(error.param, click.Option) else ""
             return where + _without_alternatives(error)
     if extra := _TOO_MANY.fullmatch(error.message):
-        return f"{extra[1]}: more arguments than expected; {_see_help(error)}"
+        return f"{extra[1]}: more arguments than expected; {_extra_meant(extra[1], error)}"
     return error.message
 
 
-def column_meant(files: Sequence[str]) -> str | None:
-    """What to say of names of FILE... where no column is named: after the first, a word that is no file may be one."""
-    for name in files[1:]:
-        is_word = all(part.isidentifier() for part in name.split("."))
-        if is_word and not has_data_suffix(name) and not os.path.lexists(name):
-            return f"{name}: no such file; did you mean -c {name}?"
-    return None
-
-
-def value_meant(files: Sequence[str]) -> str | None:
-    """What to say of FILE... where values are given: after one that is there, what is no file and no place for files may
-    be one."""
-    if not os.path.lexists(files[0]):
-        return None
-    for name in files[1:]:
-        is_plain = not (is_url(name) or has_data_suffix(name) or set(name) & set("/\\*?["))
-        if name and is_plain and not os.path.lexists(name):
-            return f"{name}: no such file; did you mean -v {shlex.quote(name)}?"
-    return None
-
-
-def name_meant(files: Sequence[str]) -> str | None:
-    """What to say of FILE... where the shell has made several words of a name with spaces."""
-    for start, name in enumerate(files[:-1]):
-        if is_url(name) or os.path.lexists(name):
-            continue
-        for end in range(start + 2, min(start + _MOST_WORDS, len(files)) + 1):
-            if os.path.lexists(whole := " ".join(files[start:end])):
-                return f"{name}: no such file; did you mean {shlex.quote(whole)}?"
-    return None
+def _extra_meant(extra: str, error: click.UsageError) -> str:
+    """The column that one more word may be, of a command that takes some, or else the page that says what there is."""
+    params = () if error.ctx is None else error.ctx.command.params
+    is_column = " " not in extra and not has_data_suffix(extra) and not os.path.lexists(extra)
+    if is_column and any("-c" in each.opts for each in params):
+        return f"did you mean -c {shlex.quote(extra)}?"
+    return _see_help(error)
 
 
 def _see_help(error: click.UsageError) -> str:
@@ -109,25 +131,83 @@ def _see_help(error: click.UsageError) -> str:
     return f"see {path} --help"
 
 
-def _option_meant(error: click.NoSuchOption) -> str:
-    """Options that begin with what was typed, or else are near it; or where all are. Of a letter, such as -V, that is
-    the only one that begins so."""
-    typed = error.option_name
-    options = [] if error.ctx is None else error.ctx.command.get_params(error.ctx)
-    names = [name for each in options for name in each.opts if name.startswith("--")]
-    near = [each for each in names if each.startswith(typed) and len(each) <= 2 * len(typed)]
+def _option_meant(error: click.NoSuchOption, words: Sequence[str]) -> str:
+    """Where an option of a command belongs that was typed before it; or else that there is none of this name, and which may
+    have been meant, or why none is needed, or where all are."""
+    typed, ctx = error.option_name, error.ctx
+    if having := _commands_with(typed, ctx):
+        return f"expected after a command, as in {_behind_command(typed, having, words)}"
+    options = [] if ctx is None else ctx.command.get_params(ctx)
+    names = [name for each in options for name in each.opts if name.startswith("-")]
+    called = [name for name in _OPTIONS_ELSEWHERE.get(typed, ()) if name in names]
+    if typed in _UNNEEDED and not called:
+        return f"no such option; {_UNNEEDED[typed]}"
+    if near := called[:1] or _spelled_alike(typed, names):
+        return f"no such option; did you mean {near[0]}?"
+    if other := _command_for(typed, ctx):
+        return f"no such option; {other}"
+    similar_ones = _near_options(typed, names)
+    helps = f"did you mean {either(similar_ones)}?" if similar_ones else _see_help(error)
+    return f"no such option; {helps}"
+
+
+def _spelled_alike(typed: str, names: Sequence[str]) -> list[str]:
+    """Options that are spelled with other dashes or capitals, or in the singular."""
+    return [name for name in names if _bare(name) == _bare(typed)]
+
+
+def _near_options(typed: str, names: Sequence[str]) -> Sequence[str]:
+    """Options that begin with what was typed, or else are near it. Of a letter, such as -V, that is the only one that begins
+    so."""
+    long = [name for name in names if name.startswith("--")]
     if len(typed) == len("-V"):
-        of_letter = [each for each in names if each.startswith(f"-{typed.lower()}")]
-        near = of_letter if len(of_letter) == 1 else []
-    elif not near:
-        # Every name begins with dashes, which make none of them alike.
-        bare = [name.removeprefix("--") for name in names]
-        near = [f"--{each}" for each in similar(typed.lstrip("-"), bare, _NEAR)]
-    if near:
-        return f"did you mean {either(near)}?"
-    if having := _commands_with(typed, error.ctx):
-        return f"expected after a command, such as {having[0]} {typed}"
-    return _see_help(error)
+        of_letter = [each for each in long if each.startswith(f"-{typed.lower()}")]
+        return of_letter if len(of_letter) == 1 else []
+    if near := [each for each in long if each.startswith(typed) and len(each) <= 2 * len(typed)]:
+        return near
+    # Every name begins with dashes, which make none of them alike; help is offered anyway.
+    bare = [name.removeprefix("--") for name in long if not name.startswith("--help")]
+    return [f"--{each}" for each in similar(typed.lstrip("-"), bare, _NEAR)]
+
+
+def _bare(name: str) -> str:
+    """The same for --dry-run, --dryrun and --dry_run, for --column and --columns, and for -C and -c, but not for -v and
+    --v."""
+    if not name.startswith("--"):
+        return name.lower()
+    return "--" + name.lower().replace("-", "").replace("_", "").removesuffix("s")
+
+
+def _command_for(typed: str, ctx: click.Context | None) -> str:
+    """Which other command was meant by an option of one: it is called so, as in `validate --fix`, or has the option."""
+    group = None if ctx is None else ctx.parent
+    if ctx is None or group is None or not isinstance(group.command, click.Group):
+        return ""
+    if typed in (name for each in group.command.params for name in each.opts):
+        return f"did you mean {group.command_path} {typed}?"
+    name, verbs = typed.lstrip("-"), group.command.list_commands(group)
+    called = [each for each in (name, *_CALLED_ELSEWHERE.get(name, ())) if each.split()[0] in verbs]
+    if called and ctx.info_name not in called:
+        return f"did you mean the command {either([f'{group.command_path} {each}' for each in called])}?"
+    having = _commands_with(typed, group)
+    if not 0 < len(having) <= _FEW_COMMANDS:
+        return ""
+    *most, last = having
+    return f"{', '.join(most)} and {last} have it" if most else f"{last} has it"
+
+
+def _behind_command(typed: str, having: Sequence[str], words: Sequence[str]) -> str:
+    """The line with the option behind its command, if one was typed, else a command that has it. No long options and no
+    URLs: some have secrets."""
+    for path in having:
+        _, verb = path.rsplit(" ", 1)
+        if verb not in words:
+            continue
+        if len(words) > _MOST_WORDS or any(word.startswith("--") or is_url(word) for word in words):
+            return f"{path} {typed}"
+        at = words.index(verb)
+        return shlex.join([*path.split(), *words[:at], *words[at + 1 :]])
+    return f"{having[0]} {typed}"
 
 
 def _commands_with(name: str, ctx: click.Context | None) -> list[str]:
@@ -211,6 +291,14 @@ def _taken(param: click.Parameter, ctx: click.Context) -> str:
     return param.make_metavar(ctx).removesuffix("...")
 
 
+def _file_behind(found: str, param: click.Parameter) -> str:
+    """How to say a choice before the file that was taken for one."""
+    name = found.strip("'")
+    if not isinstance(param.type, click.Choice) or not os.path.lexists(name):
+        return ""
+    return f"; did you mean {max(param.opts, key=len)} {param.type.choices[0]} {shlex.quote(name)}?"
+
+
 def _name(option: click.Option) -> str:
     """Its long names, of which any may have been typed."""
     return either([each for each in option.opts if each.startswith("--")] or option.opts)
@@ -221,5 +309,7 @@ def _without_alternatives(error: click.BadParameter) -> str:
     message = error.message.removesuffix(".")
     found, one_of, _ = message.partition(" is not one of ")
     if one_of and error.param is not None and error.ctx is not None:
-        return f"{found}: expected {_taken(error.param, error.ctx)}"
+        return (
+            f"{found}: expected {_taken(error.param, error.ctx)}{_file_behind(found, error.param)}"
+        )
     return message

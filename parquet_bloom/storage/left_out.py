@@ -3,7 +3,8 @@
     _old/a.parquet, .a.parquet               hidden, see source.is_hidden
     a.parquet.bak, A.PARQUET, a.csv          not called like a data file
 
-What holds no rows does not count: logs of tables, files of an index, checksums and marks of writers, empty files.
+What holds no rows does not count: logs of tables, files of an index, checksums, journals and marks of writers, empty
+files.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Final
 from parquet_bloom.storage.source import is_of_index
 
 _WITHOUT_ROWS: Final = re.compile(
-    r"_SUCCESS|_(common_)?metadata|_(committed|started)_\d+|.*\.crc|manifest-\d{10}\.json"
+    r"_SUCCESS|_(common_)?metadata|_(committed|started)_\d+|.*\.crc|.*\.pbloom-journal|manifest-\d{10}\.json"
 )
 # Of Delta Lake and Hudi, see table_formats.
 _LOGS: Final = frozenset({"_delta_log", ".hoodie"})

@@ -25,7 +25,7 @@ from parquet_bloom.storage.change import Change
 from parquet_bloom.storage.journal import recover_first
 from parquet_bloom.storage.local_output import AppendedEnd, Output, mode_like, output_to
 from parquet_bloom.storage.ownership import check_overwritable, check_replaceable, lost_owners
-from parquet_bloom.storage.paths import NO_FOLDER, with_parent
+from parquet_bloom.storage.paths import no_folder_for_output, with_parent
 from parquet_bloom.storage.source import (
     LocalSource,
     Source,
@@ -293,7 +293,7 @@ def output_target(
     with tolerating(_NO_FILE):
         found = os.stat(path)
     if found is None and not in_folder and not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, NO_FOLDER, str(path.parent))
+        raise FileNotFoundError(errno.ENOENT, no_folder_for_output(path.parent), str(path.parent))
     if found is not None:
         if stat.S_ISDIR(found.st_mode):
             raise RewriteError(f"{path}: is a folder, expected a file to write")

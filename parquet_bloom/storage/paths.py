@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 NO_FILES = "no Parquet or ORC files"
 NO_FOLDER = "no such folder"
 
+# What names of Parquet files end with, those that most have first.
+_OF_PARQUET = (".parquet", ".pq", ".parq")
+
 # So many folders are searched for what a glob may have meant.
 MOST_SEARCHED = 100
 # Of so many names what was meant is looked for, as each takes a look at a folder.
@@ -87,7 +90,8 @@ def expand(
         if left_out is None:
             errors += (not_listed(*each) for each in unlisted[num_unlisted:])
         if not found and len(unlisted) == num_unlisted:
-            problem = IS_INDEX if _is_index(name) else NO_FILES + _elsewhere(name, options)
+            hint = _with_other_suffix(name) or _elsewhere(name, options)
+            problem = IS_INDEX if _is_index(name) else NO_FILES + hint
             errors.append(FileNotFoundError(errno.ENOENT, problem, _shown(name)))
     return inputs if len(named) == 1 else _each_once(inputs, errors), errors
 
@@ -257,6 +261,19 @@ def _local_glob(name: str) -> str:
 def is_empty(error: OSError) -> bool:
     """Whether it says of a name only that no file is meant by it."""
     return (error.strerror or "").startswith(NO_FILES)
+
+
+def _with_other_suffix(name: str) -> str:
+    """What to say of a glob for one of the suffixes of Parquet files, where others have another."""
+    from glob import glob
+
+    stem, suffix = os.path.splitext(name)
+    if is_url(name) or not has_wildcard(name) or suffix not in _OF_PARQUET:
+        return ""
+    for other in _OF_PARQUET:
+        if found := glob(f"{stem}{other}", recursive=True):
+            return f"; there is {min(found)}: did you mean {stem}{other}?"
+    return ""
 
 
 def _elsewhere(name: str, options: Mapping[str, str] | None) -> str:
@@ -486,6 +503,13 @@ def _identity(path: str | Path) -> tuple[int, int] | str:
     except OSError:
         return str(path)
     return status.st_dev, status.st_ino
+
+
+def no_folder_for_output(folder: Path) -> str:
+    """What is wrong with an output in a folder that is not there."""
+    import shlex
+
+    return f"{NO_FOLDER}; mkdir -p {shlex.quote(str(folder))} makes it"
 
 
 def with_parent(target: Path) -> Path:

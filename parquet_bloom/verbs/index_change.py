@@ -40,6 +40,7 @@ from parquet_bloom.index.states import lasting, states_of
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import open_folder, with_options
+from parquet_bloom.storage.source import is_data_file
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.listed_files import (
     ListedFiles,
@@ -120,6 +121,8 @@ def build_index(
             f"{folder.path}: is an index already, expected a new folder, also for other columns;"
             " pbloom index add adds files to it"
         )
+    if data := next(filter(is_data_file, folder.file_names("")), None):
+        raise RewriteError(f"{folder.path}: has data in it, {data}: expected a new folder")
     key = hash_key_given(hash_key)
     start = Manifest(
         columns=columns_needed(columns),

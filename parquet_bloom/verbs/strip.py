@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN, LeftChunk, RemovedFilters, number_of
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import quoted_name
 from parquet_bloom.options import Destination, Selection
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.file_runner import Changing, changing, changing_opened
@@ -112,6 +113,20 @@ def strip_file(
         return _strip(opened, selection)
 
 
+def _named(file: Container, selection: Selection) -> Sequence[str]:
+    """The columns that were asked for by name."""
+    if selection.columns is None:
+        return ()
+    return [column.name for column in file.select(selection.columns)]
+
+
+def _none_to_remove(columns: Sequence[str]) -> Iterator[str]:
+    """That these columns, which were named, had no filters."""
+    if columns:
+        names = ", ".join(map(quoted_name, columns))
+        yield f"column{'s' * (len(columns) > 1)} {names}: no filter there, so none to remove"
+
+
 def strip_opened(file: Container, selection: Selection, destination: Destination) -> StripReport:
     """As strip, of a file that is open."""
     return _strip(changing_opened(file, destination), selection)
@@ -120,7 +135,9 @@ def strip_opened(file: Container, selection: Selection, destination: Destination
 def _strip(opened: Changing, selection: Selection) -> StripReport:
     change = opened.file.strip(selection)
     facts = opened.write(change)
-    notes = opened.notes(change)
+    there = {each.column for each in change.removed} | {each.column for each in change.left}
+    without = [name for name in _named(opened.file, selection) if name not in there]
+    notes = (*_none_to_remove(without), *opened.notes(change))
     return StripReport(
         **facts,
         removed=tuple(change.removed),

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import FIXTURES
+from conftest import FIXTURES, ROOT
 from make.commands import on_a_terminal, outcome, pbloom
 
 import parquet_bloom as pb
@@ -449,7 +449,10 @@ COMPLAINTS = {
         "user_id",
         "-o",
         "nowhere/b.parquet",
-    ): "nowhere: no such folder",
+    ): "nowhere: no such folder; mkdir -p nowhere makes it",
+    ("inspect", "*.pq"): (
+        "*.pq: no Parquet or ORC files; there is events.parquet: did you mean *.parquet?"
+    ),
     ("inspect", "nowhere/"): "nowhere/: no such folder",
     ("inspect", "nowhere/a.parquet"): "nowhere/a.parquet: no such file: there is no folder nowhere",
     ("inspect", "nowhere/*/[ab].parquet"): "nowhere: no such folder",
@@ -539,14 +542,19 @@ def examples(command, *path):
 
 
 @pytest.fixture
-def lake(built):
-    """What the examples are about."""
-    os.rename("out.parquet", "events.bloom.parquet")
+def lake(run):
+    """What the examples are about: files with the columns of README's, and no others."""
+    ids = [*range(ROWS - 1), 123456]
+    columns = {"user_id": ids, "country": ["AT", "CH"] * (ROWS // 2), "time": ids}
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [*columns] == re.findall(r'^ {8}"(\w+)": ', readme, re.MULTILINE)
+    pq.write_table(pa.table(columns), "events.parquet", row_group_size=ROWS // 2)
+    run("build", "events.parquet", "-c", "user_id", "-o", "events.bloom.parquet")
     for folder in ("lake", "lake/2019", "more"):
         os.mkdir(folder)
         shutil.copy("events.parquet", folder)
     Path("ids.csv").write_text("user_id\n123456\n")
-    return built
+    return run
 
 
 # Examples of spark want a session, those of conformance an engine.

@@ -63,7 +63,10 @@ def test_one_without_a_journal(tmp_path: Path) -> None:
     )
     result = outcome("recover", cut, sound, text)
     assert result.code == 2
-    assert f"pbloom: {text}: not a Parquet file: 4 bytes, expected 12 or more\n" in result.stderr
+    assert (
+        f"pbloom: {text}: not a Parquet file: 4 bytes, expected 12 or more; what is in another"
+        in result.stderr
+    )
     assert result.stdout.splitlines()[-1] == ("3 files: 1 without a journal, 2 failed; 0 B cut off")
 
 
@@ -171,3 +174,18 @@ def test_one_that_is_refused_among_others(lake: Path) -> None:
     assert result.complaint.startswith(f"{cut}: was changed or replaced after a build was killed")
     assert result.stdout.splitlines()[-1] == ("2 files: 1 journal removed, 1 failed; 0 B cut off")
     assert cut.read_bytes() == b"other"
+
+
+def test_no_journal_is_a_file_that_was_left_out(tmp_path: Path) -> None:
+    """It holds no rows, and goes where the file is cut back."""
+    cut = tmp_path / "lake" / "cut.parquet"
+    for command in (("inspect",), ("find", "-c", "a", "-v", "1"), ("strip", "--in-place")):
+        cut.parent.mkdir(exist_ok=True)
+        cut.write_bytes(written(pa.table({"a": [1, 2, 3]})))
+        descriptor = os.open(cut, os.O_RDWR)
+        journal.write_journal(Journal.of(descriptor), journal.journal_of(cut))
+        os.pwrite(descriptor, b"more", cut.stat().st_size)
+        os.close(descriptor)
+        told = outcome(*command, cut.parent).stderr
+        assert not journal.is_left(cut)
+        assert "left out" not in told

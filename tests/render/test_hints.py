@@ -44,6 +44,10 @@ from parquet_bloom.render.hints import for_many, in_options, next_line, with_hin
             "; if it was one, its end is lost: take another copy",
         ),
         (
+            "a.parquet: column id: NULL: cannot be a value of INT64: expected an integer",
+            "; nulls are in no filter, and cannot be looked up",
+        ),
+        (
             "a.parquet: truncated or not a Parquet file: does not end with PAR1, but as HTML does",
             "",
         ),

@@ -1,5 +1,7 @@
 """What is wrong with a command line is one line, with the way out where there is one."""
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
 
@@ -35,15 +37,69 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ),
         (
             "index -c id a.parquet",
-            "-c: no such option; expected after a command, such as pbloom index build -c",
+            "-c: expected after a command, as in pbloom index build -c",
         ),
         (
             "--fpp 0.1 a.parquet",
-            "--fpp: no such option; expected after a command, such as pbloom advise --fpp",
+            "--fpp: expected after a command, as in pbloom advise --fpp",
+        ),
+        ("-c id probe x", "-c: expected after a command, as in pbloom probe -c id x"),
+        ("index -c id probe", "-c: expected after a command, as in pbloom index probe -c id"),
+        (
+            "-c id probe https://host/a?sig=secret",
+            "-c: expected after a command, as in pbloom probe -c",
+        ),
+        (
+            "--footer-key hex:secret probe x",
+            "--footer-key: expected after a command, as in pbloom probe --footer-key",
         ),
         ("--foo", "--foo: no such option; see pbloom --help"),
         ("probe x --foo", "--foo: no such option; see pbloom probe --help"),
-        ("probe x -y", "-y: no such option; see pbloom probe --help"),
+        ("probe x -y", "-y: no such option; did you mean --overwrite?"),
+        ("build x --columns id", "--columns: no such option; did you mean --column?"),
+        ("inspect x --format json", "--format: no such option; did you mean --json?"),
+        (
+            "inspect x --footer",
+            "--footer: no such option; did you mean the command pbloom dump --footer?",
+        ),
+        (
+            "clean-temp . --in-place",
+            "--in-place: no such option; pbloom build, pbloom repair and pbloom strip have it",
+        ),
+        ("clean-temp . -y", "-y: no such option; no command asks before it works"),
+        ("build x --all", "--all: no such option; did you mean --auto?"),
+        (
+            "inspect x --all",
+            "--all: no such option; without -c, all columns are meant where none is needed",
+        ),
+        (
+            "validate x -o y.sarif",
+            "--output: y.sarif: expected --format sarif, or a name for text",
+        ),
+        ("probe x -C id", "-C: no such option; did you mean -c?"),
+        ("build x -c id --inplace", "--inplace: no such option; did you mean --in-place?"),
+        ("build x -c id --Dry_Run", "--Dry_Run: no such option; did you mean --dry-run?"),
+        ("build x -j 4", "-j: no such option; did you mean --threads?"),
+        ("build x --fpr 0.1", "--fpr: no such option; did you mean --fpp?"),
+        ("validate x --fpr 0.1", "--fpr: no such option; did you mean --max-fpp?"),
+        (
+            "inspect -r x",
+            "-r: no such option; folders are searched with all that is below them",
+        ),
+        (
+            "find x -c id -v 5 -q",
+            "-q: no such option; > /dev/null leaves out the answer, the exit code stays",
+        ),
+        ("validate --fix x", "--fix: no such option; did you mean the command pbloom repair?"),
+        ("repair --fix x", "--fix: no such option; see pbloom repair --help"),
+        (
+            "validate --repair x",
+            "--repair: no such option; did you mean the command pbloom repair?",
+        ),
+        ("build --version", "--version: no such option; did you mean pbloom --version?"),
+        ("inspect x --fail-on error", "--fail-on: no such option; pbloom validate has it"),
+        ("inspect x -v 3", "-v: no such option; pbloom probe and pbloom find have it"),
+        ("index probe --foo", "--foo: no such option; see pbloom index probe --help"),
         ("probe x --colum a", "--colum: no such option; did you mean --column or --column-key?"),
         ("build x --out a", "--out: no such option; did you mean --output?"),
         ("build x --FPP 1", "--FPP: no such option; did you mean --fpp?"),
@@ -65,6 +121,20 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("diff a", "expected A B; see pbloom diff --help"),
         ("diff a b c d", "c d: more arguments than expected; see pbloom diff --help"),
         ("completion", "expected bash, zsh or fish; see pbloom completion --help"),
+        ("completion --shell zsh", "--shell: no such option; see pbloom completion --help"),
+        ("dump x id", "id: more arguments than expected; did you mean -c id?"),
+        (
+            "build --table . -c id",
+            "--table: '.': expected auto, delta or iceberg; did you mean --table auto .?",
+        ),
+        (
+            "find x -c a --ids 5",
+            "--values-from or --ids: '5': no such file; did you mean -v 5?",
+        ),
+        (
+            "probe x -c a --values-from 5,6",
+            "--values-from or --ids: '5,6': no such file; did you mean -v 5 -v 6?",
+        ),
         ("completion csh", "'csh': expected bash, zsh or fish"),
         ("probe x -c", "-c: expected COLUMN after it"),
         ("probe x --table", "--table: expected auto, delta or iceberg after it"),
@@ -126,7 +196,59 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
             "report x -o page.pdf",
             "--output: page.pdf: is written as HTML, expected page.html",
         ),
-        ("build x -c a -o .", "--output: '.' is a folder, expected a file"),
+        (
+            "build x -c a -o .",
+            "--output: '.' is a folder, expected a file; did you mean --output-dir .?",
+        ),
+        ("report x -o .", "--output: '.' is a folder, expected a file"),
+        (
+            "build x -c a -o -",
+            "--output: -: standard output is not supported here, expected a file",
+        ),
+        (
+            "find x -c a -v 1 -o -",
+            "--output: -: standard output is not supported here, expected a file",
+        ),
+        (
+            "build x -c a --ndv 1,000,000",
+            "--ndv: '1,000,000': expected a whole number, 1 to 4,611,686,018,427,387,904, such as 1000000",
+        ),
+        (
+            "build x -c a --ndv 1.5M",
+            "--ndv: '1.5M': expected a whole number, 1 to 4,611,686,018,427,387,904, such as 1500000",
+        ),
+        (
+            "build x -c a --threads 0.5",
+            "--threads: '0.5': expected a whole number, 1 or more",
+        ),
+        ("build x --fpp 0,001", "--fpp: '0,001': expected a rate between 0 and 1, such as 0.001"),
+        (
+            "inspect x -g 1-3",
+            "--row-group: '1-3': expected numbers from 0, with commas between them, such as 1,2,3",
+        ),
+        (
+            "build x -c id, name, b -o y",
+            "--column: 'id,': ends with a comma; did you mean id,name,b, without spaces?",
+        ),
+        ("inspect --footer-key ascii:0123456789abcdef x", "x: No such file or directory"),
+        (
+            "inspect x -g 0, 1",
+            "--row-group: '0,': ends with a comma; did you mean 0,1, without spaces?",
+        ),
+        ("build help", "help: no such file; did you mean pbloom build --help?"),
+        (
+            "build inspect x -c id --in-place",
+            "inspect: no such file, but a command: expected one at a time, as in pbloom build FILE",
+        ),
+        (
+            "inspect -",
+            "-: standard input is not supported: expected a file, which is read from its end; --manifest - reads the names of files from it",
+        ),
+        (
+            "find - -c id -v 5",
+            "-: standard input is not supported: expected a file, which is read from its end; --values-from - reads values from it",
+        ),
+        ("probe / -c id 5", "5: no such file; did you mean -v 5?"),
         (
             "build x -c a --in-place --output-dir y",
             "expected exactly one of --output, --output-dir, --in-place and --append-in-place, found --output-dir and --in-place",
@@ -169,3 +291,104 @@ def test_a_value_may_begin_with_an_equals_sign(tmp_path, monkeypatch):
     for value in ("-v =5", "-va=5", "--value==5"):
         result = outcome(*f"probe x -c id {value}".split())
         assert result.complaint == "x: No such file or directory"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with two files, and one of them in a folder below."""
+    monkeypatch.chdir(tmp_path)
+    table = pa.table({"user_id": [1, 2], "country": ["AT", "CH"]})
+    table = table.append_column("at", pa.array([{"Day": 1}, {"Day": 2}]))
+    for name in ("a.parquet", "b.parquet"):
+        pq.write_table(table, name)
+    (tmp_path / "lake").mkdir()
+    pq.write_table(table, "lake/a.parquet")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("build a.parquet -c user_id country --in-place", "country: -c country"),
+        ("build country lake -c user_id --in-place", "country: -c country"),
+        ("build -c user_id COUNTRY lake --in-place", "COUNTRY: -c country"),
+        ("build lake -c user_id ,country --in-place", ",country: -c country"),
+        ("strip -cuser_id at.day a.parquet --in-place", "at.day: -c at.Day"),
+        ("inspect a.parquet user_id", "user_id: -c user_id"),
+        ("probe a.parquet -c user_id country -v 5", "country: -c country"),
+        ("probe a.parquet -c user_id -v 5 country", "country: -c country"),
+        ("find a.parquet -c user_id -v 5 --columns user_id at", "at: --columns at"),
+        ("validate a.parquet --require user_id country", "country: --require country"),
+        ("validate a.parquet --require=user_id country", "country: --require country"),
+        ("validate a.parquet --ignore PB301 PB302", "PB302: --ignore PB302"),
+        ("inspect a.parquet -g 0 1", "1: -g 1"),
+        ("inspect a.parquet --since 2026-11-20 06:00", "06:00: --since '2026-11-20 06:00'"),
+        ("advise a.parquet --budget 2 GiB", "GiB: --budget '2 GiB'"),
+        ("build a.parquet -c user_id --fpp 0.1 % --in-place", "%: --fpp '0.1 %'"),
+        ("index build --index i -c user_id country lake", "country: -c country"),
+        ("inspect a.parquet,b.parquet", "a.parquet,b.parquet: a.parquet b.parquet, with spaces between"),
+        ("inspect a.parquet, b.parquet", "a.parquet,: a.parquet, without the comma"),
+    ],
+)  # fmt: skip
+def test_a_word_that_is_no_file_is_taken_for_what_it_stands_behind(arguments, said, here):
+    """Before anything is written."""
+    before = {path: path.read_bytes() for path in here.rglob("*.*")}
+    result = outcome(*arguments.split())
+    word, meant = said.split(": ")
+    assert (result.code, result.stderr.splitlines()[0]) == (
+        2,
+        f"pbloom: {word}: no such file; did you mean {meant}?",
+    )
+    assert {path: path.read_bytes() for path in here.rglob("*.*")} == before
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "-c user_id gone lake",
+        "lake gone -c user_id",
+        "--fpp 0.1 gone lake -c user_id",
+        "-c user_id lake --since 2d gone",
+    ],
+)
+def test_a_file_that_is_not_there_keeps_no_other_from_being_built(arguments):
+    """Where its name is no column of theirs."""
+    result = outcome("build", *arguments.split(), "--in-place", "-q")
+    assert (result.code, result.stderr) == (2, "pbloom: gone: No such file or directory\n")
+    assert result.stdout.splitlines()[-1].startswith("2 files: 1 built, 1 failed; 1 filter, ")
+
+
+@pytest.mark.usefixtures("here")
+def test_what_is_in_another_format_must_be_written_anew(here):
+    (here / "a.csv").write_text("id\n" * 100)
+    (here / "empty.parquet").touch()
+    assert outcome("inspect", "a.csv").complaint == (
+        "a.csv: not a Parquet file: does not start with PAR1; what is in another format must first be written as"
+        " Parquet or ORC"
+    )
+    assert outcome("inspect", "empty.parquet").complaint == (
+        "empty.parquet: not a Parquet file: 0 bytes, expected 12 or more; it is empty: take another copy"
+    )
+
+
+def test_no_index_is_made_among_data(here):
+    """Nobody would look at these files again."""
+    result = outcome("index", "build", "--index", "lake", "-c", "user_id", "lake")
+    assert result.complaint == "lake: has data in it, a.parquet: expected a new folder"
+    assert [path.name for path in (here / "lake").iterdir()] == ["a.parquet"]
+
+
+@pytest.mark.usefixtures("here")
+def test_a_column_without_filters_is_named_where_they_are_to_be_removed():
+    outcome("build", "lake", "-c", "user_id", "--in-place")
+    note = "note: column{}: no filter there, so none to remove"
+    for columns, told in (
+        ("user_id", []),
+        ("country", [note.format(" country")]),
+        ("user_id,country,at.Day", [note.format("s country, at.Day")]),
+    ):
+        _, *lines = outcome(
+            "strip", "lake", "-c", columns, "--in-place", "--dry-run"
+        ).stdout.splitlines()
+        assert [line for line in lines if "none to remove" in line] == told

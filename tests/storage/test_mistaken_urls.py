@@ -134,7 +134,7 @@ def test_folders_as_jobs_leave_them(server, tmp_path):
     assert (result.code, result.stderr) == (0, "")
     assert "3 files" in result.stdout  # The fixture is named twice.
     assert complaint(server, "s3://lake/d/_SUCCESS") == (
-        "s3://lake/d/_SUCCESS: not a Parquet file: 0 bytes, expected 12 or more"
+        "s3://lake/d/_SUCCESS: not a Parquet file: 0 bytes, expected 12 or more; it is empty: take another copy"
     )
     for name in ("d/*.nope", "d/x*", "d/a.parquet/", "e/"):
         assert (
@@ -153,7 +153,10 @@ def test_an_empty_object_is_no_mark(server, tmp_path, glob):
     server.put("lake/d/b.parquet", b"")
     problem = "not a Parquet file: 0 bytes, expected 12 or more"
     result = inspected(server, f"s3://lake/d/{glob}")
-    assert (result.code, result.complaint) == (2, f"s3://lake/d/b.parquet: {problem}")
+    assert (result.code, result.complaint) == (
+        2,
+        f"s3://lake/d/b.parquet: {problem}; it is empty: take another copy",
+    )
     (tmp_path / "b.parquet").touch()
     found = pb.find(
         [f"s3://lake/d/{glob}", str(tmp_path)], "string", "x", storage_options=server.options
