@@ -106,7 +106,8 @@ def build(
 
     Raises TypeError and ValueError for arguments that cannot be, ConfigError and EncryptionError for
     `keys` that cannot be, or that are secrets, FileNotFoundError if no name stands for a file, SparkError if the job fails
-    as a whole. What happens to single files, and that one name among others stands for none, is in the report.
+    as a whole. What happens to single files, also to all of them, and that one name among others stands for none, is in
+    the report; where parquet_bloom.build raises, `ok` is false, and `summary` has the reasons.
     """
     given = locals()
     if advice is None:
@@ -315,9 +316,7 @@ def advise(
     See build."""
     given = locals()
     named = engines_named(engines_given(engines))
-    options = AdviseOptions.of(
-        given, engines=named, threads=1, **policy_given(policy).for_advice()
-    )
+    options = AdviseOptions.of(given, engines=named, threads=1, **policy_given(policy).for_advice())
     return _report("advise", options, given)
 
 

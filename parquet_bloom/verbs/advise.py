@@ -656,7 +656,7 @@ def _advice(
     )
     if column.reason:
         return known
-    read = judged.evidence.groups_read
+    read, is_left_out = judged.evidence.groups_read, judged.verdict == "left out"
     return replace(
         known,
         missing=missing,
@@ -678,8 +678,8 @@ def _advice(
         values_stored=reads.num_stored if reads else 0,
         verdict=judged.verdict,
         reason=judged.reason,
-        fpp=None if judged.verdict == "left out" else fpp,
-        settings=settings(fpp, counts) if counts.filter_bytes else (),
+        fpp=None if is_left_out else fpp,
+        settings=settings(fpp, counts) if counts.filter_bytes and not is_left_out else (),
         rates=tuple(
             RateOffer(each.rate, each.num_bytes, each.num_bytes / table_size, each.groups_read)
             for each in judged.offers
