@@ -641,17 +641,20 @@ def _write_probe(report: Report) -> None:
 def _advice(report: Report) -> tuple[Cells, Sequence[Cells]]:
     """By table and column."""
     rows = [
-        (
-            column["column"],
-            column["verdict"],
-            f"{table['files']:,}",
-            size(column["filter_bytes"]),
-            column["reason"],
-        )
+        _advice_on(column, f"{table['files']:,}")
         for table in report.documents()
         for column in table["columns"]
     ]
     return ("column", "verdict", "files", "filters take", "reason"), rows
+
+
+def _advice_on(column: dict[str, Any], files: str) -> Cells:
+    """What is to be done, as `pbloom advise` has it; filters that are kept take what they take."""
+    from parquet_bloom.verbs.advise import done_by
+
+    verdict = done_by(column["verdict"], column["missing"], column["too_small"])
+    taken = column["filter_bytes_there" if verdict == "keep" else "filter_bytes"]
+    return column["column"], verdict, files, size(taken), column["reason"]
 
 
 _TABLES = {

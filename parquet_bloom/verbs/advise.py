@@ -146,11 +146,16 @@ class ColumnAdvice:
 def to_do(advice: ColumnAdvice, *, is_broken: bool = False) -> str:
     """The verdict of the advice; but if filters should be built and no group lacks one that would get one, `keep`, or
     `rebuild` if any is broken or too small."""
-    if advice.verdict != "build":
-        return advice.verdict
-    if is_broken or advice.too_small:
+    return done_by(advice.verdict, advice.missing, is_broken or advice.too_small)
+
+
+def done_by(verdict: str, missing: int, unfit: int) -> str:
+    """The same of a document: of groups, so many are `missing` filters, and so many have `unfit` ones."""
+    if verdict != "build":
+        return verdict
+    if unfit:
         return "rebuild"
-    return "build" if advice.missing else "keep"
+    return "build" if missing else "keep"
 
 
 def replacing(wanted: Iterable[ColumnAdvice]) -> tuple[str, ...]:

@@ -317,10 +317,16 @@ def test_the_command_builds_what_is_recommended(spark, table, local, tmp_path):
     (advised,) = lake.advise(spark, table, policy=policy).documents()
     (expected,) = pb.advise(table, policy=policy).to_dict()["reports"]
     assert advised["columns"] == expected["columns"]
-    told = outcome("spark", "advise", table, "--config", config).stdout.splitlines()
-    assert [line.split("\t")[4] for line in told[2:]] == [
-        each["reason"] for each in advised["columns"]
-    ]
+    told, here = (
+        [line.split("\t") for line in outcome(*words).stdout.splitlines() if line.count("\t") > 3]
+        for words in (
+            ("spark", "advise", table, "--config", config),
+            ("advise", table, "--config", config),
+        )
+    )
+    assert [row[4] for row in told[1:]] == [each["reason"] for each in advised["columns"]]
+    assert [row[:2] for row in told] == [[row[0], row[2]] for row in here]
+    assert told[1][:2] == ["id", "keep"]
     assert "the policy accepts an FPP of at most 0.01 %" in advised["columns"][0]["reason"]
 
 
