@@ -181,9 +181,10 @@ class OrcSurveyor:
         highest = highest_rate(self._options, column.name)
         for survey, there in zip(surveys, _filters_there(self.file, chunk) or (), strict=False):
             survey.fpp_there = there.fpp
-            # The bits tell; what is no worse than would be built in its place is good enough.
-            is_worse = survey.filter_bytes > 0 and there.fpp > survey.fpp
-            survey.has_too_small = is_worse and there.fpp > highest
+            # The bits tell; what is no worse than may be built in its place is good enough, if only nearly at its rate.
+            may_be = (each.fpp for each in survey.rungs if each.rate <= highest and each.num_bytes)
+            is_built = survey.filter_bytes > 0
+            survey.has_too_small = is_built and there.fpp > max(highest, *may_be)
         return surveys
 
 

@@ -20,12 +20,13 @@ from parquet_bloom.commands.sections import Command, output_option, values_optio
 from parquet_bloom.container import UNITS, Units, number_of, without_numbers
 from parquet_bloom.container.in_commands import command_for
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.engines.reading import EngineUse, engines_named
+from parquet_bloom.engines.reading import engines_named
 from parquet_bloom.engines.settings import as_option
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import exact_percent, percent
 from parquet_bloom.options import DEFAULT_FPP, AdviseOptions
 from parquet_bloom.render.budget import budget_lines
+from parquet_bloom.render.engine_use import in_words, limits, notes, users
 from parquet_bloom.render.hints import for_all, would_refuse
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView, Summary
@@ -191,18 +192,15 @@ class AdviceView(SummarizedView[AdviceReport]):
     def _notes(self, judged: Sequence[_Judged]) -> Iterator[str]:
         """The engines that lose rows of columns which are to have filters, as `build` notes them; and when those that
         are asked about use these filters, if not always."""
-        columns: dict[str, list[str]] = {}
-        for each in _all_with_filters(judged):
-            users = _users(each)
-            for use in each.engines:
-                is_asked = use.engine in self._engines
-                note = use.loses if is_asked or not self._engines else ""
-                if not note and is_asked and use in users and use.reason:
-                    note = f"used by {_user(use)}"
-                if note:
-                    columns.setdefault(note, []).append(quoted_name(each.column))
-        for note, names in columns.items():
-            yield f"note: column{'s' * (len(names) > 1)} {shortened(names)}: {note}"
+        yield from notes(
+            (note, each)
+            for each in _all_with_filters(judged)
+            for note in (*self._losses(each), *limits(each, self._engines))
+        )
+
+    def _losses(self, advice: ColumnAdvice) -> Iterator[str]:
+        asked = self._engines or [use.engine for use in advice.engines]
+        yield from (use.loses for use in advice.engines if use.loses and use.engine in asked)
 
     def _write_columns(
         self, report: AdviceReport, judged: Sequence[_Judged], verbose: bool
@@ -447,24 +445,13 @@ def _write_rates(judged: Sequence[_Judged], units: Units, sums_up: bool, in_full
 
 def _used(advice: ColumnAdvice) -> Iterator[str]:
     """`used by Spark, DuckDB`, and a line for each that does not."""
-    if users := _users(advice):
-        yield f"used by {', '.join(map(_user, users))}"
+    if those := users(advice):
+        yield f"used by {', '.join(map(in_words, those))}"
     if others := advice.searching_dictionaries:
         yield f"not used by {', '.join(others)}: all values are in dictionaries, which are searched instead"
     yield from (
         f"not used by {each.engine}: {each.reason}" for each in advice.engines if not each.uses
     )
-
-
-def _users(advice: ColumnAdvice) -> Sequence[EngineUse]:
-    """The engines that use its filters."""
-    others = advice.searching_dictionaries
-    return [each for each in advice.engines if each.uses and each.engine not in others]
-
-
-def _user(use: EngineUse) -> str:
-    """`DuckDB (since 2.0)`"""
-    return f"{use.engine} ({use.reason})" if use.reason else use.engine
 
 
 # ------------------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from parquet_bloom.container import UNITS
 from parquet_bloom.options import AdviseOptions, BuildOptions, TableOptions
 from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.changes import BUILD, TABLE_BUILD
+from parquet_bloom.render.engine_use import limits, notes
 from parquet_bloom.render.hints import command, for_all
 from parquet_bloom.render.terminal import MOST_ROWS, complain, no_progress, progress
 
@@ -170,7 +171,8 @@ def _recommended(
     answers: Answers, options: BuildOptions, wanted: AdviseOptions, keys: Keys | None
 ) -> Mapping[str, Choice]:
     """By file, `options` with what `pbloom advise` would recommend, or what went wrong with it."""
-    from parquet_bloom.verbs.advise import TableAdvisor
+    from parquet_bloom.engines.reading import engines_named
+    from parquet_bloom.verbs.advise import TableAdvisor, to_do
 
     advisor = TableAdvisor(wanted, keys)
     failed: dict[str, Exception] = {}
@@ -185,6 +187,7 @@ def _recommended(
 
     answers.inputs.each(work, complaints=answers.inputs.complaints(answers.at_once))
     tables = list(advisor.tables())
+    asked = engines_named(wanted.engines)
     engines = ("--engine", ",".join(wanted.engines)) if wanted.engines else ()
     why = for_all(command("advise", "FILE", *engines), "FILE", answers.inputs.read_names)
     for table in tables:
@@ -194,4 +197,8 @@ def _recommended(
             in_full = answers.verbose or len(table.columns) <= MOST_ROWS
             for line in budget_lines(table.budget, UNITS[table.format].group, in_full):
                 complain(f"{table.path}: note: {line}")
+        to_build = [each for each in table.columns if to_do(each) in ("build", "rebuild")]
+        said = ((note, each) for each in to_build for note in limits(each, asked))
+        for line in notes(said):
+            complain(f"{table.path}: {line}")
     return {**failed, **dict(advisor.to_build(tables, options))}

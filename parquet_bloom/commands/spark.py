@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial, wraps
 from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,7 +18,7 @@ import click
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.build_options import expose_filter_location, filters, orc_streams
-from parquet_bloom.commands.check_options import checks
+from parquet_bloom.commands.check_options import checks, configured, policy_of
 from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.key_options import executor_key_options, hash_key_for_executors
 from parquet_bloom.commands.parameters import Number, any_size, settings
@@ -117,7 +118,7 @@ _job = together(
 # What says nothing about the files of a table: which they are, formats that are not Parquet's own, and
 # outcomes, which tables have none of.
 _ONLY_FILES = {
-    "auto", "engines", "budget", "manifest", "max_files", "max_input", "only_missing", "layout", "orc_streams", "audit", "run_id",
+    "auto", "engines", "budget", "config", "no_config", "manifest", "max_files", "max_input", "only_missing", "layout", "orc_streams", "audit", "run_id",
 }  # fmt: skip
 
 
@@ -131,13 +132,16 @@ def _needs_columns(command: Callback) -> Callback:
     @wraps(command)
     def checked(
         of_table: TableOptions | None, columns: tuple[str, ...] | None, auto: bool,
-        engines: tuple[str, ...], budget: int | str | None, **given: object,
+        engines: tuple[str, ...], budget: int | str | None, config: Path | None, no_config: bool,
+        **given: object,
     ) -> object:  # fmt: skip
         if of_table is None or auto:
             option.check_chosen(columns, auto)
-        option.check_advised(auto, engines, budget, bool(given.get("union_by_name")))
+        by_name = bool(given.get("union_by_name"))
+        option.check_advised(auto, engines, budget, by_name, config, no_config)
         if auto:
-            given |= {"auto": auto, "engines": engines, "budget": budget}
+            policy = policy_of(config, no_config)
+            given |= {"auto": auto, "engines": engines, "budget": budget, "policy": policy}
         return command(of_table=of_table, columns=columns, **given)
 
     return checked
@@ -289,7 +293,7 @@ def _advised(connected: Any, given: dict[str, Any]) -> Report:
     )
     of_job = ("max_files", "max_input", "progress")
     asked = {name: given[name] for name in (*shared, *of_job)}
-    alone = {name: given.pop(name) for name in ("engines", "budget")}
+    alone = {name: given.pop(name) for name in ("engines", "budget", "policy")}
     return advise(connected, **asked, **alone)
 
 
@@ -359,13 +363,15 @@ def _build_in_tables(
     option.fpp,
     option.max_bytes,
     option.filter_budget,
+    configured,
     option.ignore_checksums,
     _inputs,
 )
 def advise() -> None:
     """Say which columns deserve a filter, and what it would save.
 
-    All files with the same columns are judged together, as one table.
+    All files with the same columns are judged together, as one table. The columns that `pbloom validate` requires by its
+    configuration are among those to build, and rates are not above its max-fpp.
 
     \b
     Examples:
@@ -381,6 +387,7 @@ def advise() -> None:
     option.auto,
     option.engines,
     option.filter_budget,
+    option.which_policy,
     building_in_tables(refused=_ONLY_FILES),
     _needs_columns,
     filters,
@@ -634,17 +641,20 @@ def _write_probe(report: Report) -> None:
 def _advice(report: Report) -> tuple[Cells, Sequence[Cells]]:
     """By table and column."""
     rows = [
-        (
-            column["column"],
-            column["verdict"],
-            f"{table['files']:,}",
-            size(column["filter_bytes"]),
-            column["reason"],
-        )
+        _advice_on(column, f"{table['files']:,}")
         for table in report.documents()
         for column in table["columns"]
     ]
     return ("column", "verdict", "files", "filters take", "reason"), rows
+
+
+def _advice_on(column: dict[str, Any], files: str) -> Cells:
+    """What is to be done, as `pbloom advise` has it; filters that are kept take what they take."""
+    from parquet_bloom.verbs.advise import done_by
+
+    verdict = done_by(column["verdict"], column["missing"], column["too_small"])
+    taken = column["filter_bytes_there" if verdict == "keep" else "filter_bytes"]
+    return column["column"], verdict, files, size(taken), column["reason"]
 
 
 _TABLES = {

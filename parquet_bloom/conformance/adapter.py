@@ -10,6 +10,8 @@ One that dies has failed at that question, and is started again for the next one
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -66,7 +68,7 @@ class Session:
             )
         except OSError as error:
             self._stderr.close()
-            raise AdapterError(f"{self._command[0]}: {error.strerror or error}") from None
+            raise AdapterError(_not_started(self._command[0], error)) from None
         self._lines: Queue[bytes] = Queue()
         Thread(target=_listen, args=(self._process.stdout, self._lines), daemon=True).start()
         line, why = self._next()
@@ -129,6 +131,17 @@ def said(answer: Answer) -> str:
     """Why there is no other answer, on one line."""
     text = " ".join(str(answer.get("skip", answer.get("error", answer))).split())
     return text or f"{'skip' if 'skip' in answer else 'error'}, without a reason"
+
+
+def _not_started(program: str, error: OSError) -> str:
+    """With the command that would start it, if it is a file."""
+    why = f"{program}: {error.strerror or error}"
+    if not os.path.isfile(program):
+        return why
+    if program.endswith(".py"):
+        return f"{why}: expected a program, such as --adapter {shlex.quote(f'python {program}')}"
+    here = program if os.path.dirname(program) else f"./{program}"
+    return f"{why}: expected a program, which `chmod +x {shlex.quote(here)}` makes of it: --adapter {here}"
 
 
 def _listen(stdout: IO[bytes], lines: Queue[bytes]) -> None:

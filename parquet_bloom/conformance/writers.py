@@ -104,7 +104,7 @@ def judged(
     """A result for each check; if there is no file to be read, that of the header says so. `reason`: why none is
     expected; `is_declined`: as the engine says."""
     all_found: Mapping[str, Sequence[str]] = dict.fromkeys(CHECKS, ())
-    unreadable, lost = "", False
+    unreadable, lost, is_empty = "", False, False
     if not reason:
         try:
             file = JudgedFile.of(output)
@@ -116,7 +116,8 @@ def judged(
             if file.num_rows != column["rows"]:
                 reason = f"{number_of(file.num_rows, 'row')}, expected {column['rows']:,}"
             elif not file.has_filters:
-                reason = "no filter"
+                is_empty = not file.has_values
+                reason = "" if is_empty else "no filter"
             all_found = {check: (*file.found(check),) for check in CHECKS}
             lost = bool(all_found["values"])
     for check, level in CHECKS.items():
@@ -129,6 +130,8 @@ def judged(
             yield Result(id, level, "not applicable", unreadable, is_declined=True)
         elif unreadable:
             yield Result(id, level, "fails", unreadable)
+        elif is_empty and check != "size":
+            yield Result(id, level, "not applicable", "no values, and no filter", is_declined=True)
         elif check in ("zeros", "nan") and not column["is_float"]:
             found_none = "no floating-point numbers"
             yield Result(id, level, "not applicable", found_none, is_declined=True)
@@ -270,6 +273,10 @@ class JudgedFile:
     @property
     def has_filters(self) -> bool:
         return any(chunk.header is not None for chunk in self.chunks)
+
+    @property
+    def has_values(self) -> bool:
+        return any(chunk.values for chunk in self.chunks)
 
     def found(self, check: str) -> Iterator[str]:
         yield from filter(None, (chunk.found(check) for chunk in self.chunks))

@@ -23,6 +23,7 @@ from parquet_bloom.filters.occupancy import FPP_PROBES
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render import charts
 from parquet_bloom.render.budget import budget_lines
+from parquet_bloom.render.engine_use import in_words, users
 from parquet_bloom.render.findings import (
     FindingGroup,
     grouped_by_rule,
@@ -260,11 +261,7 @@ def _cells(occupancy: FilterOccupancy) -> str:
 def _engines(advice: ColumnAdvice) -> str:
     """Which engines use such filters, and why others do not."""
     searching = advice.searching_dictionaries
-    users = ", ".join(
-        f"{use.engine} ({use.reason})" if use.reason else use.engine
-        for use in advice.engines
-        if use.uses and use.engine not in searching
-    )
+    using = ", ".join(map(in_words, users(advice)))
     instead = f"{', '.join(searching)}: search the dictionaries, which have all values"
     others = [use for use in advice.engines if not use.uses]
     refusals = "; ".join(
@@ -272,7 +269,7 @@ def _engines(advice: ColumnAdvice) -> str:
         for reason in dict.fromkeys(use.reason for use in others)
     )
     not_by = "; ".join(filter(None, (instead * bool(searching), refusals)))
-    return f"Used by {users or 'no engine'}. {not_by}".strip()
+    return f"Used by {using or 'no engine'}. {not_by}".strip()
 
 
 @cache

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 
 # Footer and filters, which are read, are seldom more than 1/64 of a file.
 PART_READ = 64
-# The least work for a task, in bytes like FILE_COST: less is not worth starting it.
-TASK_COST = 8 * FILE_COST
+# The least work for a task, in bytes like FILE_COST: less is not worth starting it, which takes 0.2 s of a core or more.
+TASK_COST = 16 * FILE_COST
 # Tasks come in so many, so that the last one does not keep the others waiting for long.
 WAVES = 3
 # So many tasks keep most clusters busy; with more work, tasks get larger, up to MOST_COST.
@@ -236,7 +236,9 @@ def _check_schema(schema: StructType) -> None:
     for field in schema:
         name, found = field.name, field.dataType.simpleString()
         if name not in types:
-            raise ValueError(f"schema: {name} {found}: no such column")
+            raise ValueError(
+                f"schema: {name} {found}: no such column, expected some of {', '.join(types)}"
+            )
         if found != types[name]:
             raise ValueError(f"schema: {name} {found}: expected {name} {types[name]}")
 

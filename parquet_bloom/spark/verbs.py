@@ -106,7 +106,8 @@ def build(
 
     Raises TypeError and ValueError for arguments that cannot be, ConfigError and EncryptionError for
     `keys` that cannot be, or that are secrets, FileNotFoundError if no name stands for a file, SparkError if the job fails
-    as a whole. What happens to single files, and that one name among others stands for none, is in the report.
+    as a whole. What happens to single files, also to all of them, and that one name among others stands for none, is in
+    the report; where parquet_bloom.build raises, `ok` is false, and `summary` has the reasons.
     """
     given = locals()
     if advice is None:
@@ -296,6 +297,7 @@ def advise(
     max_bytes: int | None = None,
     budget: int | str | None = None,
     existing: Existing = "keep",
+    policy: Policy | None = None,
     ignore_checksums: bool = False,
     manifest: str | os.PathLike[str] | None = None,
     since: datetime | None = None,
@@ -310,10 +312,12 @@ def advise(
     """Say which columns deserve filters; all files with the same columns are judged together, as one
     table, whose report is in `advice`. engines: judge for these alone, such as Spark; for all by default.
     budget: bytes that the filters of all tables may take, or a share of those of all files, such as "1%"; existing: what
-    build will do with filters that are there, which a budget pays for if they stay. See build."""
+    build will do with filters that are there, which a budget pays for if they stay. policy: as for parquet_bloom.advise.
+    See build."""
     given = locals()
     named = engines_named(engines_given(engines))
-    return _report("advise", AdviseOptions.of(given, engines=named, threads=1), given)
+    options = AdviseOptions.of(given, engines=named, threads=1, **policy_given(policy).for_advice())
+    return _report("advise", options, given)
 
 
 def _report(verb: str, options: object, given: Mapping[str, Any]) -> Report:

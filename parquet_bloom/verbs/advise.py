@@ -146,11 +146,16 @@ class ColumnAdvice:
 def to_do(advice: ColumnAdvice, *, is_broken: bool = False) -> str:
     """The verdict of the advice; but if filters should be built and no group lacks one that would get one, `keep`, or
     `rebuild` if any is broken or too small."""
-    if advice.verdict != "build":
-        return advice.verdict
-    if is_broken or advice.too_small:
+    return done_by(advice.verdict, advice.missing, is_broken or advice.too_small)
+
+
+def done_by(verdict: str, missing: int, unfit: int) -> str:
+    """The same of a document: of groups, so many are `missing` filters, and so many have `unfit` ones."""
+    if verdict != "build":
+        return verdict
+    if unfit:
         return "rebuild"
-    return "build" if advice.missing else "keep"
+    return "build" if missing else "keep"
 
 
 def replacing(wanted: Iterable[ColumnAdvice]) -> tuple[str, ...]:
@@ -656,7 +661,7 @@ def _advice(
     )
     if column.reason:
         return known
-    read = judged.evidence.groups_read
+    read, is_left_out = judged.evidence.groups_read, judged.verdict == "left out"
     return replace(
         known,
         missing=missing,
@@ -678,8 +683,8 @@ def _advice(
         values_stored=reads.num_stored if reads else 0,
         verdict=judged.verdict,
         reason=judged.reason,
-        fpp=None if judged.verdict == "left out" else fpp,
-        settings=settings(fpp, counts) if counts.filter_bytes else (),
+        fpp=None if is_left_out else fpp,
+        settings=settings(fpp, counts) if counts.filter_bytes and not is_left_out else (),
         rates=tuple(
             RateOffer(each.rate, each.num_bytes, each.num_bytes / table_size, each.groups_read)
             for each in judged.offers

@@ -371,6 +371,8 @@ def test_since_when_an_engine_uses_filters_is_said_where_it_is_asked_about(tmp_p
     ):
         lines = outcome("advise", path, *options).stdout.splitlines()
         assert [line for line in lines if line.startswith("note: ")] == said
+        built = outcome("build", path, "--auto", *options, "--dry-run").stderr
+        assert built == "".join(f"pbloom: {path}: {line}\n" for line in said)
     details = outcome("advise", path, "--details").stdout
     assert details.count("  used by Spark, DuckDB (since 2.0), ") == 2
     assert details.count("  used by Spark, DuckDB, ") == 1

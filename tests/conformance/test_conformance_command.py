@@ -244,7 +244,15 @@ def test_report_and_badge(judged, tmp_path, forms, color):
 @pytest.mark.parametrize(
     ("adapter", "complaint"),
     [
-        ("no-such-program", "no-such-program: No such file or directory"),
+        ("no-such-program", "no-such-program: No such file or directory\n"),
+        (
+            "my.py",
+            "my.py: No such file or directory: expected a program, such as --adapter 'python my.py'\n",
+        ),
+        (
+            "./mine",
+            "./mine: Permission denied: expected a program, which `chmod +x ./mine` makes of it: --adapter ./mine\n",
+        ),
         (command("-c", "print(1)"), "expected a first line such as"),
         (command("-c", ""), "found: the adapter ended, exit code 0"),
         (
@@ -255,7 +263,10 @@ def test_report_and_badge(judged, tmp_path, forms, color):
         ("'", "No closing quotation"),
     ],
 )
-def test_what_is_no_adapter(adapter, complaint):
+def test_what_is_no_adapter(adapter, complaint, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("my.py", "mine"):
+        (tmp_path / name).touch(mode=0o644)
     result = outcome(
         "conformance", "read", "--adapter", adapter, "--case", "legal/absent", "--timeout", "0.3"
     )

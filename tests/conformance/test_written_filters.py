@@ -76,6 +76,32 @@ def test_filters_of_this_package(written):
     assert {check for name in wider for check in wrong[name]} == {"bits"}
 
 
+def test_no_filter_is_right_where_there_are_no_values(told, tmp_path):
+    path = tmp_path / "all-null.parquet"
+    pq.write_table(told("all-null").table, path)
+    results = [*judged(BY_NAME["all-null"].document(), path)]
+    assert not any(each.is_not_judged for each in results)
+    assert {each.verdict: each.found for each in results} == {
+        "not applicable": "no values, and no filter",
+        "right": "",
+    }
+    assert [each.id for each in results if each.applies] == ["size/all-null"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "adapter", "said"),
+    [
+        ("read", "pyarrow_writes.py", "asked to read, and this adapter writes"),
+        ("write", "pyarrow_reads.py", "asked to write, and this adapter reads"),
+    ],
+)
+def test_an_adapter_of_the_other_kind(verb, adapter, said):
+    case = {"read": "semantics/all-null", "write": "all-null"}[verb]
+    command = shlex.join([sys.executable, str(ADAPTERS / adapter)])
+    result = outcome("conformance", verb, "--adapter", command, "--case", case)
+    assert (result.code, result.complaint) == (2, f"nothing was judged: {case}: {said}")
+
+
 def test_columns_are_as_the_schema_says():
     assert len(BY_NAME) == len(columns()) == 69
     schema = jsonschema.Draft202012Validator(SCHEMA)

@@ -231,6 +231,19 @@ def test_a_wrong_option_fails_before_anything_is_read(spark, lake):
         bloom(spark, lake, mode="strict").schema  # noqa: B018
 
 
+def test_what_is_wrong_is_one_line_without_the_traceback(spark, lake):
+    hidden = "spark.sql.execution.pyspark.udf.hideTraceback.enabled"
+    assert f"unless `{hidden}` is `true`" in (ROOT / "docs" / "filters_table.md").read_text()
+    spark.conf.set(hidden, "true")
+    try:
+        with pytest.raises(AnalysisException) as caught:
+            bloom(spark, lake / "no").collect()
+    finally:
+        spark.conf.unset(hidden)
+    first, _ = str(caught.value).split("\n")
+    assert first.endswith(f": FileNotFoundError: [Errno 2] no such file or folder: '{lake}/no'")
+
+
 def test_a_schema_of_ones_own_leaves_columns_out(spark, lake):
     reader = spark.read.format("bloom").schema("fpp double, path string")
     rows = reader.load(f"{lake}/d=1/built.parquet").collect()
@@ -238,7 +251,9 @@ def test_a_schema_of_ones_own_leaves_columns_out(spark, lake):
     assert sum(row.fpp is not None for row in rows) == 2
     with pytest.raises(AnalysisException, match="schema: fpp string: expected fpp double"):
         spark.read.format("bloom").schema("fpp string").load(str(lake)).collect()
-    with pytest.raises(AnalysisException, match="schema: ndv int: no such column"):
+    with pytest.raises(
+        AnalysisException, match="schema: ndv int: no such column, expected some of path, "
+    ):
         spark.read.format("bloom").schema("ndv int").load(str(lake)).collect()
 
 
@@ -427,7 +442,9 @@ def test_spark_makes_a_partition_of_its_own_where_there_are_none(lake):
     assert list(reader_of(lake).read(InputPartition(None))) == []
 
 
-@pytest.mark.parametrize(("num_files", "num_tasks"), [(1, 1), (7, 3), (100, 15), (1000, 96)])
+@pytest.mark.parametrize(
+    ("num_files", "num_tasks"), [(1, 1), (7, 3), (100, 9), (200, 15), (2000, 96)]
+)
 def test_small_files_share_tasks(tmp_path, num_files, num_tasks):
     for number in range(num_files):
         (tmp_path / f"{number}.parquet").touch()

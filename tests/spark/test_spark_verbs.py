@@ -291,10 +291,18 @@ def test_what_is_recommended_is_built(spark, table, local):
         lake.build(spark, table, columns=["id"], advice=advice)
 
 
-def test_the_command_builds_what_is_recommended(spark, table, local):
+def test_the_command_builds_what_is_recommended(spark, table, local, tmp_path):
     (table / "bad.parquet").unlink()
     (local / "bad.parquet").unlink()
-    for among in (("-c", "id"), ("--engine", "duckdb"), ("--budget", "9000"), ("--budget", "9%")):
+    config = tmp_path / "limits.toml"
+    config.write_text("[validate]\nmax-fpp = 0.0001\n")
+    for among in (
+        ("-c", "id"),
+        ("--engine", "duckdb"),
+        ("--budget", "9000"),
+        ("--budget", "9%"),
+        ("--config", config),
+    ):
         auto = ("--auto", *among, "--existing", "replace")
         assert outcome("spark", "build", table, *auto).code == 0
         assert outcome("build", local, *auto, "--in-place").code == 0
@@ -303,6 +311,24 @@ def test_the_command_builds_what_is_recommended(spark, table, local):
         "--budget: expected with --auto, which chooses columns and rates"
         in outcome("spark", "build", table, "-c", "id", "--budget", "1MiB").stderr
     )
+    # The last ones are those of the policy, which the advice heeds, too.
+    path = table / "part=1/1.parquet"
+    assert pb.report(path, columns=["id"]).columns[0].worst_fpp <= 0.0001
+    policy = pb.read_policy(config)
+    (advised,) = lake.advise(spark, table, policy=policy).documents()
+    (expected,) = pb.advise(table, policy=policy).to_dict()["reports"]
+    assert advised["columns"] == expected["columns"]
+    told, here = (
+        [line.split("\t") for line in outcome(*words).stdout.splitlines() if line.count("\t") > 3]
+        for words in (
+            ("spark", "advise", table, "--config", config),
+            ("advise", table, "--config", config),
+        )
+    )
+    assert [row[4] for row in told[1:]] == [each["reason"] for each in advised["columns"]]
+    assert [row[:2] for row in told] == [[row[0], row[2]] for row in here]
+    assert told[1][:2] == ["id", "keep"]
+    assert "the policy accepts an FPP of at most 0.01 %" in advised["columns"][0]["reason"]
 
 
 def test_validate_says_what_it_found(spark, table):

@@ -548,6 +548,8 @@ def test_what_a_budget_chose_is_kept(run, tmp_path, name):
     assert "8.0 KiB of the budget of 10.0 KiB are used, over all files" in kept
     assert "id: filters that are there stay, and take 8.0 KiB" in kept
     assert "other: left out: needs at least" in kept
+    # What writers were told of others would spend more than there is.
+    assert (page.count("Writer settings"), kept.count("Writer settings")) == (2, 1)
     report = pb.report(files / "a.parquet", budget=10 << 10)
     assert [each.verdict for each in report.advice.columns] == ["build", "left out"]
 

@@ -327,6 +327,19 @@ def test_filters_that_let_too_much_through_are_built_again(fpp, policy, verdict,
     assert to_do(again) == "keep"
 
 
+def test_what_a_budget_has_built_is_kept_within_it():
+    """Bits of filters at 50 % let through a little more or less than that."""
+    written_for_policy()
+    given = {"columns": "id", "budget": 9_000}
+    planned = pb.advise("a.orc", **given)
+    assert [each.fpp for each in planned.budget.columns] == [0.5]
+    built = pb.build("a.orc", in_place=True, advice=planned)
+    assert max(each.fpp for each in built.filters) > 0.5
+    again = pb.advise("a.orc", **given)
+    assert (to_do(again.columns[0]), again.budget.columns) == ("keep", ())
+    assert again.columns[0].filter_bytes_there == planned.budget.used
+
+
 def test_who_loses_rows_is_noted():
     written_for_policy()
     loses = (

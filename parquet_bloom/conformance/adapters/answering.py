@@ -69,6 +69,9 @@ def answer(
     `ask` takes of a line."""
     _say({"engine": engine, "version": version, "dialect": dialect, "inside": inside})
     for line in sys.stdin:
+        if "output" in (told := json.loads(line)):
+            _say({"id": told["id"], "error": "asked to write, and this adapter reads"})
+            continue
         question = question_of(line)
         try:
             _say({"id": question.id, "rows": sorted(ask(question))})

@@ -102,6 +102,9 @@ def answer(
     _say({"engine": engine, "version": version, "inside": inside})
     for line in sys.stdin:
         question = json.loads(line)
+        if "output" not in question:
+            _say({"id": question["id"], "error": "asked to read, and this adapter writes"})
+            continue
         try:
             write(Column(question["values"]), question["output"])
             _say({"id": question["id"], "written": True})
