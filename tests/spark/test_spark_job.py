@@ -561,6 +561,7 @@ class NoSpark:
         ),
         (lake.inspect, {"keys_file": 5}, "keys_file: 5, expected one path, as str or os.PathLike"),
         (lake.validate, {"policy": "pbloom.toml"}, "policy: 'pbloom.toml', expected a pb.Policy;"),
+        (lake.advise, {"policy": "pbloom.toml"}, "policy: 'pbloom.toml', expected a pb.Policy;"),
         (lake.build, {"columns": ["id"], "max_files": 1.5}, "max_files: 1.5, expected a whole"),
         (lake.build, {"columns": ["id"], "since": "2d"}, "since: '2d', expected a datetime"),
         (lake.probe, {"columns": [], "values": 42}, "columns: none, expected at least one"),
