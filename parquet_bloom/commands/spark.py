@@ -35,7 +35,7 @@ from parquet_bloom.commands.sections import (
     together,
 )
 from parquet_bloom.commands.table_options import building_in_tables, newest_tables
-from parquet_bloom.container import number_of
+from parquet_bloom.container import number_of, without_numbers
 from parquet_bloom.errors import SparkError, complaint, for_command, install
 from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.options import BuildOptions, TableOptions
@@ -52,7 +52,9 @@ from parquet_bloom.render.terminal import (
     write_table,
     write_text,
 )
-from parquet_bloom.render.wording import shortened, size
+from parquet_bloom.render.wording import in_the_first, shortened, size
+from parquet_bloom.rules.finding import statement_of
+from parquet_bloom.rules.rule import SEVERITIES
 from parquet_bloom.verbs.inspect_summary import InspectionSummarizer
 from parquet_bloom.vocabulary import words
 
@@ -593,15 +595,44 @@ def _removed(report: Report) -> tuple[Cells, Sequence[Cells]]:
 
 
 def _findings(report: Report) -> tuple[Cells, Sequence[Cells]]:
-    """The findings of each file, equal ones about several row groups in one line."""
-    keys = ("rule", "severity", "column", "message")
-    rows = Counter(
-        (document["path"], *(finding[key] or "" for key in keys))
-        for document in report.documents()
-        for finding in document["findings"]
-    )
-    header = ("file", "rule", "severity", "column", "finding", "times")
-    return header, [(*row, str(times)) for row, times in rows.items()]
+    """The findings, the most severe first; those that differ only in numbers in one line, of however many files."""
+    found: dict[tuple[str, ...], _LikeFindings] = {}
+    for document in report.documents():
+        for each in document["findings"]:
+            rule, severity, column = each["rule"], each["severity"], each["column"] or ""
+            likeness = (rule, severity, column, without_numbers(each["message"]))
+            statement = statement_of(each["message"], each["expected"], each["found"])
+            like = found.setdefault(likeness, _LikeFindings(document["path"], statement))
+            like.add(document["path"], statement)
+    rows = sorted(found.items(), key=lambda each: -SEVERITIES[each[0][1]])
+    header = ("files", "rule", "severity", "column", "finding", "times")
+    return header, [
+        (like.files, *likeness[:3], like.statement, f"{like.times:,}") for likeness, like in rows
+    ]
+
+
+class _LikeFindings:
+    """Findings of files that come one after the other, of which there may be millions."""
+
+    def __init__(self, path: str, statement: str) -> None:
+        self._first, self._statement, self._are_equal = path, statement, True
+        self._last, self._num_files, self.times = "", 0, 0
+
+    def add(self, path: str, statement: str) -> None:
+        self._num_files += path != self._last
+        self._last = path
+        self.times += 1
+        self._are_equal &= statement == self._statement
+
+    @property
+    def files(self) -> str:
+        if self._num_files == 1:
+            return self._first
+        return f"{number_of(self._num_files, 'file')}, such as {self._first}"
+
+    @property
+    def statement(self) -> str:
+        return self._statement if self._are_equal else in_the_first(self._statement)
 
 
 def _write_probe(report: Report) -> None:

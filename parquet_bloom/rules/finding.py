@@ -15,6 +15,13 @@ from parquet_bloom.rules.rule import SEVERITIES, Rule, Severity, rules
 _NOT_THERE: Final = frozenset({"PB310", "PB313"})
 
 
+def statement_of(message: str, expected: str | None, found: str | None) -> str:
+    """`the FPP is above the limit (expected at most 0.01, found 0.03)`"""
+    named = (("expected", expected), ("found", found))
+    sides = [f"{word} {value}" for word, value in named if value is not None]
+    return f"{message} ({', '.join(sides)})" if sides else message
+
+
 @record
 class Finding(Located):
     """A broken rule, by its id; `place` and `column` are None if it concerns the whole file.
@@ -56,12 +63,7 @@ class Finding(Located):
     @property
     def statement(self) -> str:
         """The message with what was expected and found."""
-        sides = [
-            f"{word} {value}"
-            for word, value in (("expected", self.expected), ("found", self.found))
-            if value is not None
-        ]
-        return f"{self.message} ({', '.join(sides)})" if sides else self.message
+        return statement_of(self.message, self.expected, self.found)
 
     @property
     def is_against_filter(self) -> bool:
