@@ -194,9 +194,9 @@ def did_you_mean(name: str, names: Iterable[str], path: str = "") -> str:
     partitions = [folder.partition("=")[0] for folder in path.split("/")[:-1] if "=" in folder]
     if name in partitions:
         return "; it is a partition: its values are in the paths, not in the files"
-    among = [*names, *partitions]
+    among = list(names)
     close = [each for each in among if "," in each and name in each.split(",")]
-    close = close or similar(name, among)
+    close = close or similar(name, among) or similar(name, partitions)
     return f"; did you mean {_listed(close[:3])}?" if close else ""
 
 

@@ -189,7 +189,10 @@ def _command_for(typed: str, ctx: click.Context | None) -> str:
     called = [each for each in (name, *_CALLED_ELSEWHERE.get(name, ())) if each.split()[0] in verbs]
     if called and ctx.info_name not in called:
         return f"did you mean the command {either([f'{group.command_path} {each}' for each in called])}?"
-    having = _commands_with(typed, group)
+    # `pbloom build` for `pbloom spark build`.
+    same = f"{ctx.find_root().command_path} {ctx.info_name}"
+    having = [each for each in _commands_with(typed, group.parent) if each == same]
+    having = having or _commands_with(typed, group)
     if not 0 < len(having) <= _FEW_COMMANDS:
         return ""
     *most, last = having

@@ -52,8 +52,9 @@ def test_several_have_commas_between_them_or_options_of_their_own(path, given):
 @pytest.mark.parametrize("given", ["", "0,", "0-2", "-1", "x", "²"])
 def test_what_is_no_number_is_told(path, given):
     wrong = given.removeprefix("0,")
+    hint = ", such as 0,1,2" if given == "0-2" else ""
     assert outcome("inspect", path, "-g", given).complaint == (
-        f"--row-group: {wrong!r}: expected numbers from 0, with commas between them"
+        f"--row-group: {wrong!r}: expected numbers from 0, with commas between them{hint}"
     )
 
 
