@@ -159,6 +159,12 @@ def is_no_filter(reason: str) -> bool:
     return reason.partition(":")[0] == NO_FILTER
 
 
+def is_out_of_sight(reason: str) -> bool:
+    """Whether a reason says that nobody sees the filter, nor, it may be, whether there is one: without a key, or in an
+    encrypted column of an ORC file."""
+    return reason == ENCRYPTED or reason.startswith(NO_KEY)
+
+
 def check_word(name: str, word: str, literal: object) -> None:
     """Raise ValueError, naming the argument and its words, unless `word` is in the list."""
     if word not in words(literal):
