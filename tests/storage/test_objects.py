@@ -26,7 +26,7 @@ from parquet_bloom.render.wording import size
 from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.left_out import LeftOut
-from parquet_bloom.storage.objects import read_ahead, requests
+from parquet_bloom.storage.objects import read_ahead, requests, sending
 from parquet_bloom.storage.objects.folders import ObjectFolder
 from parquet_bloom.storage.objects.object_source import ObjectSource
 from parquet_bloom.storage.objects.read_ahead import GAP_BYTES, PIECE_BYTES, join_ranges
@@ -286,7 +286,9 @@ def test_a_certificate_that_nobody_trusts_is_no_missing_host(store):
     )
 
 
-def test_a_server_without_tls_is_no_missing_host(store):
+def test_a_server_without_tls_is_no_missing_host(store, monkeypatch):
+    """Nor does asking again help."""
+    monkeypatch.delattr(sending.time, "sleep")
     problem = "what answers does not speak TLS: expected http:// in place of https://"
     endpoint = store.endpoint.replace("http:", "https:")
     with failing(OSError, f"{URL}: no answer from 127.0.0.1:{store.port}: {problem}"):

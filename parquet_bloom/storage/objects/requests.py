@@ -44,8 +44,10 @@ _CODE = re.compile(r"<Code>\s*(\w+)\s*</Code>")
 _BROKEN = ("HTTP error", "error decoding", "body error", "timed out", "operation timeout")
 # Where a machine asks for credentials of its own, if it has none.
 _METADATA: Final = "169.254."
+# What answers without TLS, in the words of rustls.
+_NO_TLS: Final = "InvalidMessage("
 # There is no such server.
-_NOBODY = ("dns error", "ConnectionRefused", "InvalidCertificate")
+_NOBODY = ("dns error", "ConnectionRefused", "InvalidCertificate", _NO_TLS)
 
 # Objects of which only what is said of them can be read, in the words of S3 and Azure.
 _ARCHIVED: Final = "is archived, and cannot be read until it is restored"
@@ -220,7 +222,7 @@ def _failure(address: Address, error: BaseException) -> OSError:
             " allow_invalid_certificates=true",
             path,
         )
-    if "InvalidMessage(" in str(error):
+    if _NO_TLS in str(error):
         no_tls = "what answers does not speak TLS: expected http:// in place of https://"
         return OSError(errno.EIO, f"no answer{_from(address)}: {no_tls}", path)
     said = _JARGON.sub("", _without_url(error, line)) or "the host cannot be reached"
