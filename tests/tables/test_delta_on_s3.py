@@ -25,7 +25,7 @@ def local(tmp_path):
 def table(s3, local):
     """The table in S3."""
     upload(s3, local)
-    replacement._honouring[s3.endpoint, "lake"] = True
+    replacement._ignored_in[s3.endpoint, "lake"] = ""
     s3.forget()
     return URL
 
@@ -157,7 +157,7 @@ def test_checkpoints_are_read(s3, local, tmp_path):
     DeltaTable(local).create_checkpoint()
     (local / "_delta_log" / f"{0:020}.json").unlink()
     upload(s3, local)
-    replacement._honouring[s3.endpoint, "lake"] = True
+    replacement._ignored_in[s3.endpoint, "lake"] = ""
     assert build(s3).committed == 2
 
 
