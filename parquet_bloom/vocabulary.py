@@ -120,6 +120,7 @@ NO_VALUES: Final = "no non-null values"
 NO_KEY: Final = "encrypted, no key"
 NO_PREFIX: Final = "no AAD prefix given, and the file does not store its own"
 NO_OBJECT: Final = "no such object"
+NO_OBJECT_OR_FOLDER: Final = "no such object or folder"
 NO_INDEX: Final = "no index, expected a folder with manifest-*.json"
 IS_INDEX: Final = "an index, expected Parquet or ORC files"
 # A table that got a column later can still have values of it for the rows of an older file: those of a

@@ -256,6 +256,21 @@ def test_refusals_are_one_line(store, status, body, error, message, times):
     assert store.count() == times
 
 
+@pytest.mark.parametrize("body", [DENIED, ""], ids=["denied", "wordless"])
+@pytest.mark.parametrize("option", ["skip_signature", "aws_skip_signature"])
+def test_who_asked_not_to_sign_is_not_told_to(store, body, option):
+    store.faults.append(Fault(403, body))
+    said = "requests are not signed, because of the storage option skip_signature"
+    code = "403 AccessDenied" if body else "403 Forbidden"
+    with failing(PermissionError, f"{URL}: reading was refused ({code}): {said}"):
+        pb.inspect(URL, storage_options={**store.options, option: "true"})
+
+
+def test_a_name_that_is_neither_an_object_nor_a_folder(store):
+    run = outcome("inspect", "s3://lake/evv", *words(store))
+    assert (run.code, run.complaint) == (2, "s3://lake/evv: no such object or folder")
+
+
 def test_a_token_that_expires_in_the_midst(store, hundred_groups):
     store.put("lake/g.parquet", hundred_groups.read_bytes())
     store.faults.append(Fault(400, EXPIRED, times=100, skip=2))
