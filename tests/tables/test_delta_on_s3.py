@@ -98,7 +98,7 @@ def test_it_needs_a_sole_writer(s3, table):
         build(s3, sole_writer=False)
     assert str(raised.value) == (
         f"{URL}: not changed: on S3, Spark's default log store can overwrite concurrent commits: if"
-        " nobody else writes, use sole_writer=True"
+        " nobody else writes, use sole_writer=True, and unconditional=True, too, if the store ignores If-Match"
     )
     assert not {"PUT", "CREATE"} & set(s3.kinds())
     assert build(s3, sole_writer=False, dry_run=True).committed is None
@@ -176,7 +176,16 @@ def test_reads(s3, table):
 def test_the_command_needs_a_sole_writer(s3, table):
     options = [f"--storage-option={name}={value}" for name, value in s3.options.items()]
     arguments = ("build", URL, "--table", "delta", "-c", "id", "--all-sizes", *options)
-    assert outcome(*arguments).complaint.endswith("if nobody else writes, use --sole-writer")
-    result = outcome(*arguments, "--sole-writer")
+    both = "use --sole-writer, and --unconditional, too, if the store ignores If-Match"
+    assert outcome(*arguments).complaint.endswith(f"if nobody else writes, {both}")
+    alone = outcome(*arguments, "--unconditional").complaint
+    assert alone.endswith("if nobody else writes, use --sole-writer")
+    promised = ("--sole-writer", "--unconditional")
+    result = outcome(*arguments, *promised)
     assert result.code == 0, result
     assert "; version 2 records it, " in result.stdout
+    for verb in ("repair", "strip"):
+        result = outcome(verb, URL, "--table", "delta", *promised, *options)
+        assert result.code == 0, result
+    arguments = ("strip", URL, "--table", "delta", *options)
+    assert outcome(*arguments).complaint.endswith("if nobody else writes, use --sole-writer")
