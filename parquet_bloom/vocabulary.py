@@ -120,6 +120,7 @@ NO_VALUES: Final = "no non-null values"
 NO_KEY: Final = "encrypted, no key"
 NO_PREFIX: Final = "no AAD prefix given, and the file does not store its own"
 NO_OBJECT: Final = "no such object"
+NO_OBJECT_OR_FOLDER: Final = "no such object or folder"
 NO_INDEX: Final = "no index, expected a folder with manifest-*.json"
 IS_INDEX: Final = "an index, expected Parquet or ORC files"
 # A table that got a column later can still have values of it for the rows of an older file: those of a
@@ -157,6 +158,12 @@ def is_no_filter(reason: str) -> bool:
     """Whether a reason says that there is none, as in `no filter: the chunk has no values`, and not that one cannot be
     used, as in `no filter header at 4`."""
     return reason.partition(":")[0] == NO_FILTER
+
+
+def is_out_of_sight(reason: str) -> bool:
+    """Whether a reason says that nobody sees the filter, nor, it may be, whether there is one: without a key, or in an
+    encrypted column of an ORC file."""
+    return reason == ENCRYPTED or reason.startswith(NO_KEY)
 
 
 def check_word(name: str, word: str, literal: object) -> None:

@@ -86,8 +86,8 @@ def find(
 
     Min/max statistics and filters, or an index, say which row groups may hold a value; there, the column itself is read,
     and of --columns only the pages with the rows. Without FILE, it looks into all files that the index knew when it was
-    last brought up to date; with --table, into the live files of tables. What cannot be read is listed as `unknown`. Exit
-    code 1: no row holds any of the values.
+    last brought up to date; with --table, into the live files of tables. What cannot be read is listed as `unknown`; if no
+    file has the column, or a key for it, that is an error. Exit code 1: no row holds any of the values.
 
     \b
     Examples:
@@ -117,7 +117,8 @@ def find(
                 )  # fmt: skip
         except (ColumnError, MissingKeyError, ValueTypeError) as error:
             told = complaint(error)
-            complain(fault_of_file(told, given["values"]) or told)
+            told = fault_of_file(told, given["values"]) or told
+            complain(told + _unwritten(output, given["report"]))
             code, has_misfit = TROUBLE, has_misfit or isinstance(error, ValueTypeError)
             continue
         report = _in_words_of_commands(report)
@@ -161,6 +162,11 @@ def _unproven(report: FindReport) -> str:
 def _in_words_of_commands(report: FindReport) -> FindReport:
     unknown = tuple(replace(file, reason=for_command(file.reason)) for file in report.unknown)
     return replace(report, unknown=unknown)
+
+
+def _unwritten(*paths: Path | None) -> str:
+    """Of files for what was found: where no file could be asked, there is nothing to write."""
+    return "".join(f"; {path} was not written" for path in paths if path is not None)
 
 
 def _save(

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.verbs.strip import StripReport
 
-# What says nothing about the files of a table, which are not changed.
+# What says nothing about the files of a table, which are not changed. What else build --table takes, may stay in the
+# command that undoes it: --unconditional.
 _ONLY_FILES = {
-    *("output", "output_dir", "in_place", "overwrite", "resume", "verify", "unconditional"),
+    *("output", "output_dir", "in_place", "overwrite", "resume", "verify"),
     *("columns", "parts", "threads"),
 }
 

@@ -171,19 +171,25 @@ def explanation(diagnosis: Diagnosis) -> str:
 
 def summary(report: ValidationReport) -> str:
     """`3 errors, 1 note in 8 filters and 1,000,000 values: not ok`"""
-    if report.is_empty:
-        return NOTHING_CHECKED
-    return f"{findings_in(_numbers(report))}: {report.state}"
+    return _summary(report, report.state)
 
 
 def _painted_summary(report: ValidationReport) -> str:
+    return _summary(report, painted(report.state))
+
+
+def _summary(report: ValidationReport, state: str) -> str:
     if report.is_empty:
         return NOTHING_CHECKED
-    return f"{findings_in(_numbers(report))}: {painted(report.state)}"
+    if report.is_unknown and not report.checked.pages:
+        return f"{severities_in(_numbers(report))}; {NO_KEY_GIVEN}: {state}"
+    return f"{findings_in(_numbers(report))}: {state}"
 
 
 # Nothing is wrong, but whoever expects filters must not read `ok`.
 NOTHING_CHECKED: Final = "no filters, so nothing was checked"
+# Nobody knows whether anything is.
+NO_KEY_GIVEN: Final = "encrypted, no key, so no filter was checked"
 
 
 class ValidationView(SummarizedView[ValidationReport]):
@@ -255,8 +261,6 @@ def _numbers(report: ValidationReport) -> Counter[str]:
 def findings_in(numbers: Mapping[str, int]) -> str:
     """`3 errors, 1 note in 8 filters and 1,000,000 values`; `no findings in 8 filters, whose values
     were not looked up`; `no findings in 8 filters and 1,000 values, 20 pages decoded, 1 file without pages`"""
-    severities = map(str, sorted(Severity, reverse=True))
-    found = [number_of(numbers[each], each) for each in severities if numbers.get(each)]
     values = f" and {number_of(numbers['values'], 'value')}"
     if not numbers["deep"]:
         values = ", whose values were not looked up" if numbers["filters"] else ""
@@ -267,7 +271,14 @@ def findings_in(numbers: Mapping[str, int]) -> str:
         pages += f" ({of_them}without checksums: changed values cannot be told)"
     without = numbers.get("without_pages", 0)
     none = f", {number_of(without, 'file')} without pages" if without else ""
-    return f"{', '.join(found) or 'no findings'} in {filters}{values}{pages}{none}"
+    return f"{severities_in(numbers)} in {filters}{values}{pages}{none}"
+
+
+def severities_in(numbers: Mapping[str, int]) -> str:
+    """`3 errors, 1 note`; `no findings`"""
+    severities = map(str, sorted(Severity, reverse=True))
+    found = [number_of(numbers[each], each) for each in severities if numbers.get(each)]
+    return ", ".join(found) or "no findings"
 
 
 def next_commands(findings: Iterable[Finding]) -> list[str]:

@@ -12,7 +12,7 @@ from parquet_bloom.render.hints import OF_FILES, NextLines, with_key_hint, would
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import is_cut, write_line, write_table, write_text
 from parquet_bloom.render.wording import columns_alike, listed, shows_parts, size, where
-from parquet_bloom.vocabulary import ENCRYPTED, NO_KEY, is_no_filter
+from parquet_bloom.vocabulary import NO_KEY, is_no_filter, is_out_of_sight
 
 if TYPE_CHECKING:
     from parquet_bloom.container import FilterDescription
@@ -192,9 +192,7 @@ def _is_damaged(column: ChunkDescription) -> bool:
     reasons = [legacy.reason for legacy in column.legacy_filters]
     if is_unusable(column):
         reasons.append(column.reason)
-    return any(
-        reason and reason != ENCRYPTED and not reason.startswith(NO_KEY) for reason in reasons
-    )
+    return any(reason and not is_out_of_sight(reason) for reason in reasons)
 
 
 def _filters_take(numbers: Mapping[str, int]) -> str:

@@ -91,7 +91,18 @@ def lake_summary(report: LakeReport) -> str:
     if not report.filters and not any(report.severities.values()) and not report.num_failed:
         return NOTHING_CHECKED
     unread = f"; {number_of(report.num_failed, 'file')} could not be read" * bool(report.num_failed)
-    return f"{findings_in(numbers)}{unread}: {'ok' if report.ok else 'not ok'}"
+    if report.num_unknown:
+        unread += f"; {number_of(report.num_unknown, 'file')} with encrypted columns, no key"
+    return f"{findings_in(numbers)}{unread}: {_state(report)}"
+
+
+def _state(report: LakeReport) -> str:
+    """As of one file."""
+    if not report.ok:
+        return "not ok"
+    if report.num_unknown:
+        return "ok where readable" if report.filters else "unknown"
+    return "ok"
 
 
 def _verdict(report: LakeReport) -> str:

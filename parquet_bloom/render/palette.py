@@ -24,7 +24,7 @@ _COLORS: Final = {
     "build": _GREEN, "rebuild": _YELLOW, "keep": _GREEN, "left out": _YELLOW, "optional": _YELLOW, "skip": _DIM,
     # of findings, and of files with them
     "error": _RED, "warning": _YELLOW, "note": _CYAN,
-    "ok": _GREEN, "ok without filters": _GREEN, "not ok": _RED,
+    "ok": _GREEN, "ok without filters": _GREEN, "ok where readable": _YELLOW, "not ok": _RED,
     # what became of files and filters
     "built": _GREEN, "stripped": _GREEN, "repaired": _GREEN, "committed": _GREEN, "added": _GREEN,
     "skipped": _YELLOW, "left": _YELLOW, "to read": _YELLOW,

@@ -103,7 +103,8 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
             opening.findings.append(finding("PB115", doubt))
         for stripe in self._stripes:
             opening.findings += check_streams(self.file, stripe, self.columns)
-        encrypted = filter(self.file.tail.is_encrypted_column, self.columns)
+        encrypted = [*filter(self.file.tail.is_encrypted_column, self.columns)]
+        opening.num_locked = len(encrypted) * len(self._stripes)
         chunks = (OrcChunk(stripe, column) for column in encrypted for stripe in self._stripes)
         opening.findings += [security.not_encrypted(chunk) for chunk in chunks if chunk.has_filters]
         return opening

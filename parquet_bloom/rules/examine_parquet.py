@@ -120,6 +120,7 @@ class ParquetExamination(Examination[Item, LeafColumn]):
         opening.findings += security.check_signature(file.unverified, footer.is_signed)
         opening.findings += security.check_doubts(footer, self.columns)
         opening.findings += security.check_locked(footer, self.columns, self.parts)
+        opening.num_locked = security.num_locked(footer, self.columns, self.parts)
         file.will_read_filters(self.parts, self.columns)
         for row_group in self.parts:
             opening.findings += self._read_headers(row_group)

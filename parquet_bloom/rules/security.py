@@ -89,6 +89,17 @@ def check_locked(
             )
 
 
+def num_locked(footer: Footer, leaves: Sequence[LeafColumn], row_groups: Sequence[int]) -> int:
+    """How many chunks have no key, be it known or not whether they have filters."""
+    if not footer.protection.is_encrypted:
+        return 0
+    return sum(
+        footer.chunk(row_group, leaf).is_locked
+        for leaf in leaves
+        for row_group in _encrypted_groups(footer, leaf, row_groups)
+    )
+
+
 def check_shown(
     footer: Footer, leaves: Sequence[LeafColumn], row_groups: Sequence[int]
 ) -> Iterator[Finding]:

@@ -72,15 +72,17 @@ class Twin(NamedTuple):
 @dataclass(slots=True)
 class Examined:
     """What is wrong, and how much was examined: filters, stored values (entries of a dictionary
-    once), and pages that were decoded, of them `num_unsummed` without checksums. `has_lost_bytes`: whether nothing but
-    another copy of the file helps, since this one has lost some, or gained some. `proofs`: by place and column, what
-    the pages that nothing is wrong with prove of a filter that lacks their values."""
+    once), and pages that were decoded, of them `num_unsummed` without checksums. `num_locked`: encrypted chunks without a
+    key, whose filters nobody sees. `has_lost_bytes`: whether nothing but another copy of the file helps, since this one has
+    lost some, or gained some. `proofs`: by place and column, what the pages that nothing is wrong with prove of a filter
+    that lacks their values."""
 
     findings: list[Finding] = field(default_factory=list)
     num_filters: int = 0
     num_values: int = 0
     num_pages: int = 0
     num_unsummed: int = 0
+    num_locked: int = 0
     has_lost_bytes: bool = False
     proofs: dict[Spot, str] = field(default_factory=dict)
 
@@ -89,6 +91,7 @@ class Examined:
         self.proofs |= other.proofs
         self.num_pages += other.num_pages
         self.num_unsummed += other.num_unsummed
+        self.num_locked += other.num_locked
         self.num_filters += other.num_filters
         self.num_values += other.num_values
 

@@ -138,6 +138,12 @@ class Address(str):
         return STORE_BY_SCHEME[self.scheme.lower()]
 
     @property
+    def is_unsigned(self) -> bool:
+        """Whether an option keeps requests from being signed."""
+        names = ("skip_signature", f"{self.store.prefix}skip_signature")
+        return any(name.lower() in names and is_on(value) for name, value in self.options.items())
+
+    @property
     def host(self) -> str:
         """The bucket, container or server."""
         return self.partition("://")[2].partition("/")[0]
@@ -147,6 +153,11 @@ class Address(str):
         from urllib.parse import unquote
 
         return unquote(self.partition("://")[2].partition("/")[2])
+
+
+def is_on(value: str) -> bool:
+    """Whether the value of an option or variable switches something on."""
+    return value.lower() in ("1", "on", "true", "y", "yes")
 
 
 def _options_in(query: str, split: SplitResult) -> dict[str, str]:

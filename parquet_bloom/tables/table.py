@@ -314,9 +314,10 @@ class LakeTable(ABC):
         """These of its files in groups, each of which one commit had better record as a whole."""
 
     @abstractmethod
-    def refusals(self, sole_writer: bool, commits: bool) -> tuple[str, ...]:
+    def refusals(self, sole_writer: bool, commits: bool, unconditional: bool) -> tuple[str, ...]:
         """What stands in the way of a change, and what to do, in words. `sole_writer`: nobody else
-        commits meanwhile; `commits`: whether it ends with a commit."""
+        commits meanwhile; `commits`: whether it ends with a commit; `unconditional`: its files are replaced also where
+        a store does not look at conditions, or not at all."""
 
     @abstractmethod
     def tell_writers(

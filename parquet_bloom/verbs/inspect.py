@@ -16,7 +16,7 @@ from parquet_bloom.parallel import work_in_order
 from parquet_bloom.threads import threads_to_read
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.several import for_several, read_each
-from parquet_bloom.vocabulary import Format
+from parquet_bloom.vocabulary import Format, is_out_of_sight
 
 if TYPE_CHECKING:
     from parquet_bloom.container.descriptions import (
@@ -89,8 +89,16 @@ class FileInspection(VerbReport):
 
     @property
     def state(self) -> str:
-        """`with filters` or `without`."""
-        return "with filters" if self.num_filters else "without"
+        """`with filters`; `without`; or `unknown`, if none can be used and some are out of sight."""
+        if self.num_filters:
+            return "with filters"
+        return "unknown" if self._has_any_out_of_sight else "without"
+
+    @property
+    def _has_any_out_of_sight(self) -> bool:
+        return any(
+            is_out_of_sight(column.reason or "") for part in self.parts for column in part.columns
+        )
 
     @staticmethod
     def _in_total(reports: Sequence[FileInspection]) -> str:

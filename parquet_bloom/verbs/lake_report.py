@@ -146,7 +146,7 @@ class LakeReport:
     """Many files. `names`: as they were asked for; `failures`: some of the `num_failed` files that could not be
     read; `worst`: the most severe findings first, then the highest rate; `num_troubled`: how many have errors or
     warnings; `broken`: the most severe first; `broken_columns`: those with filters that are wrong; `filters` and
-    `values`: how many were checked; `advice`: a report for all files with the same columns; `not_advised`: files
+    `values`: how many were checked; `num_unknown`: files with encrypted columns that there is no key for; `advice`: a report for all files with the same columns; `not_advised`: files
     whose values could not all be read, and how many."""
 
     names: tuple[str, ...]
@@ -156,6 +156,7 @@ class LakeReport:
     severities: Counter[str]
     filters: int
     values: int
+    num_unknown: int
     failures: tuple[Failure, ...]
     num_failed: int
     partitions: tuple[PartitionOverview, ...]
@@ -233,6 +234,7 @@ class LakeReporter:
         self._severities.update(each.severity for each in findings)
         self._checked["filters"] += found.validation.checked.filters
         self._checked["values"] += found.validation.checked.values or 0
+        self._checked["unknown"] += bool(found.validation.checked.encrypted_chunks)
         self._add_to_partition(path, file)
         self._add_to_worst(file)
         by_rule: dict[tuple[str, str], list[Finding]] = {}
@@ -284,6 +286,7 @@ class LakeReporter:
             severities=self._severities,
             filters=self._checked["filters"],
             values=self._checked["values"],
+            num_unknown=self._checked["unknown"],
             failures=tuple(self._failed),
             num_failed=self._counts["failed"],
             partitions=tuple(_named(self._partitions.values())),

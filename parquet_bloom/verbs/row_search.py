@@ -156,7 +156,7 @@ class RowSearch:
         """What is wrong with the first file, and, if that is a key, with how many more."""
         first, *others = self._not_askable
         if others and all(isinstance(each, MissingKeyError) for each in self._not_askable):
-            return MissingKeyError(f"{first}, nor for {number_of(len(others), 'other file')}")
+            return MissingKeyError(f"{first}; the same for {number_of(len(others), 'other file')}")
         return first
 
     def _take_back_nulls(self) -> None:
@@ -282,6 +282,7 @@ class RowSearch:
                 if self._tables is not None:
                     self._tables.add(values)
                 self._files_read += bool(left.places)
+                self._parts_read += len(left.places)
                 self._parts_by_statistics += left.by_statistics
                 self._parts_by_filters += left.by_filters
                 # What has no column here is null, or would have been raised.
@@ -346,7 +347,6 @@ class RowSearch:
     def _found_in(self, file: Askable, places: Places) -> list[FoundIn]:
         if not places:
             return []
-        self._parts_read += len(places)
         column = file.column(self.column)
         if self._tables is not None:
             file.will_read_rows(self._tables.columns, places, column)

@@ -90,7 +90,8 @@ def strip_in_table(
     progress: Progress | None = None,
 ) -> TableStripReport:
     """As strip_table."""
-    check_changeable(table, options)
+    # No file is replaced, so that no store has to look at conditions.
+    check_changeable(table, replace(options, unconditional=True))
     # What is not appended to has no size that is too small for it.
     step = TakingBack(replace(options, min_file_size=0))
     done = change_table(table, step, keys=keys, progress=progress)

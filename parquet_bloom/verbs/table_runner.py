@@ -279,7 +279,8 @@ def least_size_given(min_file_size: int | None) -> int:
 
 def check_changeable(table: LakeTable, options: TableOptions) -> None:
     """Raise RewriteError, which says everything that stands in the way of a commit and what to do."""
-    if reasons := table.refusals(options.sole_writer, options.records_sizes):
+    promised = options.sole_writer, options.records_sizes, options.unconditional
+    if reasons := table.refusals(*promised):
         raise RewriteError(f"{table.location}: not changed: {'; '.join(reasons)}")
 
 

@@ -38,17 +38,19 @@ if TYPE_CHECKING:
 class Checked:
     """How many filters and stored values were checked (the entries of a dictionary once); `values`
     is None if none were to be looked up, and `pages`, which were decoded, if none were to be;
-    `pages_without_checksum`: of these, those in which values that have changed cannot be told."""
+    `pages_without_checksum`: of these, those in which values that have changed cannot be told;
+    `encrypted_chunks`: those that there is no key for, so that nobody saw their filters, None if there are none."""
 
     filters: int
     values: int | None
     pages: int | None = field(default=None, metadata=WHERE_KNOWN)
     pages_without_checksum: int | None = field(default=None, metadata=WHERE_KNOWN)
+    encrypted_chunks: int | None = field(default=None, metadata=WHERE_KNOWN)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ValidationReport(VerbReport):
-    """One file. `ok`: no finding at or above the severity that fails it."""
+    """One file. `ok`: no finding at or above the severity that fails it, in what could be seen."""
 
     _rows: ClassVar = ("findings",)
 
@@ -62,15 +64,30 @@ class ValidationReport(VerbReport):
     @property
     def is_empty(self) -> bool:
         """Whether nothing was checked, and nothing found: who expects filters must not read `ok`."""
-        return not self.findings and not self.checked.filters and not self.checked.pages
+        return (
+            not self.findings
+            and not self.checked.filters
+            and not self.checked.pages
+            and not self.is_unknown
+        )
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether no filter was checked, and there may be some that no key was given for."""
+        return bool(self.checked.encrypted_chunks) and not self.checked.filters
 
     @property
     def state(self) -> str:
-        """`ok` if all filters are, `not ok`, `ok without filters` if something else was checked, or `without filters`."""
+        """`ok` if all filters are, `ok where readable` if those are that were checked and others have no key, `not ok`,
+        `unknown` if no key was given for any, `ok without filters` if something else was checked, or `without filters`."""
         if self.is_empty:
             return "without filters"
         if not self.ok:
             return "not ok"
+        if self.is_unknown:
+            return "unknown"
+        if self.checked.encrypted_chunks:
+            return "ok where readable"
         return "ok" if self.checked.filters else "ok without filters"
 
 
@@ -168,6 +185,7 @@ def validate_file(
             examined.num_values if options.deep else None,
             examined.num_pages if options.pages else None,
             examined.num_unsummed if options.pages else None,
+            examined.num_locked or None,
         ),
         requests=file.source.requests,
     )

@@ -119,6 +119,36 @@ def test_without_keys_it_says_so(command, folder):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+def test_filters_that_nobody_sees_are_neither_none_nor_right(folder):
+    """The footer is signed and open to anyone, but for what is said of encrypted columns."""
+    columns = {"int64": OWN, "string": b"9876543210987654"}
+    recipe, keys = Recipe(columns=columns, plaintext_footer=True), pb.read_keys("keys.json")
+    for name in ("a.parquet", "b.parquet"):
+        Path(name).write_bytes(encrypt(PLAIN.read_bytes(), recipe).data)
+        pb.build(name, columns=["int64"], in_place=True, keys=keys)
+    first, *_, last = outcome("validate", "a.parquet", "b.parquet").stdout.splitlines()
+    none = "encrypted, no key, so no filter was checked: unknown"
+    assert first == f"a.parquet: 2 warnings, 3 notes; {none}"
+    assert last == "2 files: 2 unknown; 4 warnings, 6 notes in 0 filters and 0 values"
+    run = outcome("validate", "a.parquet", "--json")
+    document = json.loads(run.stdout)
+    assert (run.code, document["ok"], document["checked"]) == (
+        0, True, {"filters": 0, "values": 0, "encrypted_chunks": 6},
+    )  # fmt: skip
+    assert outcome("validate", "a.parquet", "--require", "int64").code == 1
+    first, _, _, last = outcome("inspect", "a.parquet", "b.parquet").stdout.splitlines()
+    assert first.endswith("; no usable filters")
+    assert last.startswith("2 files: 2 unknown; 0 filters take 0 B of ")
+    page = "page.html"
+    outcome("report", "a.parquet", "-o", page)
+    assert none in Path(page).read_text()
+    outcome("report", "a.parquet", "b.parquet", "-o", page, "--overwrite")
+    assert "0 values; 2 files with encrypted columns, no key: unknown" in Path(page).read_text()
+    # With a key for one of the columns.
+    partly = outcome("validate", "a.parquet", "--keys", "keys.json").stdout.splitlines()[0]
+    assert partly == "a.parquet: 2 warnings, 1 note in 3 filters and 546 values: ok where readable"
+
+
 def test_build_says_what_readers_make_of_it(folder):
     result = outcome(
         "build", "file.parquet", "-c", "int64,string", "-o", "out.parquet", "--keys", "keys.json"

@@ -100,7 +100,7 @@ def s3(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Server:
     """A server like S3; small objects are uploaded in parts, too."""
     send_again_at_once(monkeypatch)
     monkeypatch.setattr(s3_adapter, "LEAST_BYTES", 1000)
-    monkeypatch.setattr(replacement, "_honouring", {})
+    monkeypatch.setattr(replacement, "_ignored_in", {})
     for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_REGION"):
         monkeypatch.delenv(name, raising=False)
     forget_tables(monkeypatch)
@@ -123,7 +123,7 @@ def azure(azure_server: AzureServer, monkeypatch: pytest.MonkeyPatch) -> AzureSe
 
     send_again_at_once(monkeypatch)
     monkeypatch.setattr(azure_adapter, "WHOLE_BYTES", 1000)
-    monkeypatch.setattr(replacement, "_honouring", {})
+    monkeypatch.setattr(replacement, "_ignored_in", {})
     for name in [name for name in os.environ if name.startswith("AZURE_")]:
         monkeypatch.delenv(name)
     forget_tables(monkeypatch)
@@ -145,7 +145,7 @@ def gcs(gcs_server: GoogleServer, monkeypatch: pytest.MonkeyPatch) -> GoogleServ
 
     send_again_at_once(monkeypatch)
     monkeypatch.setattr(gcs_adapter, "WHOLE_BYTES", 1000)
-    monkeypatch.setattr(replacement, "_honouring", {})
+    monkeypatch.setattr(replacement, "_ignored_in", {})
     for name in [name for name in os.environ if name.startswith("GOOGLE_")]:
         monkeypatch.delenv(name)
     forget_tables(monkeypatch)

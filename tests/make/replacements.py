@@ -47,7 +47,7 @@ def is_new(data: bytes) -> bool:
 
 def honours_conditions(server: Any, container: str = "lake") -> None:
     """The store is known to: whether it does has tests of its own."""
-    replacement._honouring[server.endpoint, container] = True
+    replacement._ignored_in[server.endpoint, container] = ""
 
 
 def in_xml(code: str) -> str:
@@ -63,7 +63,8 @@ class Kind:
     """Of a store. `look`: what is asked to look at an object, and how often it is before the last request;
     `unseen`: kinds that do not matter for the order. `codes`: its words for failures, by status. `broken`:
     what its library calls a connection that breaks. `optional`: what may fail, and the object is replaced
-    nevertheless. `unmet`: what a store is asked to find out whether it honours conditions. `as_its_own`:
+    nevertheless. `replacing`: its words for the requests that replace an object, whole or put together. `unmet`: what a
+    store is asked to find out whether it honours conditions. `as_its_own`:
     patches the client so that the server is taken for the cloud's own.
     `versions_are_content`: the same bytes, written again, are the same version."""
 
@@ -74,6 +75,7 @@ class Kind:
     num_looks: int
     unseen: tuple[str, ...]
     condition: str
+    replacing: tuple[str, str]
     error: Callable[[str], str]
     codes: Mapping[int, str]
     broken: str
@@ -98,6 +100,7 @@ S3 = Kind(
     num_looks=1,
     unseen=("GET", "LIST"),
     condition="If-Match",
+    replacing=("PutObject", "CompleteMultipartUpload"),
     error=in_xml,
     codes={
         403: "AccessDenied",
@@ -119,6 +122,7 @@ AZURE = Kind(
     num_looks=3,
     unseen=("GET", "LIST", "HEAD"),
     condition="If-Match",
+    replacing=("Put Blob", "Put Block List"),
     error=in_xml,
     codes={
         403: "AuthorizationFailure",
@@ -152,6 +156,7 @@ GOOGLE = Kind(
     num_looks=1,
     unseen=("GET", "LIST"),
     condition="ifGenerationMatch",
+    replacing=("objects.insert", "objects.compose"),
     error=in_json,
     codes={401: "authError", 409: "conflict", 412: "conditionNotMet", 503: "backendError"},
     broken="ConnectionError",

@@ -273,8 +273,10 @@ def test_columns_below_an_encrypted_one_are_encrypted(tmp_path):
         assert file.tail.is_encrypted
         (verdict,) = DataFile(file).probe("id", 5)
         assert (verdict.verdict, verdict.reason) == ("unknown", "encrypted")
-    (column,) = pb.inspect(path).stripes[0].columns
+    report = pb.inspect(path)
+    (column,) = report.stripes[0].columns
     assert (column.filter, column.reason, column.notes) == (None, "encrypted", ())
+    assert report.state == "unknown"
 
 
 def test_index_streams_of_encrypted_columns_lie_behind_the_others(tmp_path):

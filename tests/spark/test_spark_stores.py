@@ -50,7 +50,7 @@ def there(request, monkeypatch):
     for name, value in {"s3": in_s3, "azure": in_azure}[request.param](server).items():
         monkeypatch.setenv(name, value)
     stores._opened.cache_clear()
-    monkeypatch.setitem(replacement._honouring, (server.endpoint, "lake"), True)
+    monkeypatch.setitem(replacement._ignored_in, (server.endpoint, "lake"), "")
     server.put("lake/day=1/x.parquet", OLD)
     yield f"{SCHEMES[request.param]}://lake/day=1"
     stores._opened.cache_clear()

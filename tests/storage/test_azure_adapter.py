@@ -51,7 +51,7 @@ def old(azure):
 @pytest.fixture
 def unknown_store(azure, old):
     """It is not known whether it honours conditions."""
-    replacement._honouring.clear()
+    replacement._ignored_in.clear()
 
 
 def build(azure, **options):

@@ -157,7 +157,7 @@ def test_a_long_footer_takes_one_more(server, tmp_path):
 
 def test_a_second_column_takes_no_more_than_the_first(s3, hundred_groups, monkeypatch):
     """The filters of the first one are read once, to be compared, in few requests."""
-    replacement._honouring[s3.endpoint, "lake"] = True
+    replacement._ignored_in[s3.endpoint, "lake"] = ""
     s3.put("lake/groups.parquet", hundred_groups.read_bytes())
     for column in ("c3", "c5"):
         s3.forget()

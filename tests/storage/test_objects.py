@@ -26,7 +26,7 @@ from parquet_bloom.render.wording import size
 from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.left_out import LeftOut
-from parquet_bloom.storage.objects import read_ahead, requests
+from parquet_bloom.storage.objects import read_ahead, requests, sending
 from parquet_bloom.storage.objects.folders import ObjectFolder
 from parquet_bloom.storage.objects.object_source import ObjectSource
 from parquet_bloom.storage.objects.read_ahead import GAP_BYTES, PIECE_BYTES, join_ranges
@@ -256,6 +256,21 @@ def test_refusals_are_one_line(store, status, body, error, message, times):
     assert store.count() == times
 
 
+@pytest.mark.parametrize("body", [DENIED, ""], ids=["denied", "wordless"])
+@pytest.mark.parametrize("option", ["skip_signature", "aws_skip_signature"])
+def test_who_asked_not_to_sign_is_not_told_to(store, body, option):
+    store.faults.append(Fault(403, body))
+    said = "requests are not signed, because of the storage option skip_signature"
+    code = "403 AccessDenied" if body else "403 Forbidden"
+    with failing(PermissionError, f"{URL}: reading was refused ({code}): {said}"):
+        pb.inspect(URL, storage_options={**store.options, option: "true"})
+
+
+def test_a_name_that_is_neither_an_object_nor_a_folder(store):
+    run = outcome("inspect", "s3://lake/evv", *words(store))
+    assert (run.code, run.complaint) == (2, "s3://lake/evv: no such object or folder")
+
+
 def test_a_token_that_expires_in_the_midst(store, hundred_groups):
     store.put("lake/g.parquet", hundred_groups.read_bytes())
     store.faults.append(Fault(400, EXPIRED, times=100, skip=2))
@@ -286,7 +301,9 @@ def test_a_certificate_that_nobody_trusts_is_no_missing_host(store):
     )
 
 
-def test_a_server_without_tls_is_no_missing_host(store):
+def test_a_server_without_tls_is_no_missing_host(store, monkeypatch):
+    """Nor does asking again help."""
+    monkeypatch.delattr(sending.time, "sleep")
     problem = "what answers does not speak TLS: expected http:// in place of https://"
     endpoint = store.endpoint.replace("http:", "https:")
     with failing(OSError, f"{URL}: no answer from 127.0.0.1:{store.port}: {problem}"):

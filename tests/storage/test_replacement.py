@@ -294,7 +294,7 @@ def lax(there):
 
 
 def test_a_store_is_asked_once_whether_it_honours_conditions(store):
-    replacement._honouring.clear()
+    replacement._ignored_in.clear()
     store.build()
     assert store.written() == (*store.kind.unmet, *store.way.asks)
     assert len(store.server.objects) == 1
@@ -305,14 +305,14 @@ def test_a_store_is_asked_once_whether_it_honours_conditions(store):
 
 @pytest.mark.parametrize("number", [0, -1], ids=["whole", "put together"])
 def test_a_store_that_ignores_conditions_is_refused(store, number):
-    replacement._honouring.clear()
+    replacement._ignored_in.clear()
     # Of what tries it out, the end of an upload is the last but one, which is aborted.
     tried = [kind for kind in store.kind.unmet if kind not in ("ABORT", "DELETE")][number]
     said = problem_of(store, Fault(kind=tried, do=lambda: lax(store)))
     host = store.server.endpoint.removeprefix("http://")
     assert said == (
         f"{store.url}: not changed in place: the store at {host} ignores"
-        f" {store.kind.condition}, so a concurrent write could be lost: if nobody else writes, use"
+        f" {store.kind.condition} in {store.kind.replacing[number]}, so a concurrent write could be lost: if nobody else writes, use"
         " unconditional=True"
     )
     assert (store.server.objects, store.pending()) == ({NAME: OLD}, {})
@@ -320,7 +320,7 @@ def test_a_store_that_ignores_conditions_is_refused(store, number):
 
 def test_the_clouds_own_store_is_not_asked(there):
     """And whoever says unconditional there gets conditions."""
-    replacement._honouring.clear()
+    replacement._ignored_in.clear()
     with there.kind.as_its_own():
         there.build(unconditional=True)
     assert there.server.objects == {NAME: made_locally()}
@@ -328,7 +328,7 @@ def test_the_clouds_own_store_is_not_asked(there):
 
 
 def test_unconditional(there):
-    replacement._honouring.clear()
+    replacement._ignored_in.clear()
     lax(there)
     there.build(unconditional=True)
     assert there.server.objects == {NAME: made_locally()}
@@ -527,7 +527,7 @@ def test_a_kill_leaves_the_old_object_or_the_new_one(
     made, server = made_locally(), there.server
     arguments = ["build", there.url, "--in-place", "-c", "int64", *there.words]
     settings = [(module.__name__, each, getattr(module, each)) for module, each in SETTINGS]
-    settings.append((replacement.__name__, "_honouring", {(server.endpoint, "lake"): True}))
+    settings.append((replacement.__name__, "_ignored_in", {(server.endpoint, "lake"): ""}))
     server.faults.append(Fault(kind=kind, do=lambda: commands.kill(number)))
     code, said = commands.run(arguments, settings)
     if number == signal.SIGKILL:

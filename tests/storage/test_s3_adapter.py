@@ -25,7 +25,7 @@ def old(s3):
 @pytest.fixture
 def unknown_store(s3, old):
     """It is not known whether it honours conditions."""
-    replacement._honouring.clear()
+    replacement._ignored_in.clear()
 
 
 def build(s3, **options):

@@ -43,15 +43,15 @@ def test_one_client(monkeypatch):
 
 
 def test_one_question_about_conditions(monkeypatch):
-    monkeypatch.setattr(replacement, "_honouring", {})
+    monkeypatch.setattr(replacement, "_ignored_in", {})
     asked = []
 
-    def honours():
+    def ignored_in():
         asked.append(True)
         # Time for others to ask.
         Event().wait(0.05)
-        return True
+        return ""
 
     address = Address.of("s3://lake/x.parquet", OPTIONS)
-    together(lambda: replacement.check_conditions(address, "http://127.0.0.1:1", honours))
+    together(lambda: replacement.check_conditions(address, "http://127.0.0.1:1", ignored_in))
     assert asked == [True]

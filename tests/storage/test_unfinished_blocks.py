@@ -26,7 +26,7 @@ def old(azure, monkeypatch):
     monkeypatch.setattr(azure_adapter, "WHOLE_BYTES", 1000)
     azure.put(NAME, OLD)
     azure.properties[NAME], azure.tags[NAME] = dict(PROPERTIES), "team=a+b"
-    replacement._honouring[azure.endpoint, "lake"] = True
+    replacement._ignored_in[azure.endpoint, "lake"] = ""
 
 
 def put_blocks(azure, name=NAME):
@@ -125,11 +125,11 @@ def test_a_blob_that_others_replace_meanwhile(azure):
 
 
 def test_a_store_that_ignores_conditions(azure):
-    replacement._honouring.clear()
+    replacement._ignored_in.clear()
     azure.is_lax = True
     stage(azure)
     (left,) = clean(azure).leftovers
-    assert "ignores If-Match, so a concurrent write could be lost" in left.problem
+    assert "ignores If-Match in Put Blob, so a concurrent write could be lost" in left.problem
     assert azure.objects == {NAME: OLD}
 
 

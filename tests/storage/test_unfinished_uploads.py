@@ -45,7 +45,7 @@ def found(report):
 
 def test_what_a_killed_build_leaves_is_found(s3):
     """Its last request gets no answer, nor do those that would abort it."""
-    replacement._honouring[s3.endpoint, "lake"] = True
+    replacement._ignored_in[s3.endpoint, "lake"] = ""
     s3.faults += [Lost(kind=kind, times=99, before=True) for kind in ("COMPLETE", "ABORT")]
     with pytest.raises(OSError, match="cannot be aborted"):
         pb.build(URL, columns=["int64"], in_place=True, storage_options=s3.options)
@@ -284,20 +284,21 @@ def test_a_store_that_does_not_answer_keeps_no_other_waiting():
     slow, quick = Address.of("s3://slow/a"), Address.of("s3://quick/a")
     asked, answers = [], threading.Event()
 
-    def honours():
+    def ignored_in():
         asked.append("slow")
-        return answers.wait(30)
+        answers.wait(30)
+        return ""
 
     first = threading.Thread(
-        target=replacement.check_conditions, args=(slow, "http://x", honours), daemon=True
+        target=replacement.check_conditions, args=(slow, "http://x", ignored_in), daemon=True
     )
     first.start()
     again = threading.Thread(
-        target=replacement.check_conditions, args=(slow, "http://x", honours), daemon=True
+        target=replacement.check_conditions, args=(slow, "http://x", ignored_in), daemon=True
     )
     again.start()
     other = threading.Thread(
-        target=replacement.check_conditions, args=(quick, "http://x", lambda: True), daemon=True
+        target=replacement.check_conditions, args=(quick, "http://x", lambda: ""), daemon=True
     )
     other.start()
     other.join(10)

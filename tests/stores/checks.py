@@ -190,7 +190,7 @@ class Checks:
     def _check_refused(self) -> None:
         """A store that does not look at conditions."""
         self.store.put(KEY, old := SMALL.read_bytes())
-        replacement._honouring.clear()
+        replacement._ignored_in.clear()
         with pytest.raises(pb.RewriteError, match="if nobody else writes, use unconditional"):
             pb.strip(self.url, in_place=True, **self.given)
         assert (self.store.get(KEY), list(self.store.keys())) == (old, [KEY])

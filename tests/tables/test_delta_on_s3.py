@@ -25,7 +25,7 @@ def local(tmp_path):
 def table(s3, local):
     """The table in S3."""
     upload(s3, local)
-    replacement._honouring[s3.endpoint, "lake"] = True
+    replacement._ignored_in[s3.endpoint, "lake"] = ""
     s3.forget()
     return URL
 
@@ -98,7 +98,7 @@ def test_it_needs_a_sole_writer(s3, table):
         build(s3, sole_writer=False)
     assert str(raised.value) == (
         f"{URL}: not changed: on S3, Spark's default log store can overwrite concurrent commits: if"
-        " nobody else writes, use sole_writer=True"
+        " nobody else writes, use sole_writer=True, and unconditional=True, too, if the store ignores If-Match"
     )
     assert not {"PUT", "CREATE"} & set(s3.kinds())
     assert build(s3, sole_writer=False, dry_run=True).committed is None
@@ -157,7 +157,7 @@ def test_checkpoints_are_read(s3, local, tmp_path):
     DeltaTable(local).create_checkpoint()
     (local / "_delta_log" / f"{0:020}.json").unlink()
     upload(s3, local)
-    replacement._honouring[s3.endpoint, "lake"] = True
+    replacement._ignored_in[s3.endpoint, "lake"] = ""
     assert build(s3).committed == 2
 
 
@@ -176,7 +176,16 @@ def test_reads(s3, table):
 def test_the_command_needs_a_sole_writer(s3, table):
     options = [f"--storage-option={name}={value}" for name, value in s3.options.items()]
     arguments = ("build", URL, "--table", "delta", "-c", "id", "--all-sizes", *options)
-    assert outcome(*arguments).complaint.endswith("if nobody else writes, use --sole-writer")
-    result = outcome(*arguments, "--sole-writer")
+    both = "use --sole-writer, and --unconditional, too, if the store ignores If-Match"
+    assert outcome(*arguments).complaint.endswith(f"if nobody else writes, {both}")
+    alone = outcome(*arguments, "--unconditional").complaint
+    assert alone.endswith("if nobody else writes, use --sole-writer")
+    promised = ("--sole-writer", "--unconditional")
+    result = outcome(*arguments, *promised)
     assert result.code == 0, result
     assert "; version 2 records it, " in result.stdout
+    for verb in ("repair", "strip"):
+        result = outcome(verb, URL, "--table", "delta", *promised, *options)
+        assert result.code == 0, result
+    arguments = ("strip", URL, "--table", "delta", *options)
+    assert outcome(*arguments).complaint.endswith("if nobody else writes, use --sole-writer")

@@ -644,9 +644,12 @@ def test_files_without_a_key_for_any_are_an_error(tmp_path):
         pb.find(tmp_path, "int64", 5)
     found = outcome("find", tmp_path, "-c", "int64", "-v", "5")
     assert found.complaint == (
-        f"{tmp_path}/a.parquet: the footer is encrypted: no key for the footer (the file names no key), nor for 1 other file;"
+        f"{tmp_path}/a.parquet: the footer is encrypted: no key for the footer (the file names no key); the same for 1 other file;"
         " --footer-key, --keys or --kms gives it"
     )
+    account = tmp_path / "account.parquet"
+    said = outcome("find", tmp_path, "-c", "int64", "-v", "5", "--report", account).complaint
+    assert said == f"{found.complaint}; {account} was not written"
     keys = keys_of(recipe, columns={})
     with pytest.raises(
         pb.MissingKeyError, match=r"a\.parquet: row group 0, column int64: .*no key"
@@ -655,6 +658,22 @@ def test_files_without_a_key_for_any_are_an_error(tmp_path):
     pq.write_table(pa.table({"int64": [5]}), tmp_path / "c.parquet")
     report = pb.find(tmp_path, "int64", 5)
     assert (len(report.rows), len(report.unknown)) == (1, 2)
+
+
+def test_row_groups_of_files_without_a_key_are_not_read(tmp_path):
+    """Of a signed footer, they are open to anyone, and nothing rules them out."""
+    recipe = Recipe(columns={"int64": OWN}, plaintext_footer=True)
+    for name in "ab":
+        encrypted(tmp_path, recipe, name=f"{name}.parquet")
+    pq.write_table(pa.table({"int64": [5]}), tmp_path / "c.parquet")
+    for value, num_rows, num_read in ((5, 1, 1), (6, 0, 0)):
+        report = pb.find(tmp_path, "int64", value)
+        assert (len(report.rows), report.files_read, report.row_groups_read) == (
+            num_rows, num_read, num_read,
+        )  # fmt: skip
+        assert len(report.unknown) == 2
+    run = outcome("find", tmp_path, "-c", "int64", "-v", "5")
+    assert "1 row in 1 file: 1 row group of 1 file read, " in run.stdout
 
 
 @pytest.mark.parametrize("column", ["int", "text", "decimal", "time"])

@@ -205,6 +205,7 @@ def test_filters_of_encrypted_columns_are_not_looked_at(checked):
     report = checked(encrypted())
     assert {each.rule for each in report.findings} == {"PB651"}
     assert report.checked.values == ROWS
+    assert (report.checked.encrypted_chunks, report.state) == (2, "ok where readable")
 
 
 # ------------------------------------------------------------------------------------------------

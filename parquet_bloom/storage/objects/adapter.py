@@ -97,9 +97,9 @@ class Adapter(ABC):
         return self.is_own or not self._unconditional
 
     @abstractmethod
-    def honours_conditions(self) -> bool:
-        """Whether the store refuses to replace, on a condition that cannot hold, an object that is not
-        there; one that does not makes it, and it is removed."""
+    def ignores_condition_in(self) -> str:
+        """The request, in the store's word for it, that replaces an object that is not there, on a condition that cannot
+        hold: what it makes is removed. Empty if the store refuses all of them."""
 
     @abstractmethod
     def state(self) -> ObjectState:

@@ -93,19 +93,19 @@ class AzureAdapter(Adapter):
         if problem:
             raise RewriteError(f"{self.address}: not changed in place: {problem}")
 
-    def honours_conditions(self) -> bool:
+    def ignores_condition_in(self) -> str:
         scratch = self.beside()
-        ways: tuple[tuple[dict[str, str], dict[str, str], bytes], ...] = (
-            ({}, {"x-ms-blob-type": "BlockBlob"}, b""),
-            ({"comp": "blocklist"}, {}, _block_list(())),
+        ways: tuple[tuple[str, dict[str, str], dict[str, str], bytes], ...] = (
+            ("Put Blob", {}, {"x-ms-blob-type": "BlockBlob"}, b""),
+            ("Put Block List", {"comp": "blocklist"}, {}, _block_list(())),
         )
-        for query, headers, body in ways:
+        for request, query, headers, body in ways:
             given = headers | {"If-Match": NO_ETAG}
             put = partial(self._client.ask, "PUT", PUT, query, given, body, key=scratch)
             if not self.refuses(put):
                 self._client.ask("DELETE", PUT, key=scratch)
-                return False
-        return True
+                return request
+        return ""
 
     def is_no_object(self, error: Exception) -> bool:
         return AZURE.status(error) in (404, 412)

@@ -39,10 +39,10 @@ from azure.storage.blob import BlobSasPermissions, generate_blob_sas
 from obstore.store import AzureStore
 
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.address import Address, is_on
 from parquet_bloom.storage.objects.failures import ChangeFailures
 from parquet_bloom.storage.objects.sending import Attempts, Renewable, Sender, prefix_of
-from parquet_bloom.storage.objects.stores import checks_certificates, is_on, open_store, proxies_in
+from parquet_bloom.storage.objects.stores import checks_certificates, open_store, proxies_in
 from parquet_bloom.storage.traffic import Requests, Traffic
 
 VERSION: Final = "2023-11-03"

@@ -40,9 +40,15 @@ _MISTAKEN: Final = {
 _GONE: Final = {"404", "BlobNotFound", "NoSuchKey", "notFound"}
 
 
-def why_refused(code: str, permissions: str) -> str:
-    """What helps against a refusal with this code of the store: `permissions`, if it knows who asks; empty if it says
-    neither."""
+# Nobody knows who asks, as was asked for.
+_UNSIGNED: Final = "requests are not signed, because of the storage option skip_signature"
+
+
+def why_refused(address: Address, code: str, permissions: str) -> str:
+    """What is behind a refusal with this code of the store: that nobody signed the request; `permissions`, if it knows
+    who asks; empty if it says neither."""
+    if address.is_unsigned:
+        return _UNSIGNED
     return permissions if code == _DENIED else _MISTAKEN.get(code, "")
 
 
@@ -134,7 +140,7 @@ class ChangeFailures(Failures):
                 errno.EACCES, f"the credentials have expired ({said}): renew them; {what}", path
             )
         if status in (401, 403):
-            why = why_refused(code, address.store.to_write)
+            why = why_refused(address, code, address.store.to_write)
             refused = f"writing was refused ({said})" + (f": {why}" if why else "")
             return PermissionError(errno.EACCES, f"{refused}; {what}", path)
         if status == 404 and code in _GONE:

@@ -79,20 +79,22 @@ class GoogleAdapter(Adapter):
         self._sending: Sending | None = None
         self._temporaries: list[Temporary] = []
 
-    def honours_conditions(self) -> bool:
+    def ignores_condition_in(self) -> str:
         scratch = self.beside()
         condition = {"ifGenerationMatch": NO_GENERATION}
         resource = {"name": scratch}
-        is_refused = self.refuses(lambda: self._client.insert(resource, b"", condition))
-        if is_refused:
+        request = ""
+        if self.refuses(lambda: self._client.insert(resource, b"", condition)):
             self._client.insert(resource, b"", {})
             sources = {"sourceObjects": [{"name": scratch}], "destination": {}}
             other = self.beside()
-            is_refused = self.refuses(lambda: self._client.compose(other, sources, condition))
-            if not is_refused:
+            if not self.refuses(lambda: self._client.compose(other, sources, condition)):
                 self._client.delete(other, None)
+                request = "objects.compose"
+        else:
+            request = "objects.insert"
         self._client.delete(scratch, None)
-        return is_refused
+        return request
 
     def state(self) -> ObjectState:
         found = self._client.describe(self.address.key)

@@ -25,7 +25,7 @@ import requests
 from requests import RequestException
 from urllib3.exceptions import NewConnectionError
 
-from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.address import Address, is_on
 from parquet_bloom.storage.objects.failures import ChangeFailures
 from parquet_bloom.storage.objects.sending import (
     Attempts,
@@ -34,7 +34,7 @@ from parquet_bloom.storage.objects.sending import (
     Sender,
     prefix_of,
 )
-from parquet_bloom.storage.objects.stores import checks_certificates, is_on, proxies_in
+from parquet_bloom.storage.objects.stores import checks_certificates, proxies_in
 from parquet_bloom.storage.traffic import HEAD, PUT, Requests, Traffic, count
 
 _ENDPOINT: Final = "https://storage.googleapis.com"

@@ -82,25 +82,25 @@ def reporting(
 # others have written, so whoever does not know asks it to replace, on a condition that cannot hold, an
 # object that is not there.
 
-# What those that were asked do, by endpoint and bucket, and who is asking them.
-_honouring: dict[tuple[str, str], bool] = {}
+# In which request those that were asked do not look at it, by endpoint and bucket; and who is asking them.
+_ignored_in: dict[tuple[str, str], str] = {}
 _asking: Final[dict[tuple[str, str], Lock]] = {}
 
 
 def check_conditions(
-    address: Address, endpoint: str, honours: Callable[[], bool], condition: str = "If-Match"
+    address: Address, endpoint: str, ignored_in: Callable[[], str], condition: str = "If-Match"
 ) -> None:
-    """`honours`: asks the store; once for each bucket in this process. `condition`: as the store calls
-    it. Raises RewriteError if it does not, and what `honours` raises."""
+    """`ignored_in`: asks the store; once for each bucket in this process. `condition`: as the store calls
+    it. Raises RewriteError if it ignores that in a request, and what `ignored_in` raises."""
     place = endpoint, address.host
     # One of the threads that would ask the same at the same time; others need not wait for its answer.
     with _asking.setdefault(place, Lock()):
-        if place not in _honouring:
-            _honouring[place] = honours()
-    if not _honouring[place]:
+        if place not in _ignored_in:
+            _ignored_in[place] = ignored_in()
+    if request := _ignored_in[place]:
         raise RewriteError(
             f"{address}: not changed in place: the store at {urlsplit(endpoint).netloc} ignores"
-            f" {condition}, so a concurrent write could be lost: if nobody else writes, use"
+            f" {condition} in {request}, so a concurrent write could be lost: if nobody else writes, use"
             " unconditional=True"
         )
 
@@ -121,7 +121,7 @@ class Commit:
         if adapter.is_conditional and not adapter.is_own:
             with reporting(self._address, self._failures):
                 check_conditions(
-                    self._address, adapter.endpoint, adapter.honours_conditions, adapter.condition
+                    self._address, adapter.endpoint, adapter.ignores_condition_in, adapter.condition
                 )
 
     def run(self, new: NewObject) -> str | None:

@@ -31,7 +31,7 @@ from parquet_bloom.storage.objects.failures import EXPIRED, Failures, why_refuse
 from parquet_bloom.storage.objects.sending import Returned, Sender, prefix_of
 from parquet_bloom.storage.objects.stores import find_endpoint, opened_store
 from parquet_bloom.storage.traffic import Requests, Traffic
-from parquet_bloom.vocabulary import NO_OBJECT
+from parquet_bloom.vocabulary import NO_OBJECT, NO_OBJECT_OR_FOLDER
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -44,8 +44,10 @@ _CODE = re.compile(r"<Code>\s*(\w+)\s*</Code>")
 _BROKEN = ("HTTP error", "error decoding", "body error", "timed out", "operation timeout")
 # Where a machine asks for credentials of its own, if it has none.
 _METADATA: Final = "169.254."
+# What answers without TLS, in the words of rustls.
+_NO_TLS: Final = "InvalidMessage("
 # There is no such server.
-_NOBODY = ("dns error", "ConnectionRefused", "InvalidCertificate")
+_NOBODY = ("dns error", "ConnectionRefused", "InvalidCertificate", _NO_TLS)
 
 # Objects of which only what is said of them can be read, in the words of S3 and Azure.
 _ARCHIVED: Final = "is archived, and cannot be read until it is restored"
@@ -180,15 +182,15 @@ def _failure(address: Address, error: BaseException) -> OSError:
             errno.EACCES, f"the credentials have expired ({shown}): renew them", path
         )
     if isinstance(error, NotFoundError) or status == 404:
-        bucket = f"no bucket {address.host}" if code == "NoSuchBucket" else NO_OBJECT
-        return FileNotFoundError(errno.ENOENT, bucket, path)
+        nothing = f"no bucket {address.host}" if code == "NoSuchBucket" else _nothing_at(address)
+        return FileNotFoundError(errno.ENOENT, nothing, path)
     if code in _UNREADABLE:
         return OSError(errno.EACCES, f"{_UNREADABLE[code]} ({shown})", path)
     if status == 400 and "Server Side Encryption" in line:
         return PermissionError(errno.EACCES, f"{_NO_KEY} ({shown})", path)
     if status in (401, 403):
-        what = why_refused(code, address.store.to_read) or address.store.credentials
-        return PermissionError(errno.EACCES, f"reading was refused ({shown}): {what}", path)
+        why = why_refused(address, code, address.store.to_read) or address.store.credentials
+        return PermissionError(errno.EACCES, f"reading was refused ({shown}): {why}", path)
     if "without LOCATION" in line or status in (301, 307):
         return OSError(
             errno.EREMOTE,
@@ -220,11 +222,17 @@ def _failure(address: Address, error: BaseException) -> OSError:
             " allow_invalid_certificates=true",
             path,
         )
-    if "InvalidMessage(" in str(error):
+    if _NO_TLS in str(error):
         no_tls = "what answers does not speak TLS: expected http:// in place of https://"
         return OSError(errno.EIO, f"no answer{_from(address)}: {no_tls}", path)
     said = _JARGON.sub("", _without_url(error, line)) or "the host cannot be reached"
     return OSError(errno.EIO, f"no answer{_from(address)}: {said}{_elsewhere(address)}", path)
+
+
+def _nothing_at(address: Address) -> str:
+    """Whose name has no suffix may be meant for a folder, which is one only with something in it."""
+    may_be_folder = address.store.has_folders and "." not in address.key.rpartition("/")[2]
+    return NO_OBJECT_OR_FOLDER if may_be_folder else NO_OBJECT
 
 
 # What obstore puts before the cause, of which it says the innermost in what it has for debugging.

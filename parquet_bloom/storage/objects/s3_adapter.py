@@ -61,11 +61,11 @@ class S3Adapter(Adapter):
         self._upload: Fields = {}
         self._etag_end = ""
 
-    def honours_conditions(self) -> bool:
+    def ignores_condition_in(self) -> str:
         scratch: Fields = {"Key": self.beside()}
         if not self._is_refused("put_object", Body=b"", **scratch):
             self._client.ask("delete_object", PUT, **scratch)
-            return False
+            return "PutObject"
         made = self._client.ask("create_multipart_upload", PUT, **scratch)
         upload = scratch | {"UploadId": made["UploadId"]}
         is_refused = True
@@ -79,9 +79,10 @@ class S3Adapter(Adapter):
             if is_refused:
                 with suppress(*BOTO3.kinds):
                     self._client.ask("abort_multipart_upload", PUT, **upload)
-        if not is_refused:
-            self._client.ask("delete_object", PUT, **scratch)
-        return is_refused
+        if is_refused:
+            return ""
+        self._client.ask("delete_object", PUT, **scratch)
+        return "CompleteMultipartUpload"
 
     def is_no_object(self, error: Exception) -> bool:
         return BOTO3.code(error) == "NoSuchKey"

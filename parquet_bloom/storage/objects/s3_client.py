@@ -26,14 +26,13 @@ from botocore.exceptions import (
 )
 
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.address import Address, is_on
 from parquet_bloom.storage.objects.failures import ChangeFailures
 from parquet_bloom.storage.objects.logs import unlogged
 from parquet_bloom.storage.objects.sending import Attempts, Renewable, Sender, prefix_of
 from parquet_bloom.storage.objects.stores import (
     checks_certificates,
     find_endpoint,
-    is_on,
     proxies_in,
 )
 from parquet_bloom.storage.traffic import Requests, Traffic

@@ -165,11 +165,6 @@ def checks_certificates(options: Mapping[str, str]) -> bool:
     return options.get("allow_invalid_certificates", "").lower() != "true"
 
 
-def is_on(value: str) -> bool:
-    """Whether the value of an option or variable switches something on."""
-    return value.lower() in ("1", "on", "true", "y", "yes")
-
-
 def _has_keys(options: Mapping[str, str]) -> bool:
     names = {name.lower().removeprefix("aws_") for name in options}
     return bool(names & {"access_key_id", "skip_signature"}) or "AWS_ACCESS_KEY_ID" in os.environ

@@ -12,13 +12,14 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Never
 
 from parquet_bloom.container.in_commands import AsTable
 from parquet_bloom.errors import RewriteError, UnsupportedError
 from parquet_bloom.parallel import read_once
+from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.storage.source import is_object
 from parquet_bloom.storage.traffic import Requests
@@ -54,6 +55,10 @@ if TYPE_CHECKING:
 
 # Other writers may win so often.
 _ATTEMPTS: Final = 16
+
+# What nobody but the user knows, and what the store is only asked when a file is replaced.
+_OVERWRITTEN: Final = "on S3, Spark's default log store can overwrite concurrent commits: if nobody else writes, use sole_writer=True"
+_MAY_IGNORE: Final = ", and unconditional=True, too, if the store ignores If-Match"
 
 
 class DeltaTable(LakeTable):
@@ -161,8 +166,13 @@ class DeltaTable(LakeTable):
             num_deleted=(add.get("deletionVector") or {}).get("cardinality", 0),
         )
 
-    def refusals(self, sole_writer: bool, commits: bool) -> tuple[str, ...]:
-        return tuple(_refusals(self._folder, self._snapshot, sole_writer or not commits))
+    def refusals(self, sole_writer: bool, commits: bool, unconditional: bool) -> tuple[str, ...]:
+        found = [*unwritable(self._snapshot)]
+        path = self._folder.path
+        if commits and not sole_writer and path.startswith("s3") and is_object(path):
+            may_ignore = not unconditional and _has_endpoint(path)
+            found.append(_OVERWRITTEN + _MAY_IGNORE * may_ignore)
+        return tuple(found)
 
     def tell_writers(
         self, rates: Mapping[str, float], max_bytes: int | None, dry_run: bool
@@ -224,13 +234,12 @@ def _version_at(folder: Folder, as_of: datetime, first: int | None = None) -> in
     return found
 
 
-def _refusals(folder: Folder, snapshot: Snapshot, sole_writer: bool) -> Iterator[str]:
-    yield from unwritable(snapshot)
-    if folder.path.startswith("s3") and is_object(folder.path) and not sole_writer:
-        yield (
-            "on S3, Spark's default log store can overwrite concurrent commits: if nobody else"
-            " writes, use sole_writer=True"
-        )
+def _has_endpoint(url: str) -> bool:
+    """Whether it is in a store that is set, and may not be Amazon's."""
+    from parquet_bloom.storage.objects.stores import find_endpoint
+
+    address = Address.of(url)
+    return find_endpoint(address.store, address.options) is not None
 
 
 def _recorded_anew(

@@ -282,7 +282,7 @@ class IcebergTable(LakeTable):
         options = options_for(self.location, name, self.loaded.io.properties, given)
         return os.fspath(with_options(place(name), options))
 
-    def refusals(self, sole_writer: bool, commits: bool) -> tuple[str, ...]:
+    def refusals(self, sole_writer: bool, commits: bool, unconditional: bool) -> tuple[str, ...]:
         return tuple(self._refusals(commits))
 
     def _refusals(self, commits: bool) -> Iterator[str]:
