@@ -196,7 +196,7 @@ def did_you_mean(name: str, names: Iterable[str], path: str = "") -> str:
         return "; it is a partition: its values are in the paths, not in the files"
     among = list(names)
     close = [each for each in among if "," in each and name in each.split(",")]
-    close = close or similar(name, among) or similar(name, partitions)
+    close = close or [*similar(name, among), *similar(name, partitions, cutoff=0.6)]
     return f"; did you mean {_listed(close[:3])}?" if close else ""
 
 
