@@ -67,7 +67,7 @@ def _taken_by(read: _Named, output: _Named) -> str:
 def _named(ctx: click.Context) -> Iterator[_Named]:
     words = words_of(ctx)
     for param in ctx.command.params:
-        given = ctx.params.get(param.name or "")
+        given = ctx.params.get(param.name or "") or ()
         if param.name == _PATHS:
             yield from (_Named("PATH", path, "folder", False, False) for path in given)
         elif isinstance(param, click.Option) and given:

@@ -146,10 +146,10 @@ class FileOfValues(click.File):
         return super().convert(value, param, ctx)
 
 
-# What names end with that are neither Parquet nor text, nor documents: text has lines to read above its tables.
+# What names end with that are neither Parquet nor text, nor documents, as a policy that is found without --config: text has lines to read above its tables.
 _OTHERS: Final = (
     *(".csv", ".tsv", ".pdf", ".xls", ".xlsx", ".orc", ".avro", ".arrow"),
-    *(".feather", ".db", ".duckdb", ".sqlite", ".gz", ".zip"),
+    *(".toml", ".feather", ".db", ".duckdb", ".sqlite", ".gz", ".zip"),
 )
 _PAGES: Final = (".html", ".htm")
 TABLES: Final = (".parquet", ".pq", ".parq")

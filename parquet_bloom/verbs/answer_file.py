@@ -41,13 +41,14 @@ def answer_file(
 
 
 def check_free(
-    outputs: Iterable[str | os.PathLike[str]], names: Iterable[str], overwrite: bool
+    outputs: Sequence[str | os.PathLike[str]], names: Iterable[str], overwrite: bool
 ) -> None:
     """Raise as answer_file for what cannot be written, before anybody waits for what is to be in it. `names`: of files and
     folders that are looked into; no file there is an output."""
-    there = [output for output in outputs if os.path.lexists(output)]
-    found = expand(names)[0] if there else []
-    local = [local_path(each.path) for each in found if not is_url(each.path)]
+    is_any_there = any(os.path.exists(local_path(output)) for output in outputs)
+    # Nobody lists a store for that: no output is in one.
+    found, _ = expand(filterfalse(is_url, names) if is_any_there else ())
+    local = [local_path(each.path) for each in found]
     for output in outputs:
         output_target(output, [path for path in local if path.exists()], overwrite)
 

@@ -15,7 +15,7 @@ def folder(tmp_path, monkeypatch):
     pq.write_table(pa.table({"id": range(100)}), "e.parquet")
     pq.write_table(pa.table({"id": range(50)}), "b.parquet")
     pq.write_table(pa.table({"id": [7, 70]}), "ids.parquet")
-    for name in ("policy.toml", "names.txt", "k.key"):
+    for name in ("policy", "names.txt", "k.key"):
         Path(name).write_text(name)
 
 
@@ -46,8 +46,12 @@ SAME = "--output and --report are the same file, expected two"
             "ids.parquet: is what --ids reads, expected another file for --output",
         ),
         (
-            ("validate", "e.parquet", "--config", "policy.toml", "-o", "policy.toml", "--overwrite"),
-            "policy.toml: is what --config reads, expected another file for --output",
+            ("validate", "e.parquet", "--config", "policy", "-o", "policy", "--overwrite"),
+            "policy: is what --config reads, expected another file for --output",
+        ),
+        (
+            ("validate", "e.parquet", "-o", "pbloom.toml"),
+            "--output: pbloom.toml: is written as text, expected pbloom.txt, or --json and pbloom.json",
         ),
         (
             ("advise", "e.parquet", "-c", "id", "--value-sample", "names.txt", "-o", "names.txt"),
@@ -115,6 +119,7 @@ INDEX = ("--index", "x.index")
         ("find", "lake/e.parquet", "lake/b.parquet", "--output"),
         ("find", "lake", "--report"),
         ("find", *INDEX, "--report"),
+        ("find", "s3://bucket/lake/", "lake", "--report"),
         ("index", "probe", *INDEX, "--output"),
         ("index", "probe", *INDEX, "lake", "--output"),
     ],
