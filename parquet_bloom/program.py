@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
@@ -111,6 +111,21 @@ def remember_words(ctx: click.Context, words: Sequence[str]) -> None:
 def words_of(ctx: click.Context | None) -> Sequence[str]:
     """What was typed behind the innermost command or group."""
     return () if ctx is None else ctx.meta.get(_WORDS, ())
+
+
+def options_again(ctx: click.Context, names: Collection[str]) -> Iterator[str]:
+    """The words with which some options and their values were typed, for a command that is to judge alike."""
+    words = words_of(ctx)
+    flags = {name for each in ctx.command.params if _is_flag(each) for name in each.opts}
+    for word, following in zip(words, (*words[1:], ""), strict=True):
+        if word in names:
+            yield from (word,) if word in flags else (word, following)
+        elif word.partition("=")[0] in names or (word[:2] in names and word[:2] != "--"):
+            yield word
+
+
+def _is_flag(param: click.Parameter) -> bool:
+    return isinstance(param, click.Option) and param.is_flag
 
 
 def version_option() -> click.Option:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
@@ -21,10 +21,12 @@ from parquet_bloom.commands.build_options import (
     take_dialect,
 )
 from parquet_bloom.commands.inputs import Answers
+from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.sections import Command
 from parquet_bloom.commands.table_options import building_in_tables
 from parquet_bloom.container import UNITS
 from parquet_bloom.options import AdviseOptions, BuildOptions, TableOptions
+from parquet_bloom.program import options_again
 from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.changes import BUILD, TABLE_BUILD
 from parquet_bloom.render.engine_use import limits, notes
@@ -161,6 +163,12 @@ def build(
     sys.exit(code)
 
 
+# What decides which columns are recommended, and is called the same in `pbloom advise`.
+_JUDGED_BY: Final = frozenset(
+    ("-c", "--column", "--engine", "--fpp", "--max-bytes", "--budget", "--config", "--no-config")
+)
+
+
 def _check_budgeted(dialect: object, given: Mapping[str, Any]) -> None:
     """A budget chooses columns and rates; nothing else may decide on sizes."""
     if dialect is not None or given["ndv"] is not None or given["exact_blocks"]:
@@ -188,8 +196,8 @@ def _recommended(
     answers.inputs.each(work, complaints=answers.inputs.complaints(answers.at_once))
     tables = list(advisor.tables())
     asked = engines_named(wanted.engines)
-    engines = ("--engine", ",".join(wanted.engines)) if wanted.engines else ()
-    why = for_all(command("advise", "FILE", *engines), "FILE", answers.inputs.read_names)
+    alike = (*options_again(click.get_current_context(), _JUDGED_BY), *arguments_of(keys))
+    why = for_all(command("advise", "FILE", *alike), "FILE", answers.inputs.read_names)
     for table in tables:
         if not table.recommended:
             complain(f"{table.path}: no column that advise would build; `{why}` says why")

@@ -12,7 +12,7 @@ from typing import Any, Final
 import click
 
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.parameters import FILE, FOLDER
+from parquet_bloom.commands.parameters import FILE, FOLDER, JSON_FILE, OUTPUT_FOLDER
 from parquet_bloom.commands.sections import (
     Command,
     Decorator,
@@ -106,10 +106,10 @@ _judging: Decorator = together(
         help="How long the adapter may take to start, and for each answer.",
     ),
     output_option("--json", "as_json", is_flag=True, help="The report as one JSON document."),
-    output_option("--report", "report_file", type=FILE, help="Write the JSON document to this file, too."),
-    output_option("--badge", "badge_file", type=FILE, help="Write a badge for shields.io to this file."),
+    output_option("--report", "report_file", type=JSON_FILE, help="Write the JSON document to this file, too."),
+    output_option("--badge", "badge_file", type=JSON_FILE, help="Write a badge for shields.io to this file."),
     output_option(
-        "--write-expect", "failures_file", type=FILE,
+        "--write-expect", "failures_file", type=JSON_FILE,
         help="Write the failures to this file, for --expect; with the links that a file given there has.",
     ),
     option.overwrite_answer,
@@ -216,7 +216,7 @@ def read(suite: Path | None, command: list[str], **given: Any) -> None:
 )
 @output_option(
     "--keep",
-    type=FOLDER,
+    type=OUTPUT_FOLDER,
     metavar="FOLDER",
     help="Keep what the adapter writes in this new folder, for `pbloom validate --diagnose`.",
 )
@@ -318,7 +318,9 @@ def list_cases(wanted: tuple[str, ...], as_json: bool) -> None:
 
 
 @conformance.command(cls=Command)
-@output_option("-o", "--output", type=FOLDER, required=True, help="A new folder, or an empty one.")
+@output_option(
+    "-o", "--output", type=OUTPUT_FOLDER, required=True, help="A new folder, or an empty one."
+)
 def fetch(output: Path) -> None:
     """Write the files of the suite, its adapters and schemas into a folder.
 

@@ -13,7 +13,7 @@ import click
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.completers import verbatim_columns
-from parquet_bloom.commands.parameters import FILE, Number, numbers, one_name
+from parquet_bloom.commands.parameters import OUTPUT_FILE, Number, numbers, one_name
 from parquet_bloom.commands.sections import (
     Command,
     columns_option,
@@ -85,7 +85,9 @@ _OF_FILTER = {
     " shape (blocks, 8), or uint64 in ORC files and Statistics.  [default: hex]",
 )
 @output_option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@output_option("-o", "--output", type=FILE, default="-", help="File to write.  [default: stdout]")
+@output_option(
+    "-o", "--output", type=OUTPUT_FILE, default="-", help="File to write.  [default: stdout]"
+)
 @option.overwrite_answer
 @output_option("--verbose", is_flag=True, help="Show all of it on a terminal, however much it is.")
 @output_option(

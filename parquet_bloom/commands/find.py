@@ -36,6 +36,7 @@ from parquet_bloom.render.wording import as_indexed, files_of, left_out, part_in
 from parquet_bloom.values.given import show_value, show_values
 from parquet_bloom.verbs.find import find as find_rows
 from parquet_bloom.verbs.found import FindReport
+from parquet_bloom.verbs.index_probe import sources_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,6 +105,9 @@ def find(
             raise click.UsageError(
                 f"{name}: expected one --column; another one takes a call of its own"
             )
+    outputs = [path for path in (output, given["report"]) if path is not None]
+    if outputs:
+        _check_free(outputs, files, index, overwrite)
     are_several = len(set(columns)) > 1
     code, report, unverified, has_misfit = NO, None, set[str](), False
     for column in dict.fromkeys(columns):
@@ -147,6 +151,17 @@ def find(
     if given["report"] is not None and report.absent and (unproven := _unproven(report)):
         complain(unproven)
     sys.exit(code)
+
+
+def _check_free(
+    outputs: Sequence[Path], files: Sequence[str], index: str | None, overwrite: bool
+) -> None:
+    """Raise RewriteError for an output that cannot be written, as one of the files that are looked into."""
+    from parquet_bloom.verbs.answer_file import check_free
+
+    if not files and index is not None:
+        files = sources_of(index, storage_options())
+    check_free(outputs, files, overwrite)
 
 
 def _unproven(report: FindReport) -> str:

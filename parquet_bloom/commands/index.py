@@ -57,6 +57,7 @@ from parquet_bloom.verbs.index_probe import (
     IndexedValues,
     IndexReport,
     probe_index,
+    sources_of,
 )
 from parquet_bloom.verbs.index_sql import SqlEngine, index_sql
 from parquet_bloom.vocabulary import words
@@ -268,6 +269,10 @@ def probe(
             raise click.UsageError("expected FILE or --manifest, not both")
         found, _ = file_options.FilesAsked((), manifest, None, None).found(LeftOut())
         named = [file.path for file in found]
+    if output is not None:
+        from parquet_bloom.verbs.answer_file import check_free
+
+        check_free([output], named or sources_of(index_path, storage_options()), overwrite)
     code, may_miss, is_outdated = NO, False, False
     for column in dict.fromkeys(columns):
         report = probe_index(

@@ -24,7 +24,7 @@ from parquet_bloom.commands.key_options import key_options
 from parquet_bloom.commands.parameters import (
     COPY,
     FILE,
-    FOLDER,
+    OUTPUT_FOLDER,
     RATE,
     TABLES,
     TEXT_FILE,
@@ -584,7 +584,7 @@ def destinations(command: Callback) -> Callback:
         files_option(
             "-o", "--output", type=COPY, help="Path of the new file, if there is one input."
         ),
-        files_option("--output-dir", type=FOLDER, help="Folder for the new files."),
+        files_option("--output-dir", type=OUTPUT_FOLDER, help="Folder for the new files."),
         files_option("--in-place", is_flag=True, help="Replace each file, atomically."),
         overwrite,
         files_option(
@@ -631,7 +631,10 @@ def destinations(command: Callback) -> Callback:
             ways["--append-in-place"] = bool(given["append_in_place"])
         number = sum(ways.values())
         if number != 1 and not (dry_run and number == 0):
-            raise click.UsageError(_table_named(files.names) or _where_to_write(ways))
+            from parquet_bloom.render.stray_words import output_meant
+
+            copy = None if number else output_meant(files.names)
+            raise click.UsageError(copy or _table_named(files.names) or _where_to_write(ways))
         if output is not None and (len(inputs.files) > 1 or files.shard is not None):
             from parquet_bloom.render.stray_words import column_meant
 

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
@@ -57,7 +58,20 @@ class LocalPath(click.Path):
         return Path(os.fsdecode(super().convert(value, param, ctx)))
 
 
-class CopyPath(LocalPath):
+class OutputPath(LocalPath):
+    """A path that is written to."""
+
+
+class OutputPlace(click.types.StringParamType):
+    """A folder or URL that is written to."""
+
+
+def is_written(param: click.Parameter) -> bool:
+    """Whether the command writes to the place that an option names."""
+    return isinstance(param.type, OutputPath | OutputPlace)
+
+
+class CopyPath(OutputPath):
     """A new version of a file, which does not go to standard output."""
 
     def convert(
@@ -70,7 +84,7 @@ class CopyPath(LocalPath):
         return super().convert(value, param, ctx)
 
 
-class WrittenPath(LocalPath):
+class WrittenPath(OutputPath):
     """A file of one format that is written: `as_what`, in a message, with STEM in place of the name without its ending. A
     name that says another format is refused."""
 
@@ -132,23 +146,27 @@ class FileOfValues(click.File):
         return super().convert(value, param, ctx)
 
 
-# What names end with that are neither Parquet nor text, nor documents: text has lines to read above its tables.
+# What names end with that are neither Parquet nor text, nor documents, as a policy that is found without --config: text has lines to read above its tables.
 _OTHERS: Final = (
     *(".csv", ".tsv", ".pdf", ".xls", ".xlsx", ".orc", ".avro", ".arrow"),
-    *(".feather", ".db", ".duckdb", ".sqlite", ".gz", ".zip"),
+    *(".toml", ".feather", ".db", ".duckdb", ".sqlite", ".gz", ".zip"),
 )
 _PAGES: Final = (".html", ".htm")
 TABLES: Final = (".parquet", ".pq", ".parq")
 _TEXTS: Final = (".txt", ".json", ".jsonl", ".ndjson", ".xml", ".yaml", ".yml", ".md")
 
 FILE = LocalPath(is_for_folders=False)
+OUTPUT_FILE = OutputPath(is_for_folders=False)
 COPY = CopyPath(is_for_folders=False)
 _AS_TEXT: Final = "text, expected STEM.txt, or --json and STEM.json"
 TEXT_FILE = WrittenPath(_AS_TEXT, *_OTHERS, *_PAGES, *TABLES)
 VALUES_FILE = WrittenPath(f"{_AS_TEXT}, or --by-value and STEM.parquet", *_OTHERS, *_PAGES)
 PARQUET_FILE = TablePath("Parquet, expected STEM.parquet", *_OTHERS, *_PAGES, *_TEXTS)
 PAGE_FILE = WrittenPath("HTML, expected STEM.html", *_OTHERS, *TABLES, *_TEXTS)
+JSON_FILE = WrittenPath("JSON, expected STEM.json", *_OTHERS, *_PAGES, *TABLES)
 FOLDER = LocalPath(is_for_folders=True)
+OUTPUT_FOLDER = OutputPath(is_for_folders=True)
+OUTPUT_PLACE = OutputPlace()
 
 
 class Number(click.IntRange):
@@ -214,7 +232,20 @@ def any_size(ctx: click.Context, param: click.Parameter, text: str | None) -> in
     try:
         return None if text is None else parse_size(text)
     except ValueError as error:
-        raise click.BadParameter(str(error)) from None
+        raise click.BadParameter(f"{error}{_with_unit(ctx, text)}") from None
+
+
+def _with_unit(ctx: click.Context, number: str | None) -> str:
+    """What to add to a complaint about a size from which the shell has cut its unit: `; did you mean '1 GiB'?`"""
+    for word, unit in pairwise(words_of(ctx)):
+        with suppress(ValueError):
+            if (
+                word.rpartition("=")[2] == number
+                and unit.isalpha()
+                and parse_size(f"{number} {unit}")
+            ):
+                return f"; did you mean '{number} {unit}'?"
+    return ""
 
 
 def filter_size(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
@@ -222,7 +253,7 @@ def filter_size(ctx: click.Context, param: click.Parameter, text: str | None) ->
     found = any_size(ctx, param, text)
     if found is not None and not MIN_BYTES <= found <= MAX_BYTES:
         limits = f"{size(MIN_BYTES)} to {size(MAX_BYTES)}"
-        raise click.BadParameter(f"'{text}': expected {limits}")
+        raise click.BadParameter(f"'{text}': expected {limits}{_with_unit(ctx, text)}")
     return found
 
 
@@ -232,7 +263,9 @@ def least_size(least: int) -> Callable[[click.Context, click.Parameter, str | No
     def convert(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
         found = any_size(ctx, param, text)
         if found is not None and found < least:
-            raise click.BadParameter(f"'{text}': expected {size(least)} or more")
+            raise click.BadParameter(
+                f"'{text}': expected {size(least)} or more{_with_unit(ctx, text)}"
+            )
         return found
 
     return convert

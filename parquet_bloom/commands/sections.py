@@ -6,6 +6,7 @@ section.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.core import augment_usage_errors
 
+from parquet_bloom.commands.outputs import check_outputs
+from parquet_bloom.commands.parameters import is_written
 from parquet_bloom.filters.sizing import SIZES
 from parquet_bloom.program import (
     color,
@@ -22,6 +25,7 @@ from parquet_bloom.program import (
     remember_words,
     strict,
 )
+from parquet_bloom.render.wording import either
 
 if TYPE_CHECKING:
     from click.types import OptionHelpExtra
@@ -69,6 +73,9 @@ _COMMON: Final = {"--keys"}
 # Options that are named where they are left out.
 _FEW: Final = 3
 
+# The least that says of which long option it is the beginning: -out, not -v1 or -va.
+_LEAST_BEGINNING: Final = len("-out")
+
 # The widest name of an option that its help stands beside.
 _BESIDE: Final = 26
 
@@ -111,6 +118,11 @@ class Command(click.Command):
         with augment_usage_errors(ctx):
             return super().parse_args(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        if any(map(is_written, self.params)):
+            check_outputs(ctx)
+        return super().invoke(ctx)
+
     def make_parser(self, ctx: click.Context) -> Any:
         # click looks for `-v42` among the long options first, and compares it with each of them, to suggest one: a
         # hundred of those take longer than what they ask for. What is not `--…` is none of them.
@@ -120,15 +132,23 @@ class Command(click.Command):
                 if value is not None and any(
                     name in each.opts and _takes_value(each) for each in self.params
                 ):
-                    import shlex
-
                     meant = f"{name} {shlex.quote(value)}"
                     raise click.UsageError(
                         f"{name}={value}: expected {meant}; = is between a long option and its value only"
                     )
+                self._check_glued(name, value)
                 raise click.NoSuchOption(name, ctx=ctx)
 
         return strict(super().make_parser(ctx), check)
+
+    def _check_glued(self, name: str, value: str | None) -> None:
+        """Raise UsageError for the beginning of an option's long name after one dash: to click, `-out` is `-o ut`."""
+        called = [each.opts for each in self.params if name[:2] in each.opts and _takes_value(each)]
+        long = [each for names in called for each in names if each.startswith(f"-{name}")]
+        if long and len(name) >= _LEAST_BEGINNING:
+            rest = name[2:] if value is None else f"{name[2:]}={value}"
+            meant = either([*long, f"{name[:2]} {shlex.quote(rest)}"])
+            raise click.UsageError(f"{name}: no such option; did you mean {meant}?")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]

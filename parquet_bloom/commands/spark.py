@@ -21,7 +21,7 @@ from parquet_bloom.commands.build_options import expose_filter_location, filters
 from parquet_bloom.commands.check_options import checks, configured, policy_of
 from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.key_options import executor_key_options, hash_key_for_executors
-from parquet_bloom.commands.parameters import Number, any_size, settings
+from parquet_bloom.commands.parameters import OUTPUT_PLACE, Number, any_size, settings
 from parquet_bloom.commands.sections import (
     SIZE,
     Callback,
@@ -70,6 +70,7 @@ audit = output_option(
     "--audit",
     "--report",
     "audit",
+    type=OUTPUT_PLACE,
     metavar="DIR",
     help="Keep the account of the run here, as Parquet; later runs add theirs.",
 )
@@ -484,7 +485,12 @@ def strip() -> None:
 @_verb(
     newest_tables,
     files_option(
-        "--index", "index", required=True, metavar="DIR", help="Folder of the index; can be a URL."
+        "--index",
+        "index",
+        type=OUTPUT_PLACE,
+        required=True,
+        metavar="DIR",
+        help="Folder of the index; can be a URL.",
     ),
     option.columns(),
     files_option(

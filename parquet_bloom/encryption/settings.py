@@ -6,6 +6,7 @@ Options say where keys are, never what they are: a key that was given itself is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -78,3 +79,9 @@ def _shown(name: str, given: str | bytes) -> str:
 def place_of_key(secret: object) -> str:
     """A KEYSPEC that says where a key is, KEYSPEC for one that is the key."""
     return secret if isinstance(secret, str) and secret.startswith(PLACES) else "KEYSPEC"
+
+
+def file_of(keyspec: str) -> str:
+    """The path of `file:PATH[,ENC]`, which may stand behind a name as in `user.id=file:PATH`; empty for any other."""
+    found = re.search(r"(?:^|=)file:(.*?)(?:,(?:hex|base64|ascii|raw))?$", keyspec, re.DOTALL)
+    return found[1] if found else ""

@@ -12,7 +12,7 @@ from typing import Final
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.files import open_file
-from parquet_bloom.storage.paths import expand
+from parquet_bloom.storage.paths import expand, stands_for_several
 from parquet_bloom.storage.source import has_data_suffix, is_url
 
 # So many words of a command line are looked at as one name.
@@ -124,6 +124,16 @@ def column_meant(files: Sequence[str]) -> str | None:
         is_word = all(part.isidentifier() for part in name.split("."))
         if is_word and _may_be_a_value(name):
             return f"{name}: no such file; did you mean -c {name}?"
+    return None
+
+
+def output_meant(files: Sequence[str]) -> str | None:
+    """What to say of FILE... where nothing says where to write: behind one that is there, one that is not may be the copy."""
+    if len(files) != len(("input", "copy")) or _is_missing(files[0]):
+        return None
+    name = files[1]
+    if _is_missing(name) and has_data_suffix(name) and not stands_for_several(name):
+        return f"{name}: no such file; did you mean -o {shlex.quote(name)}?"
     return None
 
 

@@ -473,6 +473,24 @@ def outputs_in(folder: Path, inputs: Sequence[Input]) -> dict[str, Path]:
     return outputs
 
 
+def are_same_place(one: str, other: str) -> bool:
+    """Whether two names mean the same file or folder, which need not be there; URLs, whether they are the same text."""
+    if is_url(one) or is_url(other):
+        return one.rstrip("/") == other.rstrip("/")
+    first, second = local_name(one), local_name(other)
+    if os.path.exists(first) and os.path.exists(second):
+        return os.path.samefile(first, second)
+    return os.path.realpath(first) == os.path.realpath(second)
+
+
+def is_in_folder(path: str, folder: str) -> bool:
+    """Whether a local path, without links, is below a local folder."""
+    if is_url(path) or is_url(folder):
+        return False
+    above = os.path.join(os.path.realpath(local_name(folder)), "")
+    return os.path.realpath(local_name(path)).startswith(above)
+
+
 def without_output(inputs: Sequence[Input], outputs: Mapping[str, Path]) -> list[Input]:
     """Those whose output is not there yet. An output takes its name when it is whole; but an empty file is none:
     where names cannot be taken otherwise, a kill may leave one that reserves a name."""

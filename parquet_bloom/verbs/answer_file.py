@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import filterfalse
 
 from parquet_bloom.storage.local_output import Output, default_mode
 from parquet_bloom.storage.new_version import output_target
+from parquet_bloom.storage.paths import expand
 from parquet_bloom.storage.source import is_url, local_path
 
 
@@ -37,6 +38,19 @@ def answer_file(
         yield written
         written.flush()
         written.commit()
+
+
+def check_free(
+    outputs: Sequence[str | os.PathLike[str]], names: Iterable[str], overwrite: bool
+) -> None:
+    """Raise as answer_file for what cannot be written, before anybody waits for what is to be in it. `names`: of files and
+    folders that are looked into; no file there is an output."""
+    is_any_there = any(os.path.exists(local_path(output)) for output in outputs)
+    # Nobody lists a store for that: no output is in one.
+    found, _ = expand(filterfalse(is_url, names) if is_any_there else ())
+    local = [local_path(each.path) for each in found]
+    for output in outputs:
+        output_target(output, [path for path in local if path.exists()], overwrite)
 
 
 def save(

@@ -174,6 +174,13 @@ def files_if_given(
     return for_index(files_asked(names, view, storage_options))
 
 
+def sources_of(
+    index: str | os.PathLike[str], storage_options: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
+    """The files, folders and globs that an index is about. Raises FormatError, OSError."""
+    return existing(open_folder(with_options(os.fspath(index), storage_options))).sources
+
+
 def check_column(path: str, index: Manifest, column: str) -> None:
     """Raise ColumnError unless the index is about this column."""
     if name_given("column", column) not in index.columns:

@@ -347,3 +347,6 @@ def test_auto_says_that_there_is_nothing_to_build(lake, tmp_path):
         f"pbloom: {path}: no column that advise would build; `pbloom advise {path}` says why\n"
     )
     assert pb.inspect(tmp_path / "out.parquet").filter_bytes == 0
+    judged = ("--budget", "10", "-crare", "--no-config", "--fpp=0.5")
+    again = outcome("build", path, "--auto", *judged, "--dry-run").stderr.partition("`")[2]
+    assert again.startswith(f"pbloom advise {path} {' '.join(judged)}` says why\n")
