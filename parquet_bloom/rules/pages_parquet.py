@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.diagnosis.diagnosis import NOTHING_TELLS
 from parquet_bloom.errors import FormatError, TamperedError, UnsupportedError, without_place
 from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import NDArray, np
@@ -125,10 +126,7 @@ class _Claims:
 
 _BY_CHECKSUMS = "the checksums of its pages are right, so the filter is what is wrong"
 _BY_TAGS = "its pages decrypt as they were encrypted, so the filter is what is wrong"
-_BY_WHAT_IS_SAID = (
-    "its pages agree with headers, footer and page index, so either the filter is wrong, or bytes became others"
-    " that fit, which takes checksums to tell"
-)
+_BY_WHAT_IS_SAID = f"its pages agree with headers, footer and page index, so {NOTHING_TELLS}"
 
 
 class CheckedPages(NamedTuple):
