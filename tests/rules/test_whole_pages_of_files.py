@@ -9,6 +9,7 @@ import pytest
 from make.commands import outcome
 from make.defects_pages import narrower, other_nulls, other_place, paged, with_index
 from make.filters import bits_of, stored_filter, with_filter_bytes
+from make.footers import edited, meta_of
 from make.pages import byte_arrays, data_page, dictionary_page, int64s
 from make.parquet_files import Column, forge, written
 from oracle.specification import rle_run
@@ -109,6 +110,29 @@ def test_bounds_of_a_long_value(
     findings = found(tmp_path / "a.parquet", forge(column))
     assert [each.rule for each in findings] == rules
     assert all(len(str(each.examples)) < 500 for each in findings)
+
+
+def test_exact_statistics_are_values_and_those_of_before(tmp_path: Path) -> None:
+    """One bit of a bound is another: no value is beyond it, but it is none itself."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"n": [5, 1 << 20], "s": ["a", "b"]}), path)
+
+    def damaged(**changed: object) -> list[str]:
+        def edit(footer: ttypes.FileMetaData) -> None:
+            for column, greatest in ((0, (1 << 20) + (1 << 40)), (1, 99)):
+                statistics = meta_of(footer, 0, column).statistics
+                fields = {"max_value": greatest.to_bytes(8 - 7 * column, "little"), **changed}
+                for name, value in fields.items():
+                    setattr(statistics, name, value)
+
+        findings = found(tmp_path / "b.parquet", edited(path.read_bytes(), edit))
+        return [each.statement for each in findings if each.rule == "PB125"]
+
+    what = "max_value of the column chunk is"
+    no_value = f"{what} no value, though is_max_value_exact"
+    assert damaged(is_max_value_exact=True) == [no_value, no_value]
+    assert damaged(is_max_value_exact=False) == [f"{what} not its max"]
+    assert damaged(is_max_value_exact=False, max=None) == []
 
 
 def test_pages_without_checksums_are_counted(tmp_path: Path) -> None:
