@@ -135,6 +135,29 @@ def test_exact_statistics_are_values_and_those_of_before(tmp_path: Path) -> None
     assert damaged(is_max_value_exact=False, max=None) == []
 
 
+@pytest.mark.parametrize("use_dictionary", [True, False])
+def test_bounds_that_are_no_values_are_found_with_the_values(
+    tmp_path: Path, use_dictionary: bool
+) -> None:
+    """Where these are looked up in a filter, by the bounds that are not among them; `repair` says so, too."""
+    path = tmp_path / "a.parquet"
+    path.write_bytes(written(pa.table({"n": range(1000, 9000)}), use_dictionary=use_dictionary))
+    pb.build(path, columns=["n"], in_place=True)
+
+    def edit(footer: ttypes.FileMetaData) -> None:
+        meta_of(footer, 0, 0).statistics.min_value = int64s(1 << 40)
+
+    assert pb.validate(path).findings == ()
+    path.write_bytes(edited(path.read_bytes(), edit))
+    (bounds,) = pb.validate(path).findings
+    said = "PB125", "min_value of the column chunk excludes a value"
+    assert ((bounds.rule, bounds.statement), bounds.examples) == (said, ("1000",))
+    assert pb.validate(path, pages=True).findings == (bounds,)
+    assert pb.validate(path, deep=False).findings == ()
+    (left,) = pb.repair(path, tmp_path / "b.parquet", rebuild=True).left
+    assert (left.rule, left.reason) == (said[0], f"{said[1]}; write the file again from its source")
+
+
 def test_pages_without_checksums_are_counted(tmp_path: Path) -> None:
     """A flipped bit in one of a dictionary-coded column makes it another value, which only a checksum tells."""
     table = pa.table({"a": ["x", "y"]})
