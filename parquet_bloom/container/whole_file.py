@@ -1,4 +1,5 @@
-"""A whole file to which somebody has added bytes, as an upload that went wrong does: where it ends.
+"""A whole file to which somebody has added bytes, as an upload that went wrong does, or another file, as `cat` does: where
+it ends.
 
 | a file that can be read | more |
                       end ^      ^ size
@@ -50,3 +51,13 @@ def _without_them(source: Source, end: int) -> str:
     if source.is_remote:
         return f"the first {end} bytes are that file"
     return f"`head -c {end} {shlex.quote(source.path)}` is that file"
+
+
+def in_two(source: Source, end: int) -> str:
+    """How to get at two whole files of which the second begins at `end`."""
+    import shlex
+
+    if source.is_remote:
+        return f"the first {end} bytes are the one, those behind are the other"
+    path = shlex.quote(source.path)
+    return f"`head -c {end} {path}` is the one, `tail -c +{end + 1} {path}` the other"

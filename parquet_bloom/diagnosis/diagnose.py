@@ -22,7 +22,13 @@ from numpy.typing import NDArray
 from parquet_bloom.container import number_of
 from parquet_bloom.container.missing_rows import FEW_MISSING
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.diagnosis.diagnosis import CLOSED_EARLY, OPENED_LATE, Deviation, Diagnosis
+from parquet_bloom.diagnosis.diagnosis import (
+    CLOSED_EARLY,
+    OPENED_LATE,
+    PAGES_MAY_HAVE_CHANGED,
+    Deviation,
+    Diagnosis,
+)
 from parquet_bloom.diagnosis.evidence import (
     MAX_CHANCE,
     MAX_LOG_LUCK,
@@ -651,7 +657,7 @@ def _changed_bytes(bitset: Bitset, missing: Sequence[StoredValue]) -> str:
     )
     if min(bits.log_luck, clear.log_luck) <= MAX_LOG_LUCK_OF_BITS:
         return f"{found}: bits of the filter may have been lost"
-    return f"{found}: with so few missing, bytes of a page may have changed, and not the filter"
+    return f"{found}: with so few missing, {PAGES_MAY_HAVE_CHANGED}"
 
 
 # ------------------------------------------------------------------------------------------------

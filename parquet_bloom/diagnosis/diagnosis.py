@@ -31,6 +31,14 @@ OPENED_LATE: Final = (
     "the writer opened the filter too late, after the values of the first rows",
 )
 
+# Of few values that look like none that was ever inserted into a filter that is right otherwise.
+PAGES_MAY_HAVE_CHANGED: Final = "bytes of a page may have changed, and not the filter"
+
+# Of pages that agree with all that is said of them, and have no checksums.
+NOTHING_TELLS: Final = (
+    "either the filter is wrong, or bytes became others that fit, which takes checksums to tell"
+)
+
 # What takes the other file to know.
 FILTER_OF_ANOTHER_FILE: Final = "filter-of-another-file"
 

@@ -59,6 +59,7 @@ _HINTS_LIKE: Final = {
     r": truncated or not an? \w+ file: (?!.*, but as )[^;]*$": (
         "if it was one, its end is lost: take another copy"
     ),
+    r": footer: damaged: [^;]*$": "take another copy of the file",
     r": not an? \w+ file: 0 bytes, expected .*$": "it is empty: take another copy",
     r": not an? \w+ file: (\d+ bytes, expected .*|does not start with PAR1(, but as .*)?)$": (
         "what is in another format must first be written as Parquet or ORC"

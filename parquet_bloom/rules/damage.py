@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import accumulate
-from typing import Protocol
+from typing import Final, Protocol
 
 from parquet_bloom.container.protocols import Overview
 from parquet_bloom.rules.finding import Finding
+
+MAY_HAVE_CHANGED: Final = "bytes of the pages may have changed, and not the filter"
 
 
 class WithIndexGroups(Overview, Protocol):

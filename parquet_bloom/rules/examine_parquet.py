@@ -336,6 +336,8 @@ class ParquetExamination(Examination[Item, LeafColumn]):
         )
         # Why the values were not looked up comes before what there is to say about the bits.
         seen.findings += problems
+        if membership is not None and not membership.bounds_are_values and not self.options.pages:
+            seen.findings += self._bounds_of_values(chunk)
         seen.views.append(view)
 
     def _bits(
@@ -375,6 +377,12 @@ class ParquetExamination(Examination[Item, LeafColumn]):
             return None, [not_checked(chunk, without_place(error, *places))]
         except (FormatError, TamperedError) as error:
             return None, [chunk_finding("PB116", chunk, without_place(error, *places))]
+
+    def _bounds_of_values(self, chunk: ColumnChunk) -> list[Finding]:
+        """What is wrong with bounds that are no values: they may be wider than these."""
+        from parquet_bloom.rules.pages_parquet import check_pages
+
+        return [each for each in check_pages(self.file, chunk).findings if each.rule == "PB125"]
 
     def _missing_rows(self, chunk: ColumnChunk, bits: SplitBlockBloomFilter) -> MissingRows | None:
         """None also where only what tells the rows of values is damaged."""

@@ -8,11 +8,17 @@ from typing import Final, TypedDict, Unpack
 from parquet_bloom.container import WHERE_KNOWN, Located, Place, record, without_numbers
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.container.protocols import Chunk
-from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.diagnosis.diagnosis import NOTHING_TELLS, PAGES_MAY_HAVE_CHANGED, Diagnosis
 from parquet_bloom.rules.rule import SEVERITIES, Rule, Severity, rules
 
 # The rules of filters that are not there.
 _NOT_THERE: Final = frozenset({"PB310", "PB313"})
+
+# Before a filter goes that may be the only trace of values that were others.
+_LOOK_FIRST: Final = (
+    "take another copy of the file, or look at the rows of the missing values: pbloom repair --rebuild only if these"
+    " values are right"
+)
 
 
 def statement_of(message: str, expected: str | None, found: str | None) -> str:
@@ -53,7 +59,15 @@ class Finding(Located):
     @property
     def by_hand(self) -> str | None:
         """What helps, in words, where no command does; None if nothing does."""
-        return self.definition.by_hand if self.next is None else None
+        if self.next is not None:
+            return None
+        return _LOOK_FIRST if self.is_open else self.definition.by_hand
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing tells that pages have changed, and not the filter, though it looks like that."""
+        said = self.undiagnosed or ""
+        return PAGES_MAY_HAVE_CHANGED in said and said.endswith(NOTHING_TELLS)
 
     @property
     def rank(self) -> Severity:

@@ -116,6 +116,8 @@ class NextCommands:
         """What helps if they are right, once they have been decoded."""
         if self._sound is None:
             return _LOOK_CLOSER
+        if found.is_open:
+            return None
         return self._within_policy(found) if (found.place, found.column) in self._sound else None
 
     def _within_policy(self, found: Finding) -> str | None:

@@ -1,6 +1,7 @@
 """PB124 to PB127, PB130: what the pages of a column chunk hold, against what footer, page index and headers say.
 
-Every page is decoded, and one is in memory at a time. Statistics may be wider than the values, but not narrower.
+Every page is decoded, and one is in memory at a time. Statistics may be wider than the values, unless they say that they
+are exact, but not narrower.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.diagnosis.diagnosis import NOTHING_TELLS
 from parquet_bloom.errors import FormatError, TamperedError, UnsupportedError, without_place
 from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import NDArray, np
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
 _MOST_BYTES: Final = 1 << 16
 
 
+# Whose deprecated bounds are in the order of the values, if that is signed.
+_HAD_BOUNDS: Final = ("INT32", "INT64", "FLOAT", "DOUBLE")
+
 # So many bytes more are read by readers that know of writers that left out the header of the dictionary page.
 # Source: parquet-cpp PARQUET-816.
 _ROOM_FOR_HEADERS: Final = 100
@@ -47,6 +52,15 @@ class _Bound(NamedTuple):
 
     key: Any
     stored: bytes
+
+
+class _Told(NamedTuple):
+    """A bound as statistics have it; `name`: `min` or `max`, as the field is called that it was in before."""
+
+    name: str
+    stored: bytes | None
+    is_exact: bool | None
+    deprecated: bytes | None
 
 
 @dataclass(slots=True)
@@ -125,10 +139,7 @@ class _Claims:
 
 _BY_CHECKSUMS = "the checksums of its pages are right, so the filter is what is wrong"
 _BY_TAGS = "its pages decrypt as they were encrypted, so the filter is what is wrong"
-_BY_WHAT_IS_SAID = (
-    "its pages agree with headers, footer and page index, so either the filter is wrong, or bytes became others"
-    " that fit, which takes checksums to tell"
-)
+_BY_WHAT_IS_SAID = f"its pages agree with headers, footer and page index, so {NOTHING_TELLS}"
 
 
 class CheckedPages(NamedTuple):
@@ -200,6 +211,9 @@ class _ChunkCheck:
         self._starts: dict[int, int] = {}
         is_known = file.footer.is_ordered(chunk.leaf) is not False
         self._key = key_of(chunk.leaf.type) if is_known else None
+        # That of the deprecated bounds is always signed.
+        kind = number_kind(chunk.leaf.type) or ""
+        self._has_one_order = kind[1:2] in ("i", "f") and chunk.leaf.physical_type in _HAD_BOUNDS
         # Writers do not agree on what is a null below a list.
         self._has_nulls = chunk.leaf.max_repetition_level == 0
 
@@ -372,24 +386,42 @@ class _ChunkCheck:
             self.claims.compare(
                 "PB125", f"null_count {where}", told.null_count, held.num_nulls, ordinal
             )
-        self._check_bound(f"min_value {where}", told.min_value, held.least, ordinal, _is_above)
-        self._check_bound(f"max_value {where}", told.max_value, held.greatest, ordinal, _is_below)
+        least = _Told("min", told.min_value, told.is_min_value_exact, told.min)
+        self._check_bound(least, where, held.least, ordinal, _is_above)
+        greatest = _Told("max", told.max_value, told.is_max_value_exact, told.max)
+        self._check_bound(greatest, where, held.greatest, ordinal, _is_below)
 
     def _check_bound(
         self,
-        what: str,
-        stored: bytes | None,
+        told: _Told,
+        where: str,
         held: _Bound | None,
         ordinal: int | None,
         excludes: Callable[[Any, Any], bool],
     ) -> None:
-        if self._key is None or held is None or not isinstance(stored, bytes):
+        key = self._key_of(told.stored)
+        if key is None:
             return
-        key = self._key(stored[:_MOST_BYTES])
-        if key is not None and excludes(key, held.key):
+        what = f"{told.name}_value {where}"
+        if held is not None and excludes(key, held.key):
             self.claims.add(
                 "PB125", f"{what} excludes a value", page=ordinal, examples=self._shown(held.stored)
             )
+        elif held is not None and told.is_exact and key != held.key and _is_whole(told, held):
+            self.claims.add(
+                "PB125",
+                f"{what} is no value, though is_{told.name}_value_exact",
+                page=ordinal,
+                examples=self._shown(held.stored),
+            )
+        elif self._has_one_order and self._key_of(told.deprecated) not in (None, key):
+            self.claims.add("PB125", f"{what} is not its {told.name}", page=ordinal)
+
+    def _key_of(self, stored: bytes | None) -> Any:
+        """The place of a bound; None if it has none."""
+        if self._key is None or not isinstance(stored, bytes):
+            return None
+        return self._key(stored[:_MOST_BYTES])
 
     def _shown(self, stored: bytes) -> tuple[str, ...]:
         """None of an encrypted column: they would end up in logs."""
@@ -408,6 +440,11 @@ def _details(header: ttypes.PageHeader) -> Any:
 
 def _at(values: Sequence[Any] | None, ordinal: int) -> Any:
     return values[ordinal] if values is not None and ordinal < len(values) else None
+
+
+def _is_whole(told: _Told, held: _Bound) -> bool:
+    """Whether no more of a bound or of the value than was compared is there."""
+    return max(len(told.stored or b""), len(held.stored)) < _MOST_BYTES
 
 
 def _is_above(bound: Any, value: Any) -> bool:

@@ -13,7 +13,7 @@ from typing import Final
 from parquet_bloom.options import RepairOptions, ValidateOptions, refuse
 from parquet_bloom.orc.file import OrcContainer
 from parquet_bloom.parallel import Progress
-from parquet_bloom.rules.damage import LikeDamage, where_missing
+from parquet_bloom.rules.damage import where_missing
 from parquet_bloom.rules.examine import examine
 from parquet_bloom.rules.examine_orc import OrcExamination
 from parquet_bloom.rules.finding import Finding
@@ -54,14 +54,13 @@ def _broken(
 ) -> list[BrokenFilters]:
     """In file order, without columns that share their name."""
     columns = {column.name: column for column in file.tail.columns[1:]}
-    is_like_damage = LikeDamage(file)
     found: dict[tuple[int, int], BrokenFilters] = {}
     for each in findings:
         if each.place and each.column is not None and each.column not in shared:
             (chunk,) = file.chunks(each.place.part, [columns[each.column]])
             broken = found.setdefault(chunk.key, BrokenFilters(chunk))
             broken.add(each)
-            if is_like_damage(each) and not broken.doubt_about_values:
+            if each.rows is not None and not broken.doubt_about_values:
                 broken.doubt_about_values = f"{where_missing(each)}: {_UNPROVEN}"
     return [found[key] for key in sorted(found)]
 

@@ -41,7 +41,7 @@ from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import FilterPlace, Footer
 from parquet_bloom.parquet.pages.chunk_values import holds_only_nulls
 from parquet_bloom.rules import legacy, portability, security, structure_parquet
-from parquet_bloom.rules.damage import LikeDamage, where_missing
+from parquet_bloom.rules.damage import MAY_HAVE_CHANGED, LikeDamage, where_missing
 from parquet_bloom.rules.examine import check_view
 from parquet_bloom.rules.examine_parquet import ChunkFilter, ParquetExamination
 from parquet_bloom.rules.finding import NOT_CHECKED, Finding, chunk_finding
@@ -245,15 +245,16 @@ def _holds_only_nulls(file: ParquetContainer, chunk: ColumnChunk) -> bool:
 
 class _Asked(NamedTuple):
     """What is `wrong` with the filter of a chunk; if it is right, how many bits the values do not explain; and of one
-    that lacks values as if pages had changed, what is said of these."""
+    that lacks values, what is said of their pages, and whether it does as if these had changed."""
 
     wrong: list[Finding]
     foreign_bits: int | None
     pages: _Pages | None
+    is_like_damage: bool
 
 
 class _Pages(NamedTuple):
-    """The first that is wrong with the pages of a chunk; if nothing is, what they leave open of its filter."""
+    """The first that is wrong with the pages of a chunk, and what they leave open of its filter."""
 
     damage: Finding | None
     doubt: str
@@ -268,7 +269,8 @@ def _asked(
     return _Asked(
         wrong,
         right[0].foreign_bits if right else None,
-        _pages(file, chunk) if any(map(is_like_damage, wrong)) else None,
+        _pages(file, chunk) if any(each.rows for each in wrong) else None,
+        any(map(is_like_damage, wrong)),
     )
 
 
@@ -318,9 +320,14 @@ def _pages(file: ParquetContainer, chunk: ColumnChunk) -> _Pages:
     from parquet_bloom.rules.pages_parquet import check_pages, unread_finding
 
     checked = check_pages(file, chunk)
+    damage = next(iter(checked.findings), None)
     if checked.unread is not None:
-        return _Pages(unread_finding(file, chunk, checked.unread), "")
-    return _Pages(next(iter(checked.findings), None), checked.doubt)
+        damage = unread_finding(file, chunk, checked.unread)
+    if damage is not None:
+        return _Pages(
+            damage, f"{MAY_HAVE_CHANGED}: {damage.definition.heading}: {damage.statement}"
+        )
+    return _Pages(None, checked.doubt)
 
 
 def _note(filter: BrokenFilter, asked: _Asked) -> None:
@@ -328,7 +335,7 @@ def _note(filter: BrokenFilter, asked: _Asked) -> None:
     for finding in asked.wrong:
         if asked.pages is None or finding.rows is None:
             filter.add(finding)
-        elif asked.pages.damage is not None:
+        elif asked.pages.damage is not None and asked.is_like_damage:
             filter.only_trace = finding, asked.pages.damage
         else:
             filter.add(finding)

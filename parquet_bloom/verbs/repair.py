@@ -19,6 +19,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import FORMATS
 from parquet_bloom.options import Destination, RepairOptions
 from parquet_bloom.parallel import Progress
+from parquet_bloom.rules.damage import MAY_HAVE_CHANGED
 from parquet_bloom.rules.finding import NOT_CHECKED, Finding, chunk_finding
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
 from parquet_bloom.verbs.documents import VerbReport
@@ -266,7 +267,7 @@ def _left_as_trace(lacking: Finding, damage: Finding) -> LeftFilter:
     """A filter that may be right, as something is wrong with the pages whose values it lacks."""
     return _left(
         lacking,
-        f"; bytes of the pages may have changed, and not the filter: {damage.definition.heading}: {damage.statement}:"
+        f"; {MAY_HAVE_CHANGED}: {damage.definition.heading}: {damage.statement}:"
         f" {_TAKE_ANOTHER}; the filter stays, right or wrong: strip removes it",
     )
 

@@ -22,6 +22,7 @@ from pyarrow import orc
 import parquet_bloom as pb
 from parquet_bloom.diagnosis.diagnose import HashSearch
 from parquet_bloom.diagnosis.layouts import Bitset
+from parquet_bloom.parquet.thrift.ttypes import Statistics
 from parquet_bloom.verbs.validate import validate
 
 
@@ -333,6 +334,12 @@ def test_so_may_those_of_several_pages_behind_others(tmp_path, first, is_damage)
     assert found.next == f"pbloom {look if is_damage else repair}"
 
 
+LOOK_FIRST = (
+    "take another copy of the file, or look at the rows of the missing values: pbloom repair --rebuild only if these values"
+    " are right"
+)
+
+
 @pytest.mark.parametrize(
     ("checksums", "said"),
     [
@@ -357,10 +364,36 @@ def test_pages_that_nothing_is_wrong_with_put_it_on_the_filter(tmp_path, checksu
     assert "next" in outcome(*command.split()[1:]).stdout
     (found,) = validate(path, pages=True, diagnose=True).findings
     assert found.undiagnosed.endswith(said)
-    assert found.next == f"pbloom repair {path} --rebuild --in-place"
+    repair = f"pbloom repair {path} --rebuild --in-place"
+    assert (found.next, found.by_hand) == ((repair, None) if checksums else (None, LOOK_FIRST))
+    shown = outcome(*command.split()[1:], "--no-config").stdout
+    assert f"\n  next: {repair if checksums else LOOK_FIRST}\n" in shown
     (done,) = pb.repair(path, in_place=True, rebuild=True).repaired
     assert done.reason.endswith(f"found {lost})" if checksums else said)
     assert (f"in rows 2000 to {1999 + lost}: its pages agree" in done.reason) is not checksums
+
+
+@pytest.mark.parametrize("option", ["rebuild", "drop_bad"])
+@pytest.mark.parametrize("statistics", ["right", "too narrow"])
+def test_so_they_do_of_values_anywhere(tmp_path, option, statistics):
+    """As of one entry of a dictionary that has changed: its rows are not adjacent, and a writer may have left it out."""
+    values = np.arange(5000) * 7919
+    data = built(written(pa.table({"n": values})), ["n"])
+    lost = np.delete(values, [0, 1700, 4000])
+    data = with_bits(data, bits_of(lost, len(bitset(data)) // 32))
+    if statistics == "too narrow":
+        least, most = (int(each).to_bytes(8, "little") for each in (values[1], values[-1]))
+        data = with_meta(data, 0, 0, statistics=Statistics(min_value=least, max_value=most))
+    path = tmp_path / "file.parquet"
+    path.write_bytes(data)
+    (done,) = pb.repair(path, in_place=True, **{option: True}).repaired
+    doubt = {
+        "right": "its pages agree with headers, footer and page index, so either the filter is wrong, or bytes became others"
+        " that fit, which takes checksums to tell",
+        "too narrow": "bytes of the pages may have changed, and not the filter: PB125 narrow-statistics: min_value of the"
+        " column chunk excludes a value",
+    }
+    assert done.reason.endswith(f"(expected 0, found 3); in rows 0 to 4000: {doubt[statistics]}")
 
 
 def test_so_do_pages_that_decrypt(tmp_path):
@@ -388,7 +421,8 @@ def test_nobody_is_sent_to_drop_what_pages_may_have_done_for_its_length(tmp_path
         "PB401": look,
     }
     found = validate(path, pages=True, diagnose=True).findings
-    assert {each.next for each in found} == {f"pbloom repair {path} --rebuild --in-place"}
+    assert {each.rule: each.by_hand for each in found} == {"PB112": None, "PB401": LOOK_FIRST}
+    assert {each.next for each in found} == {None}
     (done,) = pb.repair(path, in_place=True, rebuild=True).repaired
     assert (done.action, "; in row 2000: its pages agree" in done.reason) == ("rebuilt", True)
 

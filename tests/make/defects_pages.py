@@ -145,6 +145,12 @@ PAGES = (
     pages("nulls in a header", "PB124", nulls_in_the_header),
     pages("a minimum", "PB125", lambda: with_statistics(min_value=int64s(-400))),
     pages("a maximum", "PB125", lambda: with_statistics(max_value=int64s(400))),
+    pages(
+        "no exact minimum",
+        "PB125",
+        lambda: with_statistics(min_value=int64s(-9999), is_min_value_exact=True),
+    ),
+    pages("two maxima", "PB125", lambda: with_statistics(max_value=int64s(9999), max=int64s(500))),
     pages("nulls", "PB125", lambda: with_statistics(null_count=3)),
     pages("bounds in a header", "PB125", bounds_in_the_header),
     pages("bounds of a page", "PB125", lambda: with_index("column_index", narrower)),

@@ -1,5 +1,7 @@
 """What is wrong with a command line is one line, with the way out where there is one."""
 
+import re
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -389,6 +391,20 @@ def test_what_is_in_another_format_must_be_written_anew(here):
     )
     assert outcome("inspect", "empty.parquet").complaint == (
         "empty.parquet: not a Parquet file: 0 bytes, expected 12 or more; it is empty: take another copy"
+    )
+
+
+@pytest.mark.usefixtures("here")
+def test_what_has_lost_its_beginning_or_its_footer_takes_another_copy(here):
+    data = (here / "a.parquet").read_bytes()
+    (here / "half.parquet").write_bytes(data[50:])
+    (here / "length.parquet").write_bytes(data[:-8] + bytes([data[-8] ^ 2]) + data[-7:])
+    assert outcome("inspect", "half.parquet").complaint == (
+        "half.parquet: ends with a footer, but does not start with PAR1: its beginning is lost: take another copy of the file"
+    )
+    said = outcome("inspect", "length.parquet").complaint
+    assert re.fullmatch(
+        r"length.parquet: footer: damaged: .*[^;]; take another copy of the file", said
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 from make.commands import outcome
 from make.defects_pages import narrower, other_nulls, other_place, paged, with_index
 from make.filters import bits_of, stored_filter, with_filter_bytes
+from make.footers import edited, meta_of
 from make.pages import byte_arrays, data_page, dictionary_page, int64s
 from make.parquet_files import Column, forge, written
 from oracle.specification import rle_run
@@ -109,6 +110,52 @@ def test_bounds_of_a_long_value(
     findings = found(tmp_path / "a.parquet", forge(column))
     assert [each.rule for each in findings] == rules
     assert all(len(str(each.examples)) < 500 for each in findings)
+
+
+def test_exact_statistics_are_values_and_those_of_before(tmp_path: Path) -> None:
+    """One bit of a bound is another: no value is beyond it, but it is none itself."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"n": [5, 1 << 20], "s": ["a", "b"]}), path)
+
+    def damaged(**changed: object) -> list[str]:
+        def edit(footer: ttypes.FileMetaData) -> None:
+            for column, greatest in ((0, (1 << 20) + (1 << 40)), (1, 99)):
+                statistics = meta_of(footer, 0, column).statistics
+                fields = {"max_value": greatest.to_bytes(8 - 7 * column, "little"), **changed}
+                for name, value in fields.items():
+                    setattr(statistics, name, value)
+
+        findings = found(tmp_path / "b.parquet", edited(path.read_bytes(), edit))
+        return [each.statement for each in findings if each.rule == "PB125"]
+
+    what = "max_value of the column chunk is"
+    no_value = f"{what} no value, though is_max_value_exact"
+    assert damaged(is_max_value_exact=True) == [no_value, no_value]
+    assert damaged(is_max_value_exact=False) == [f"{what} not its max"]
+    assert damaged(is_max_value_exact=False, max=None) == []
+
+
+@pytest.mark.parametrize("use_dictionary", [True, False])
+def test_bounds_that_are_no_values_are_found_with_the_values(
+    tmp_path: Path, use_dictionary: bool
+) -> None:
+    """Where these are looked up in a filter, by the bounds that are not among them; `repair` says so, too."""
+    path = tmp_path / "a.parquet"
+    path.write_bytes(written(pa.table({"n": range(1000, 9000)}), use_dictionary=use_dictionary))
+    pb.build(path, columns=["n"], in_place=True)
+
+    def edit(footer: ttypes.FileMetaData) -> None:
+        meta_of(footer, 0, 0).statistics.min_value = int64s(1 << 40)
+
+    assert pb.validate(path).findings == ()
+    path.write_bytes(edited(path.read_bytes(), edit))
+    (bounds,) = pb.validate(path).findings
+    said = "PB125", "min_value of the column chunk excludes a value"
+    assert ((bounds.rule, bounds.statement), bounds.examples) == (said, ("1000",))
+    assert pb.validate(path, pages=True).findings == (bounds,)
+    assert pb.validate(path, deep=False).findings == ()
+    (left,) = pb.repair(path, tmp_path / "b.parquet", rebuild=True).left
+    assert (left.rule, left.reason) == (said[0], f"{said[1]}; write the file again from its source")
 
 
 def test_pages_without_checksums_are_counted(tmp_path: Path) -> None:

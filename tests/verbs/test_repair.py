@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -247,12 +248,13 @@ def test_files_without_filters_that_stand_behind_each_other(
     both.write_bytes(b"".join(parts))
     (found,) = (each for each in pb.validate(both, deep=False).findings if each.rule == "PB116")
     assert (found.severity, found.next) == ("error", None)
-    assert found.message.endswith(
-        "the file has lost bytes, or gained some: take another copy of it"
-    )
+    size = len(parts[0])
+    start = f"another file ends at byte {size}, where that of the footer begins: "
+    head, tail = f"head -c {size} {both}", f"tail -c +{size + 1} {both}"
+    assert found.message == f"{start}`{head}` is the one, `{tail}` the other"
+    for command, part in ((head, parts[0]), (tail, parts[1])):
+        assert subprocess.run(command.split(), capture_output=True, check=True).stdout == part
     if first == last:
-        start = f"another file ends at byte {len(parts[0])}, where that of the footer begins: "
-        assert found.message.startswith(start)
         for change in (
             lambda: pb.build(both, tmp_path / "out", columns="id"),
             lambda: pb.strip(both, tmp_path / "out"),
@@ -277,8 +279,8 @@ def test_a_file_behind_another_is_not_made_to_look_sound(
     both.write_bytes(data)
     assert pq.read_table(both) == pq.read_table(first)
     problem = (
-        f"another file ends at byte {size}, where that of the footer begins: the file has lost bytes, or gained some:"
-        " take another copy of it"
+        f"another file ends at byte {size}, where that of the footer begins: `head -c {size} {both}` is the one,"
+        f" `tail -c +{size + 1} {both}` the other"
     )
     (found,) = (each for each in pb.validate(both).findings if each.rule == "PB116")
     assert (found.message, found.next) == (problem, None)

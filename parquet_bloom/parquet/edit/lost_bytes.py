@@ -14,6 +14,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Final
 
+from parquet_bloom.container.whole_file import in_two
 from parquet_bloom.errors import (
     EncryptionError,
     FormatError,
@@ -55,9 +56,9 @@ def lost_bytes(file: OpenFile) -> tuple[ColumnChunk, str] | None:
                 num_values += page.header.num_values or 0
     except (PageError, TamperedError) as error:
         why = without_place(error, file.path, last.where)
-        return last, f"{why}: {_REMEDY}"
-    for start in _starts_again(file):
-        return last, _behind(start)
+        return last, next(_two_files(file), f"{why}: {_REMEDY}")
+    for why in _two_files(file):
+        return last, why
     return None
 
 
@@ -77,11 +78,16 @@ def check_nothing_is_lost(file: OpenFile) -> None:
 def check_not_behind_another(file: OpenFile) -> None:
     """Raise PageError for a file that is."""
     for start in _starts_at_distance(file):
-        raise PageError(f"{file.path}: {_behind(start)}")
+        raise PageError(f"{file.path}: {_behind(file, start)}")
 
 
-def _behind(start: int) -> str:
-    return f"another file ends at byte {start}, where that of the footer begins: {_REMEDY}"
+def _two_files(file: OpenFile) -> Iterator[str]:
+    return (_behind(file, start) for start in _starts_again(file))
+
+
+def _behind(file: OpenFile, start: int) -> str:
+    parts = in_two(file.source, start)
+    return f"another file ends at byte {start}, where that of the footer begins: {parts}"
 
 
 def _starts_again(file: OpenFile) -> Iterator[int]:

@@ -8,12 +8,13 @@ the stored one has come from values that the chunk does not hold.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from parquet_bloom.container.missing_rows import MissingRows, missing_rows
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
+from parquet_bloom.errors import EncryptionError, FooterError, FormatError, UnsupportedError
 from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
@@ -25,6 +26,7 @@ from parquet_bloom.parquet.filters.insertion import (
     special_values,
 )
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.value_order import key_of, number_kind
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.codecs import ChunkBuffers
 from parquet_bloom.parquet.pages.pages import (
@@ -58,13 +60,15 @@ class ChunkMembership(Membership):
     Each entry of a dictionary counts once; if one is not found, only those that rows refer to
     count. `pages`: the pages with values of their own, empty if nothing is missing; `examples`: the
     stored bytes of some missing values; `missing_form_bits`: clear bits of other forms that readers
-    look for (see build.other_forms); `specials`: _kernel.HAS_ZERO | HAS_NAN of the stored values.
+    look for (see build.other_forms); `specials`: _kernel.HAS_ZERO | HAS_NAN of the stored values; `bounds_are_values`:
+    False if the minimum or maximum of numbers, as the footer has it, is none of them.
     """
 
     pages: tuple[PageMembership, ...] = ()
     examples: tuple[bytes, ...] = ()
     missing_form_bits: int
     specials: int
+    bounds_are_values: bool = True
 
 
 def check_membership(
@@ -92,6 +96,7 @@ def check_membership(
                 for form in other_forms(part.run, leaf):
                     form.insert_into(others)
         is_complete = stored.bits_outside(filter) == 0
+        bounds_are_values = not num_values or all(map(stored.check_value, _bounds(file, chunk)))
         # From here on, `stored` has all that a filter may have.
         if others is not None:
             missing_form_bits = others.bits_outside(filter)
@@ -110,8 +115,20 @@ def check_membership(
             explained_fpp=stored.fpp,
             missing_form_bits=missing_form_bits,
             specials=specials,
+            bounds_are_values=bounds_are_values,
         )
         return membership if is_complete else _with_missing(membership, file, chunk, filter)
+
+
+def _bounds(file: OpenFile, chunk: ColumnChunk) -> Iterator[bytes]:
+    """The minimum and maximum of numbers, which nobody cuts; without zeros, whose sign writers choose, and NaN."""
+    key = key_of(chunk.leaf.type)
+    if key is None or number_kind(chunk.leaf.type) is None:
+        return
+    # What is wrong with statistics is nothing against the filter.
+    with suppress(FooterError):
+        stored = file.footer.stored_bounds(chunk.row_group, chunk.leaf, takes_deprecated=False)
+        yield from filter(key, stored or ())
 
 
 def _lone_zero(filter: SplitBlockBloomFilter, leaf: LeafType) -> str | None:

@@ -5,6 +5,7 @@ Spec: parquet-format, README.md "File format".
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from parquet_bloom.container.whole_file import what_follows_a_whole_file
 from parquet_bloom.errors import (
     EncryptionError,
     FooterError,
+    FormatError,
     MissingKeyError,
     NotSupportedFileError,
     UnsupportedError,
@@ -72,6 +74,11 @@ def read_footer(source: Source, keys: Keys | None = None) -> Footer:
     head = tail[4:] if source.is_remote else bytes(source.read_at(0, len(MAGIC)))
     magic = MAGIC_ENCRYPTED if head == MAGIC_ENCRYPTED else MAGIC
     if head != magic and not source.is_remote:
+        if _has_footer(source, tail, keys):
+            raise NotSupportedFileError(
+                f"{where}: ends with a footer, but does not start with {MAGIC.decode()}: its beginning is lost: take"
+                " another copy of the file"
+            )
         raise NotSupportedFileError(
             f"{where}: not a Parquet file: does not start with {MAGIC.decode()}{_as_others(head)}"
         )
@@ -95,6 +102,19 @@ def read_footer(source: Source, keys: Keys | None = None) -> Footer:
         )
     check_fits(f"{where}: footer: takes", length)
     return _protected(bytes(source.read_at(start, length)), magic, start, where, keys)
+
+
+def _has_footer(source: Source, tail: bytes, keys: Keys | None) -> bool:
+    """Whether a file that does not start as one ends with a footer that can be read."""
+    length, magic = int.from_bytes(tail[:4], "little"), tail[4:]
+    start = source.size - TAIL_BYTES - length
+    if magic not in (MAGIC, MAGIC_ENCRYPTED) or start < 0:
+        return False
+    check_fits(f"{source.path}: footer: takes", length)
+    with suppress(EncryptionError, FormatError, UnsupportedError):
+        _protected(bytes(source.read_at(start, length)), magic, start, source.path, keys)
+        return True
+    return False
 
 
 def _bytes_behind(source: Source, magic: bytes) -> int:
