@@ -298,7 +298,7 @@ def _diagnosing(
 @click.argument("wanted", nargs=-1, metavar="[CASE]...")
 @output_option("--json", "as_json", is_flag=True, help="One JSON document per case or column.")
 def list_cases(wanted: tuple[str, ...], as_json: bool) -> None:
-    """List the cases of readers, and the columns of writers, as --case takes them.
+    """List the cases of readers, and the columns of writers, as --case takes them, and what each is about.
 
     CASE is one of them, or a group of cases; without one, all are listed.
 
@@ -308,13 +308,14 @@ def list_cases(wanted: tuple[str, ...], as_json: bool) -> None:
       pbloom conformance list semantics
       pbloom conformance list legal unknown --json
     """
-    kinds = {case.id: "read" for case in cases()} | {each.name: "write" for each in columns()}
-    rows = [(kinds[id], id) for id in matching([*kinds], wanted)]
+    told = {case.id: ("read", case.about) for case in cases()}
+    told |= {column.name: ("write", column.about) for column in columns()}
+    rows = [(told[id][0], id, told[id][1]) for id in matching([*told], wanted)]
     if as_json:
-        for kind, id in rows:
-            write_json({"kind": kind, "id": id})
+        for kind, id, about in rows:
+            write_json({"kind": kind, "id": id, "about": about})
     else:
-        write_table(("kind", "case"), rows)
+        write_table(("kind", "case", "about"), rows, ("about…",))
 
 
 @conformance.command(cls=Command)
