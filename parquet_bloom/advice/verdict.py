@@ -157,13 +157,13 @@ def judge(evidence: Evidence) -> tuple[AdviceVerdict, str]:
 
 
 def _saved_for_others(evidence: Evidence) -> str:
-    """What filters save, and in the same clause for whom they do not."""
+    """What filters save, and right behind it for whom they do not: a clause of its own, the same for all such columns."""
     names = _in_dictionaries(evidence)
     if not names:
         return _comparison(evidence)
     do = "searches" if len(names) == 1 else "search"
     return (
-        f"{_comparison(evidence)}, but {_listed(names)} {do} the dictionaries instead, which have"
+        f"{_comparison(evidence)}; {_listed(names)} {do} the dictionaries instead, which have"
         " all values"
     )
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,6 +152,8 @@ _BY_VERDICT_GIVES = ("of file", "of files")
 # What a share is of, where several files are judged together.
 _OF_SEVERAL = {"of the file": "of all files", "of file": "of files"}
 VERDICTS = ("build", "rebuild", "keep", "left out", "optional", "skip")
+# Those whose columns the heading names.
+_IN_HEADING = ("build", "rebuild", "keep")
 # What gives way there: what a filter costs and saves stays.
 _GIVES = ("type…", "type", "column…", "NDV", "filters")
 
@@ -281,7 +285,8 @@ def _by_verdict(judged: Sequence[_Judged]) -> Iterator[Cells]:
 
 
 def _reasons(judged: Sequence[_Judged], verbose: bool) -> Iterator[str]:
-    """The verdict and why, column by column; unless `verbose`, once for all columns where it differs only in numbers."""
+    """The verdict and why, column by column; unless `verbose`, once for all columns where it differs only in numbers, and
+    a clause that would come again, in a note behind."""
     if verbose:
         for each in judged:
             yield f"{painted(each.verdict)} {each.advice.column}: {each.advice.reason}"
@@ -290,9 +295,47 @@ def _reasons(judged: Sequence[_Judged], verbose: bool) -> Iterator[str]:
     for each in judged:
         likeness = each.verdict, without_numbers(each.advice.reason)
         alike.setdefault(likeness, []).append(each.advice)
+    told = Counter(chain.from_iterable(map(_common, alike.values())))
+    repeated: dict[str, list[ColumnAdvice]] = {}
     for (verdict, _), those in sorted(alike.items(), key=lambda item: VERDICTS.index(item[0][0])):
-        names = shortened([quoted_name(each.column) for each in those])
-        yield f"{painted(verdict)} {names}: {in_one(each.reason for each in those)}"
+        again = [clause for clause in _common(those) if told[clause] > 1]
+        for clause in again:
+            repeated.setdefault(clause, []).extend(those)
+        why = in_one(_without(each.reason, again) for each in those)
+        yield f"{painted(verdict)} {_those(verdict, those, judged)}: {why}"
+    for names, clauses in _by_columns(repeated, len(judged)):
+        yield f"note: {names}: {'; '.join(clauses)}"
+
+
+def _those(verdict: str, those: Sequence[ColumnAdvice], judged: Sequence[_Judged]) -> str:
+    """Their names, if the heading has not named as many of them already."""
+    are_named = verdict in _IN_HEADING and len(those) > MOST_SHOWN
+    if are_named and len(those) == len(_all_to(judged, verdict)):
+        return f"all {len(those):,}"
+    return shortened([quoted_name(each.column) for each in those])
+
+
+def _common(those: Sequence[ColumnAdvice]) -> list[str]:
+    """The clauses that all their reasons have. The first one is the reason of the verdict, and stays with it."""
+    first, *others = (each.reason.split("; ")[1:] for each in those)
+    return [clause for clause in first if all(clause in each for each in others)]
+
+
+def _without(reason: str, clauses: Sequence[str]) -> str:
+    first, *others = reason.split("; ")
+    return "; ".join([first, *(each for each in others if each not in clauses)])
+
+
+def _by_columns(
+    repeated: Mapping[str, Sequence[ColumnAdvice]], num_columns: int
+) -> Iterator[tuple[str, list[str]]]:
+    """The clauses that are about the same columns, of so many, together."""
+    clauses: dict[tuple[str, ...], list[str]] = {}
+    for clause, those in repeated.items():
+        clauses.setdefault(tuple(quoted_name(each.column) for each in those), []).append(clause)
+    for names, each in clauses.items():
+        are_all = len(names) == num_columns > MOST_SHOWN
+        yield f"all {num_columns:,} columns" if are_all else f"columns {shortened(names)}", each
 
 
 def _heading(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
 
 from parquet_bloom.errors import ParquetBloomError, quoted_name
 from parquet_bloom.files import open_file
+from parquet_bloom.storage.listing import list_folder
 from parquet_bloom.storage.source import is_url, local_path
 
 if TYPE_CHECKING:
@@ -22,8 +24,8 @@ def file_names(ctx: click.Context, param: click.Parameter, word: str) -> list[Co
 
 
 def leaf_columns(ctx: click.Context, param: click.Parameter, word: str) -> list[str]:
-    """The columns of the first local file on the line, of which only the footer is read; none if it
-    cannot be read. `word` may have several, separated by commas."""
+    """The columns of the first local file on the line, or in a folder there, of which only the footer is read; none if
+    it cannot be read. `word` may have several, separated by commas."""
     before, comma, begun = word.rpartition(",")
     return [before + comma + quoted_name(column) for column in _columns(ctx, begun)]
 
@@ -72,10 +74,21 @@ def _given_files(ctx: click.Context) -> list[str]:
 
 
 def _columns_of(name: str) -> tuple[str, ...]:
-    if is_url(name) or not local_path(name).is_file():
-        return ()
     try:
-        with open_file(name) as file:
+        first = None if is_url(name) else _first_file(str(local_path(name)))
+        if first is None:
+            return ()
+        with open_file(first) as file:
             return file.columns
     except (ParquetBloomError, OSError):
         return ()
+
+
+def _first_file(path: str) -> str | None:
+    """The file itself, or the first that is found in a folder, of which no more is listed."""
+    if not os.path.isdir(path):
+        return path
+    files, folders = list_folder(path)
+    if files:
+        return files[0].path
+    return next(filter(None, map(_first_file, folders)), None)

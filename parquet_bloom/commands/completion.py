@@ -16,8 +16,8 @@ from parquet_bloom.vocabulary import Shell, words
 def completion(ctx: click.Context, shell: Shell) -> None:
     """Print the script with which a shell completes pbloom.
 
-    It completes commands, options and the words that they take, rules, file names, and where a column is named
-    those of the file before it on the line, if that is a local one and not encrypted.
+    It completes commands, options and the words that they take, rules, cases, file names, and where a column is named
+    those of the file before it on the line, or of the first in a folder, if that is a local one and not encrypted.
 
     \b
     bash, in ~/.bashrc:

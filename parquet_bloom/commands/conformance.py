@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -51,6 +51,9 @@ from parquet_bloom.storage.new_version import output_target
 from parquet_bloom.verbs import documents
 from parquet_bloom.verbs.answer_file import answer_file
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 
 @click.group(cls=Ordered)
 def conformance() -> None:
@@ -86,9 +89,32 @@ def _adapter(required: bool) -> Decorator:
     )  # fmt: skip
 
 
+def _told(command: str | None) -> dict[str, tuple[str, str]]:
+    """What the command can ask, by its id: who answers, a reader or a writer, and what it is about."""
+    asked: dict[str, tuple[str, str]] = {}
+    if command != "write":
+        asked |= {case.id: ("read", case.about) for case in cases()}
+    if command != "read":
+        asked |= {column.name: ("write", column.about) for column in columns()}
+    return asked
+
+
+def _names(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:
+    """Groups, and cases or columns, whose names begin so."""
+    from click.shell_completion import CompletionItem
+
+    told = {id: about for id, (_, about) in _told(ctx.command.name).items()}
+    groups = dict.fromkeys(id.partition("/")[0] for id in told)
+    return [
+        CompletionItem(name, help=told.get(name, "a group of cases"))
+        for name in (groups | told)
+        if name.startswith(word)
+    ]
+
+
 _judging: Decorator = together(
     checks_option(
-        "--case", "wanted", multiple=True, metavar="CASE",
+        "--case", "wanted", multiple=True, metavar="CASE", shell_complete=_names,
         help="Only this case, or this group of cases; for a writer, this column: `pbloom conformance list` names"
         " them. Repeatable.",
     ),
@@ -235,7 +261,7 @@ def write(
 
     \b
     Examples:
-      pbloom conformance write --adapter "python suite/adapters/pyarrow_writes.py"
+      pbloom conformance write --adapter "python bloom_adapter.py"
       pbloom conformance write suite --written out/
       pbloom conformance write suite --adapter bloom_adapter --level should
     """
@@ -295,10 +321,10 @@ def _diagnosing(
 
 
 @conformance.command("list", cls=Command)
-@click.argument("wanted", nargs=-1, metavar="[CASE]...")
+@click.argument("wanted", nargs=-1, metavar="[CASE]...", shell_complete=_names)
 @output_option("--json", "as_json", is_flag=True, help="One JSON document per case or column.")
 def list_cases(wanted: tuple[str, ...], as_json: bool) -> None:
-    """List the cases of readers, and the columns of writers, as --case takes them.
+    """List the cases of readers, and the columns of writers, as --case takes them, and what each is about.
 
     CASE is one of them, or a group of cases; without one, all are listed.
 
@@ -308,13 +334,13 @@ def list_cases(wanted: tuple[str, ...], as_json: bool) -> None:
       pbloom conformance list semantics
       pbloom conformance list legal unknown --json
     """
-    kinds = {case.id: "read" for case in cases()} | {each.name: "write" for each in columns()}
-    rows = [(kinds[id], id) for id in matching([*kinds], wanted)]
+    told = _told("list")
+    rows = [(told[id][0], id, told[id][1]) for id in matching([*told], wanted)]
     if as_json:
-        for kind, id in rows:
-            write_json({"kind": kind, "id": id})
+        for kind, id, about in rows:
+            write_json({"kind": kind, "id": id, "about": about})
     else:
-        write_table(("kind", "case"), rows)
+        write_table(("kind", "case", "about"), rows, ("about…",))
 
 
 @conformance.command(cls=Command)

@@ -116,7 +116,7 @@ def dump(
     \b
     Examples:
       pbloom dump events.bloom.parquet -c user_id -g 0 --format hex
-      pbloom dump events.bloom.parquet -c user_id -g 0 --format npy -o user_id.npy
+      pbloom dump events.bloom.parquet -c user_id -g 0 --format npy -o id.npy
       pbloom dump events.bloom.parquet --footer
     """
     if as_json and output_format not in (None, "json"):

@@ -41,8 +41,8 @@ def inspect(
 
     Fill and FPP are computed from the bits. Where there is no filter, the reason is given. For an
     ORC file, each line is a column in a stripe, whose index groups have a filter each: the largest
-    NDV is that of one of these. Several files have one line each; --verbose shows them in full,
-    --summary shows their columns.
+    NDV is that of one of these. Several files have one line each, more than twenty only a total;
+    --verbose shows them in full, --summary shows their columns.
 
     --histogram draws how many blocks of each filter have how many bits set, beside what a good
     hash would give; in a pipe and with --json, it lists the counts.

@@ -418,7 +418,7 @@ def build() -> None:
 
     \b
     Examples:
-      pbloom spark build /lake/events -c user_id --since 2d --audit /lake/_pbloom
+      pbloom spark build /lake/events -c id --since 2d --audit /lake/_pbloom
       pbloom spark build /lake/events --auto --engine spark --budget 2GiB
       pbloom spark build --table auto /lake/events -c user_id
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     type=click.Choice(words(FindingsFormat)),
     default="text",
     show_default=True,
-    help="github writes annotations for GitHub Actions.",
+    help="github writes annotations for GitHub Actions; with --fail-on never, failures in junit are those of the default.",
 )
 @option.answered()
 @option.quiet
@@ -103,14 +103,14 @@ def validate(
     if findings_format == "json":
         answers = Answers(inputs, as_json=True, verbose=False)
     elif findings_format != "text":
-        from parquet_bloom.render.findings_for_ci import view_in
+        from parquet_bloom.render.findings_for_ci import NoView
 
         answers = Answers(inputs, as_json=False, verbose=True)
-        view = view_in(findings_format)
+        view = NoView()
     elif quiet:
         answers = Answers(inputs, as_json=False, verbose=False, quiet=True)
     code = answers.each(work, view, lambda *failed: failures.append(Failure(*failed)))
-    _write_all(findings_format, reports, failures, policy)
+    _write_all(findings_format, reports, failures, policy, inputs.read_names)
     _tell_unheeded(policy, there)
     if not lacking.isdisjoint(there):
         complain(BY_NAME)
@@ -137,14 +137,15 @@ def _write_all(
     reports: list[ValidationReport],
     failures: list[Failure],
     policy: Policy,
+    names: Sequence[str],
 ) -> None:
-    """Write what can only be written once all files are done."""
+    """Write what can only be written once all files are done. `names`: what means those that could be read."""
     if findings_format in ("text", "json"):
         return
-    from parquet_bloom.render.findings_for_ci import junit_xml, sarif_log, write_github_failures
+    from parquet_bloom.render.findings_for_ci import junit_xml, sarif_log, write_github
 
     if findings_format == "github":
-        write_github_failures(failures)
+        write_github(reports, failures, names)
     elif findings_format == "sarif":
         write_json(sarif_log(reports, failures))
     else:

@@ -39,7 +39,15 @@ def read_results(
         judge = _Judge(folder, case, session)
         verdict, found = judge.verdict()
         can_use = case["use"] != "never"
-        yield Result(case["id"], case["level"], verdict, found, can_use, judge.is_declined)
+        yield Result(
+            case["id"],
+            case["level"],
+            verdict,
+            found,
+            can_use,
+            judge.is_declined,
+            about=case["about"],
+        )
         progress(number + 1, len(cases))
         if judge.rows is not None:
             given.append((judge.rows, verdict != NOT_APPLICABLE))

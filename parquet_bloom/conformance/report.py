@@ -30,7 +30,7 @@ class Result:
     """`verdict`: of readers, uses, ignores, loses, fails or not applicable; of writers, right, loses, fails or not
     applicable. `found`: what is not as it should be. `can_use`: whether a filter could be of use. `is_declined`: if it is
     not applicable, because it is about something else, or the engine says that it cannot. `more`: what is wrong besides, in
-    other chunks."""
+    other chunks. `about`: what the case, or the column, is there for."""
 
     id: str
     level: Level
@@ -39,6 +39,7 @@ class Result:
     can_use: bool = False
     is_declined: bool = False
     more: tuple[str, ...] = ()
+    about: str = ""
 
     @property
     def group(self) -> str:
@@ -61,8 +62,8 @@ class Result:
 
     def document(self) -> dict[str, Any]:
         more = {"more": [*self.more]} if self.more else {}
-        said = {"id": self.id, "level": self.level, "verdict": self.verdict, "found": self.found}
-        return said | more
+        told = {"id": self.id, "about": self.about, "level": self.level}
+        return told | {"verdict": self.verdict, "found": self.found} | more
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,10 @@ class News:
     id: str
     known: str
     found: str
+
+    @property
+    def group(self) -> str:
+        return self.id.partition("/")[0]
 
 
 @dataclass(frozen=True, slots=True)

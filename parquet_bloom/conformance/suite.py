@@ -123,12 +123,12 @@ def opened(folder: Path) -> Mapping[str, Any]:
         manifest: dict[str, Any] = json.loads(path.read_bytes())
         version, sums = str(manifest["version"]), dict(manifest["sha256"])
         for case in manifest["cases"]:
-            _ = [case[key] for key in ("id", "level", "use", "type", "key", "rows")]
+            _ = [case[key] for key in ("id", "about", "level", "use", "type", "key", "rows")]
             _ = [case["files"]["plain"], case["files"]["filtered"]]
             _ = [case["ask"][key] for key in ("op", "column", "stored", "literal")]
             _ = case["ask"]["sql"].get("*")
         for column in manifest["columns"]:
-            _ = [column[key] for key in ("id", "values", "rows", "is_float")]
+            _ = [column[key] for key in ("id", "about", "values", "rows", "is_float")]
     except FileNotFoundError:
         raise ConfigError(f"{folder}: no suite in it: {_way_to_one(folder)}") from None
     except (ValueError, KeyError, TypeError, AttributeError):

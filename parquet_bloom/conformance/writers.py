@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct as packing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from math import isnan
 from pathlib import Path
 from typing import Any, Final
@@ -121,24 +122,25 @@ def judged(
             all_found = {check: (*file.found(check),) for check in CHECKS}
             lost = bool(all_found["values"])
     for check, level in CHECKS.items():
-        id, (found, *more) = f"{check}/{column['id']}", all_found[check] or ("",)
+        result = partial(Result, f"{check}/{column['id']}", level, about=column["about"])
+        found, *more = all_found[check] or ("",)
         if more:
             found += f"; {len(more)} more"
         if reason:
-            yield Result(id, level, "not applicable", reason, is_declined=is_declined)
+            yield result("not applicable", reason, is_declined=is_declined)
         elif unreadable and check != "header":
-            yield Result(id, level, "not applicable", unreadable, is_declined=True)
+            yield result("not applicable", unreadable, is_declined=True)
         elif unreadable:
-            yield Result(id, level, "fails", unreadable)
+            yield result("fails", unreadable)
         elif is_empty and check != "size":
-            yield Result(id, level, "not applicable", "no values, and no filter", is_declined=True)
+            yield result("not applicable", "no values, and no filter", is_declined=True)
         elif check in ("zeros", "nan") and not column["is_float"]:
             found_none = "no floating-point numbers"
-            yield Result(id, level, "not applicable", found_none, is_declined=True)
+            yield result("not applicable", found_none, is_declined=True)
         elif check == "values" and lost:
-            yield Result(id, level, "loses", found, more=(*more,))
+            yield result("loses", found, more=(*more,))
         else:
-            yield Result(id, level, "fails" if found else "right", found, more=(*more,))
+            yield result("fails" if found else "right", found, more=(*more,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import Any, TypeVar
 
 from parquet_bloom.conformance.case import LEVELS, Level
-from parquet_bloom.conformance.report import Failures, News, NotJudged, Report
+from parquet_bloom.conformance.report import Failures, News, NotJudged, Report, Result
 from parquet_bloom.container import number_of
+from parquet_bloom.render.reports import FEW
 from parquet_bloom.render.terminal import write_table, write_text
 from parquet_bloom.render.wording import MOST_SHOWN, shortened
 
+Each = TypeVar("Each")
+
 
 def write_report(report: Report, level: Level, known: Failures | None) -> None:
-    """The groups, then a line for each case that is not as the level wants it, and what is news, if anything is known."""
+    """The groups, then the cases that are not as the level wants them, and what is news, if anything is known."""
     inside = f" ({report.inside})" if report.inside else ""
     title = f"{report.engine} {report.version}".rstrip()
     right, of = report.tally("must")
@@ -20,17 +25,51 @@ def write_report(report: Report, level: Level, known: Failures | None) -> None:
     rows = [_row(report, group) for group in (*report.groups, "")]
     write_table(("group", "must", "should", "uses filters", "not applicable"), rows)
     _write_not_judged(report)
-    for each in report.broken(level):
-        write_text(
-            f"{each.verdict}: {each.id}: {each.found}"
-            + (" (known)" if known and each.id in known else "")
-        )
+    _write_broken(report, level, known or {})
     _write_unasked(report, level)
     if known is not None:
         news = report.news(known, level)
         write_text(_about(news))
-        for item in news:
-            write_text(f"{item.id}: expected {item.known}, found {item.found}")
+        _write_news(news)
+
+
+def _write_broken(report: Report, level: Level, known: Failures) -> None:
+    """A line for each, or, of more than a few, for those of a group with one verdict."""
+    broken = report.broken(level)
+    alike = _alike(broken, lambda each: (each.verdict, each.group, each.id in known))
+    for (verdict, group, is_known, _), those in alike.items():
+        first = f"{those[0].id}: {_found(those[0])}" + " (known)" * is_known
+        of = len(report.of(group))
+        such_as = f"{group}: {len(those):,} of {of:,}, such as " * (len(those) > 1)
+        write_text(f"{verdict}: {such_as}{first}")
+    if len(alike) < len(broken):
+        write_text("--json shows all, --case GROUP those of one group")
+
+
+def _found(result: Result) -> str:
+    """What is not as it should be, and what the case is there for: its name alone says that to few."""
+    return f"{result.found}; about: {result.about}"
+
+
+def _write_news(news: Sequence[News]) -> None:
+    """The same."""
+    for (group, *_), those in _alike(
+        news, lambda each: (each.group, each.known, each.found)
+    ).items():
+        such_as = f"{group}: {len(those):,}, such as " * (len(those) > 1)
+        first = those[0]
+        write_text(f"{such_as}{first.id}: expected {first.known}, found {first.found}")
+
+
+def _alike(
+    items: Sequence[Each], likeness: Callable[[Each], tuple[Any, ...]]
+) -> dict[tuple[Any, ...], list[Each]]:
+    """Each by itself, or, of more than a few, those that are alike together."""
+    alike: dict[tuple[Any, ...], list[Each]] = {}
+    for number, each in enumerate(items):
+        alone = number if len(items) <= FEW else None
+        alike.setdefault((*likeness(each), alone), []).append(each)
+    return alike
 
 
 def _write_not_judged(report: Report) -> None:

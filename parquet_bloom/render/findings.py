@@ -49,6 +49,11 @@ class FindingGroup:
         return f"{where}: {what}" if where else what
 
     @property
+    def columns(self) -> str:
+        """`column user_id`; `columns a, b`; empty if they are about none."""
+        return _columns_of(self.findings)
+
+    @property
     def diagnosis(self) -> str | None:
         """What the writer seems to have done instead, counted over the whole group; or that nothing
         which was tried explains the first."""
@@ -78,7 +83,7 @@ class FindingGroup:
     def remark(self, path: str) -> Remark:
         """For many files, where it does not matter in which places of each it is."""
         first = self.first
-        columns = _columns_of(self.findings)
+        columns = self.columns
         commands = united(filter(None, (each.next for each in self.findings)))
         by_hand = first.by_hand and f"next: {first.by_hand}"
         parts = first.statement, self.diagnosis, by_hand
@@ -182,8 +187,8 @@ def _summary(report: ValidationReport, state: str) -> str:
     if report.is_empty:
         return NOTHING_CHECKED
     if report.is_unknown and not report.checked.pages:
-        return f"{severities_in(_numbers(report))}; {NO_KEY_GIVEN}: {state}"
-    return f"{findings_in(_numbers(report))}: {state}"
+        return f"{severities_in(numbers_of(report))}; {NO_KEY_GIVEN}: {state}"
+    return f"{findings_in(numbers_of(report))}: {state}"
 
 
 # Nothing is wrong, but whoever expects filters must not read `ok`.
@@ -203,7 +208,7 @@ class ValidationView(SummarizedView[ValidationReport]):
             state=report.state,
             line=_painted_summary(report),
             remarks=[group.remark(report.path) for group in grouped_for_terminal(report.findings)],
-            numbers=_numbers(report),
+            numbers=numbers_of(report),
         )
 
     def total(self, numbers: Mapping[str, int]) -> str:
@@ -247,7 +252,7 @@ def _may_be_diagnosed(found: Finding) -> bool:
     return found.rule == "PB401" and not is_done and "--diagnose" not in (found.next or "")
 
 
-def _numbers(report: ValidationReport) -> Counter[str]:
+def numbers_of(report: ValidationReport) -> Counter[str]:
     """What is added up."""
     numbers = Counter(item.severity for item in report.findings)
     values = report.checked.values

@@ -9,43 +9,42 @@ import xml.etree.ElementTree as ET
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, metadata
 from typing import Any
 from urllib.parse import quote
 
 from parquet_bloom import __version__
+from parquet_bloom.container import number_of
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.render.findings import (
     FindingGroup,
     explanation,
+    findings_in,
     grouped,
     grouped_by_rule,
     next_commands,
+    numbers_of,
     place_of,
     statement,
     summary,
 )
-from parquet_bloom.render.reports import ReportView
+from parquet_bloom.render.reports import Remark, ReportView, about_alike, without_path
 from parquet_bloom.render.terminal import printable, write_line
+from parquet_bloom.render.wording import files_named
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.rules.rule import rules, rules_of
 from parquet_bloom.storage.source import is_url, local_path
 from parquet_bloom.verbs.several import Failure
 from parquet_bloom.verbs.validate import ValidationReport
-from parquet_bloom.vocabulary import FindingsFormat
 
 
 class NoView(ReportView[ValidationReport]):
-    """Shows nothing about a file by itself: the document is about all."""
+    """Shows nothing about a file by itself: what is written is about all."""
 
     def write(self, report: ValidationReport, verbose: bool = False) -> None: ...
-
-
-def view_in(findings_format: FindingsFormat) -> ReportView[ValidationReport]:
-    """What is written about each file as soon as it is checked."""
-    return GithubView() if findings_format == "github" else NoView()
 
 
 # ------------------------------------------------------------------------------------------------
@@ -54,7 +53,9 @@ def view_in(findings_format: FindingsFormat) -> ReportView[ValidationReport]:
 #     ::error file=a.parquet,title=PB111 length-missing::column user_id, row group 0: …
 #
 # GitHub shows ten of each severity per step, so each rule that a file breaks is one command, however
-# often it is broken.
+# often it is broken, and one for all files that break it alike:
+#
+#     ::error file=a.parquet,title=PB310 required-missing::100 files: column user_id: …
 #
 # Source: https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands and the
 # escaping of `command.ts` in github.com/actions/toolkit.
@@ -66,36 +67,95 @@ MAX_LINES = 20
 MAX_COMMANDS = 3
 
 
-def github_annotations(report: ValidationReport) -> Iterator[str]:
-    """One command for each rule that the file breaks, the most severe first."""
-    for groups in grouped_by_rule(report.findings):
-        first = groups[0].first
-        title, lines = first.definition.heading, _message_lines(groups)
-        yield _command(_COMMANDS[first.severity], report.path, title, lines)
+@dataclass(frozen=True, slots=True)
+class _Broken:
+    """A rule that a file breaks: the groups of its findings, never none."""
+
+    path: str
+    groups: tuple[FindingGroup, ...]
+
+    @property
+    def remarks(self) -> list[Remark]:
+        """What is said of it where several files break it alike, below the rule as title."""
+        return [group.remark(self.path)._replace(what=group.columns) for group in self.groups]
 
 
-class GithubView(ReportView[ValidationReport]):
-    """The commands, and a line about the file for those who read the log."""
+def write_github(
+    reports: Sequence[ValidationReport], failures: Sequence[Failure], names: Sequence[str] = ()
+) -> None:
+    """The commands, and a line for those who read the log: about the file, or in total. `names`: what means all files
+    of the reports."""
+    num_files = len(reports) + len(failures)
+    for command in (
+        *github_annotations(reports, num_files, names),
+        *_annotated_failures(failures, num_files),
+    ):
+        write_line(command)
+    # A file name could be a command if it came first.
+    write_line(f"pbloom: {_in_total(reports, num_files)}")
 
-    def write(self, report: ValidationReport, verbose: bool = False) -> None:
-        for line in github_annotations(report):
-            write_line(line)
-        # A file name could be a command if it came first.
-        write_line(f"pbloom: {report.path}: {summary(report)}")
+
+def github_annotations(
+    reports: Sequence[ValidationReport], num_files: int, names: Sequence[str] = ()
+) -> Iterator[str]:
+    """One command for each rule that files break alike, the most severe first."""
+    alike: dict[tuple[object, ...], list[_Broken]] = {}
+    for report in reports:
+        for groups in grouped_by_rule(report.findings):
+            broken = _Broken(report.path, tuple(groups))
+            likeness = groups[0].first.rule, *(each.likeness for each in broken.remarks)
+            alike.setdefault(likeness, []).append(broken)
+    for those in sorted(alike.values(), key=lambda those: -those[0].groups[0].first.rank):
+        first = those[0].groups[0].first
+        lines = _message_lines(those[0].groups)
+        if len(those) > 1:
+            of_all = names if len(those) == len(reports) else ()
+            lines = _merged_lines(those, num_files, of_all)
+        yield _command(_COMMANDS[first.severity], those[0].path, first.definition.heading, lines)
 
 
-def write_github_failures(failures: Sequence[Failure]) -> None:
-    """One command for each file that could not be checked."""
+def _annotated_failures(failures: Sequence[Failure], num_files: int) -> Iterator[str]:
+    """One command for the files that could not be checked for the same reason."""
+    alike: dict[str, list[Failure]] = {}
     for failure in failures:
-        write_line(_command("error", failure.path, "not checked", [failure.message]))
+        alike.setdefault(without_path(failure.message, failure.path)[1], []).append(failure)
+    for reason, those in alike.items():
+        message = those[0].message
+        if len(those) > 1:
+            message = f"{files_named([each.path for each in those], num_files)}: {reason}"
+        yield _command("error", those[0].path, "not checked", [message])
+
+
+def _in_total(reports: Sequence[ValidationReport], num_files: int) -> str:
+    """`a.parquet: 1 note in 8 filters: ok`; `3 files: 1 ok, 1 not ok, 1 failed; 1 error in 16 filters`"""
+    if num_files == len(reports) == 1:
+        return f"{reports[0].path}: {summary(reports[0])}"
+    states = Counter(report.state for report in reports)
+    numbers = sum(map(numbers_of, reports), Counter[str]())
+    counts = [f"{count:,} {state}" for state, count in states.most_common()]
+    if failed := num_files - len(reports):
+        counts.append(f"{failed:,} failed")
+    done = f"{number_of(num_files, 'file')}: {', '.join(counts)}"
+    return f"{done}; {findings_in(numbers)}" if reports else done
+
+
+def _merged_lines(those: Sequence[_Broken], num_files: int, names: Sequence[str]) -> list[str]:
+    """Which files they are, then what is said of all of them. `names`: what means these files, if anything does."""
+    paths = list(dict.fromkeys(each.path for each in those))
+    alike = zip(*(each.remarks for each in those), strict=True)
+    lines = [about_alike(remarks, names, names or paths) for remarks in alike]
+    return _cut([f"{files_named(paths, num_files)}: {lines[0]}", *lines[1:]])
 
 
 def _message_lines(groups: Sequence[FindingGroup]) -> list[str]:
     lines = [line for group in groups for line in (group.text, group.diagnosis) if line is not None]
-    if len(lines) > MAX_LINES:
-        lines = [*lines[:MAX_LINES], f"… and {len(lines) - MAX_LINES:,} more"]
     commands = next_commands(item for group in groups for item in group.findings)
-    return [*lines, *commands[:MAX_COMMANDS]]
+    return [*_cut(lines), *commands[:MAX_COMMANDS]]
+
+
+def _cut(lines: Sequence[str]) -> list[str]:
+    more = len(lines) - MAX_LINES
+    return [*lines] if more <= 0 else [*lines[:MAX_LINES], f"… and {more:,} more"]
 
 
 def _command(name: str, path: str, title: str, lines: Sequence[str]) -> str:
@@ -117,8 +177,9 @@ def _escaped_property(text: str) -> str:
 #
 #     testsuites > testsuite (a file) > testcase (a rule) > failure | skipped | system-out
 #
-# Findings that fail the file are failures; others are output of a test that passed. A file that cannot
-# be checked is an error.
+# Findings that fail the file are failures; others are output of a test that passed. Where none fails a file, failures
+# are those that do unless something else is said: `never` is for the exit code, not for what is wrong. A file that
+# cannot be checked is an error.
 #
 # Source: the attributes and elements that Jenkins' junit-10.xsd and
 # https://docs.gitlab.com/ci/testing/unit_test_reports have in common.
@@ -135,6 +196,8 @@ def junit_xml(
 ) -> bytes:
     """The document in UTF-8, with the rules that are for the format of each file. What `policy`
     ignores is skipped."""
+    if policy.fail_on is None:
+        policy = replace(policy, fail_on=Policy().fail_on)
     root = ET.Element("testsuites", {"name": "pbloom validate"})
     root.extend(_suite(report, policy) for report in reports)
     root.extend(_failed_suite(failure) for failure in failures)

@@ -53,7 +53,7 @@ class InspectionView(SummarizedView["FileInspection"]):
     """Which filters files have. `next_lines`: the commands that help next; `columns`, `parts`: those that were
     asked for, if not all."""
 
-    in_short = "--summary shows a row per column instead, over all files."
+    in_short = "--summary shows a row per column, over all files; --verbose shows each file."
 
     def __init__(
         self,
@@ -75,7 +75,6 @@ class InspectionView(SummarizedView["FileInspection"]):
             numbers={
                 "filters": num_filters, "bytes": report.filter_bytes, "size": report.size,
             },
-            is_answer=True,
         )  # fmt: skip
 
     def _filters_of(self, report: FileInspection) -> str:

@@ -46,11 +46,26 @@ class Remark(NamedTuple):
     varies: bool = False
     next: str | None = None
 
+    @property
+    def likeness(self) -> tuple[str, str]:
+        """Equal for remarks that are alike."""
+        return self.what, without_numbers(self.about_all(()))
+
     def about_all(self, names: Sequence[str], concerned: Sequence[str] = ()) -> str:
         """Why, and what helps with the files that these mean, or with those that it is said of."""
         if self.next is None:
             return self.why
         return f"{self.why}; next: {for_many(self.next, 'FILE', names, concerned)}"
+
+
+def about_alike(
+    remarks: Sequence[Remark], names: Sequence[str] = (), concerned: Sequence[str] = ()
+) -> str:
+    """What several remarks that are alike say, once; `names`, `concerned`: as in Remark.about_all."""
+    what, reasons = remarks[0].what, [each.about_all(names, concerned) for each in remarks]
+    are_varied = any(each.varies for each in remarks)
+    why = in_the_first(reasons[0]) if are_varied else in_one(reasons)
+    return f"{what}: {why}" if what else why
 
 
 class FileSummary(NamedTuple):
@@ -136,8 +151,7 @@ class Summary:
         if file.is_answer or self._num_files <= self._few:
             write_text(f"{path}: {file.line}")
         for remark in file.remarks:
-            likeness = remark.what, without_numbers(remark.about_all(()))
-            self._remarks.setdefault(likeness, []).append((path, remark))
+            self._remarks.setdefault(remark.likeness, []).append((path, remark))
 
     def add_failed(self) -> None:
         self._num_failed += 1
@@ -166,14 +180,10 @@ class Summary:
     def _grouped(self, alike: Sequence[tuple[str, Remark]], names: Sequence[str]) -> str:
         paths = list(dict.fromkeys(path for path, _ in alike))
         files = files_of(paths, self._num_files, self._noun)
-        first = alike[0][1]
         if len(alike) == 1:
-            return f"{files}: {first.text}"
+            return f"{files}: {alike[0][1].text}"
         concerned = (names if len(paths) == self._states.total() else ()) or paths
-        if any(remark.varies for _, remark in alike):
-            return f"{files}: {first.what}: {in_the_first(first.about_all(names, concerned))}"
-        reasons = (remark.about_all(names, concerned) for _, remark in alike)
-        return f"{files}: {first.what}: {in_one(reasons)}"
+        return f"{files}: {about_alike([remark for _, remark in alike], names, concerned)}"
 
 
 class Complaints:
@@ -192,7 +202,7 @@ class Complaints:
             return
         self.told.add(message)
         if self.are_gathered:
-            about, text = _without_path(message, path)
+            about, text = without_path(message, path)
             self._alike.setdefault(text, []).append((about, message))
         else:
             complain(message)
@@ -218,7 +228,7 @@ class Complaints:
                 complain(f"{files_named([path for path, _ in alike], self._num_files)}: {text}")
 
 
-def _without_path(message: str, path: str) -> tuple[str, str]:
+def without_path(message: str, path: str) -> tuple[str, str]:
     """The path in front, which may be that of an output with the same name, and what is wrong."""
     if message.startswith(f"{path}: "):
         return path, message.removeprefix(f"{path}: ")

@@ -209,18 +209,18 @@ CLICKHOUSE = "ClickHouse since 26.8 looks there if they take 1 MiB or less"
     ("users", "told"),
     [
         (("DuckDB",), ""),
-        (("Spark", "DuckDB"), f", but Spark searches the {THESE}"),
-        (("Spark", "DuckDB", "Iceberg"), f", but Spark and Iceberg search the {THESE}"),
+        (("Spark", "DuckDB"), f"; Spark searches the {THESE}"),
+        (("Spark", "DuckDB", "Iceberg"), f"; Spark and Iceberg search the {THESE}"),
         (("DuckDB", "ClickHouse"), f"; {ALL}: {CLICKHOUSE}"),
         (
             ("Spark", "DuckDB", "Trino", "Iceberg", "ClickHouse", "Impala"),
-            f", but Spark, Trino, Iceberg and Impala search the {THESE}; dictionaries: {CLICKHOUSE}",
+            f"; Spark, Trino, Iceberg and Impala search the {THESE}; dictionaries: {CLICKHOUSE}",
         ),
     ],
 )
 def test_dictionaries_tell_nothing_to_engines_that_do_not_look_there(users, told):
     """As of elements of lists, of which only DuckDB looks for any. What is saved comes first, and for whom it is
-    not in the same clause."""
+    not right behind it."""
     _, reason = judged(only_dictionary=True, users=users)
     assert reason == judged()[1] + told
 
@@ -259,6 +259,6 @@ def test_dictionaries_are_not_enough_for_all_engines_that_are_named():
     for users in (("Spark", "DuckDB"), ("ClickHouse",)):
         verdict, reason = judged(users=users, engines=users, only_dictionary=True)
         assert verdict == "build"
-        assert reason.endswith(f", but {users[0]} searches the {THESE}") or (
+        assert reason.endswith(f"; {users[0]} searches the {THESE}") or (
             f"; {ALL}: {users[0]} " in reason
         )

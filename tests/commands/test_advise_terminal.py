@@ -67,8 +67,9 @@ def test_many_columns_are_summed_up_by_verdict(tmp_path):
     ]
     assert lines[at + 2].endswith("3.99 → 1.00")
     ids = ", ".join(f"id_{n:02}" for n in range(10))
+    assert f"build filters for {ids}, … (41 in all)" in unfolded(lines[:at])
     text = unfolded(lines[at + 5 :])
-    assert text.startswith(f"build {ids}, … (41 in all): a look-up reads 1.00 of 4 row groups")
+    assert text.startswith("build all 41: a look-up reads 1.00 of 4 row groups")
     assert " optional price: floating-point numbers are rarely looked up by equality; a " in text
     assert text.endswith(
         f"-c NAME shows a column, --verbose shows all. next: pbloom build {path} --auto --in-place"
@@ -76,6 +77,38 @@ def test_many_columns_are_summed_up_by_verdict(tmp_path):
     *every, _ = on_a_terminal(80, "advise", path, "--verbose")
     assert sum(line.split()[2:3] == ["build"] for line in every) == 41
     assert sum(line.startswith("build id_") for line in every) == 41
+
+
+def test_a_clause_about_columns_of_several_verdicts_is_said_once(tmp_path):
+    """That they need no filter, for some, is not to be compared word by word."""
+    random = np.random.default_rng(6)
+    rows, window = 8_000, np.repeat(np.arange(8) * 40, 1_000)
+    columns = {f"id_{n:02}": random.integers(0, 4_000, rows) for n in range(2)}
+    columns |= {f"day_{n:02}": window + random.integers(0, 400, rows) for n in range(2)}
+    path = tmp_path / "t.parquet"
+    table = pa.table({name: [f"v{each}" for each in column] for name, column in columns.items()})
+    pq.write_table(table, path, row_group_size=1_000)
+    text = unfolded(on_a_terminal(80, "advise", path))
+    build, optional, note = re.search(
+        "(build id_00.*) (optional day_00.*) (note: .*) next:", text
+    ).groups()
+    read = "a look-up reads # of # row groups with a filter, # with min/max alone"
+    told = [re.sub(r"(?<!_)\b[\d.]+( to [\d.]+)?", "#", each) for each in (build, optional)]
+    assert told == [
+        f"build id_00, id_01: {read}; the filters are # % of the column's size",
+        f"optional day_00, day_01: a filter saves less than half of what min/max leaves to read; {read}",
+    ]
+    assert note == (
+        "note: columns id_00, id_01, day_00, day_01: Spark, Trino, Iceberg and Impala search the dictionaries instead,"
+        " which have all values; dictionaries: ClickHouse since 26.8 looks there if they take 1 MiB or less"
+    )
+    every = unfolded(on_a_terminal(80, "advise", path, "--verbose"))
+    assert every.count("search the dictionaries instead") == 4
+    columns |= {f"more_{n}": columns["id_00"] + n for n in range(40)}
+    pq.write_table(
+        pa.table({name: columns[name].astype(str) for name in columns}), path, row_group_size=1_000
+    )
+    assert "note: all 44 columns: Spark, " in unfolded(on_a_terminal(80, "advise", path))
 
 
 def test_a_budget_for_many_columns_is_told_by_rate(tmp_path):

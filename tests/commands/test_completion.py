@@ -119,6 +119,27 @@ def test_columns_of_other_options(folder):
     assert completed(*asked, "when,who") == ["plain,when,who"]
 
 
+def test_columns_of_the_first_file_of_a_folder(folder):
+    assert completed("probe", ".", "-c", "d") == ["plain,day"]
+    (folder / "lake" / "day=1").mkdir(parents=True)
+    (folder / "lake" / "day=0").mkdir()
+    assert completed("probe", "lake", "-c", "d") == []
+    (folder / "events.orc").rename(folder / "lake" / "day=1" / "a.orc")
+    assert completed("probe", "lake", "-c", "us") == ["plain,user_id"]
+
+
+def test_cases():
+    groups = ["plain,unknown", "plain,unknown/algorithm", "plain,unknown/hash"]
+    assert completed("conformance", "read", "--case", "unk") == [
+        *groups,
+        "plain,unknown/compression",
+    ]
+    assert completed("conformance", "write", "--case", "few-") == ["plain,few-texts"]
+    assert completed("conformance", "read", "--case", "few-") == []
+    assert completed("conformance", "list", "unknown/h") == ["plain,unknown/hash"]
+    assert described("conformance", "list", "unknown/h") == "filters of an unknown hash"
+
+
 def test_what_cannot_be_read_completes_nothing(folder):
     (folder / "bad.parquet").write_bytes(b"PAR1")
     for name in ("bad.parquet", "nothing.parquet", "s3://bucket/a.parquet"):

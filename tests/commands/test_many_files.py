@@ -382,12 +382,16 @@ def test_unknown_verdicts_are_explained_once(lake):
     assert added(lines)[1] == "24 files: 24 unknown"
 
 
-def test_inspect_gives_each_file_a_line(built, ending):
-    lines, _ = said("inspect", built)
-    assert len(lines) == FILES + 1
+def test_inspect_gives_each_of_a_few_files_a_line(built, ending):
+    files = [f"{built}/{number:02d}.{ending}" for number in range(20)]
+    *lines, total = said("inspect", *files)[0]
     part = "stripe" if ending == "orc" else "row group"
+    assert [line.split(": 300 rows in 1 ")[0] for line in lines] == files
     assert lines[0].startswith(f"lake/00.{ending}: 300 rows in 1 {part}, ")
-    assert lines[-1].startswith("24 files: 24 with filters; 24 filters take ")
+    assert total.startswith("20 files: 20 with filters; 20 filters take ")
+    (total,), _ = said("inspect", built)
+    assert total.startswith("24 files: 24 with filters; 24 filters take ")
+    assert len(said("inspect", built, "--verbose")[0]) > FILES
 
 
 def test_a_file_without_filters_is_one_line(lake, ending):

@@ -21,7 +21,9 @@ import parquet_bloom as pb
 from parquet_bloom.conformance import suite
 from parquet_bloom.conformance.adapter import Greeting, Session
 from parquet_bloom.conformance.readers import read_results
+from parquet_bloom.conformance.report import Report, Result
 from parquet_bloom.errors import AdapterError
+from parquet_bloom.render.conformance import write_report
 
 ADAPTERS = files("parquet_bloom.conformance") / "adapters"
 SCHEMAS = files("parquet_bloom.conformance") / "schema"
@@ -130,9 +132,52 @@ def test_what_people_see(judged, tmp_path):
         "group\tmust\tshould\tuses filters\tnot applicable\n"
         "legal\t0/1\t\t0/1\t\n"
         "all\t0/1\t\t0/1\t\n"
-        "loses: legal/last-group: rows [], expected [2002]\n"
+        "loses: legal/last-group: rows [], expected [2002]; about: the value is in the last row group\n"
     )
     assert (result.code, result.stderr) == (1, "")
+
+
+def reported(count, *more):
+    """Of a reader that loses rows in so many cases of one group, and in these."""
+    many = [(f"types/t{number}", f"t = {number}") for number in range(count)]
+    results = [
+        Result(id, "must", "loses", "rows [], expected [1]", about=about)
+        for id, about in [*many, *more]
+    ]
+    return Report("1.0", "read", "Told", "1", "", (*results, Result("types/right", "must", "uses")))
+
+
+@pytest.mark.parametrize(
+    ("count", "lines"),
+    [
+        (
+            21,
+            [
+                "loses: types: 20 of 22, such as types/t1: rows [], expected [1]; about: t = 1",
+                "loses: types/t0: rows [], expected [1]; about: t = 0 (known)",
+                "loses: legal/large: rows [], expected [1]; about: a large filter",
+                "--json shows all, --case GROUP those of one group",
+                "21 not as expected:",
+                "types: 20, such as types/t1: expected right, found loses",
+                "legal/large: expected right, found loses",
+            ],
+        ),
+        (
+            1,
+            [
+                "loses: types/t0: rows [], expected [1]; about: t = 0 (known)",
+                "loses: legal/large: rows [], expected [1]; about: a large filter",
+                "1 not as expected:",
+                "legal/large: expected right, found loses",
+            ],
+        ),
+    ],
+)
+def test_many_failures_are_summed_up_by_group(capsys, count, lines):
+    report = reported(count, ("legal/large", "a large filter"))
+    write_report(report, "must", {"types/t0": LOSES})
+    shown = capsys.readouterr().out.splitlines()
+    assert sorted(shown[-len(lines) :]) == sorted(lines)
 
 
 LOSES = {"verdict": "loses", "issue": "https://example.com/1"}
@@ -212,7 +257,8 @@ def test_levels(judged):
     more = "1 more failure with --level should, which shows what was found"
     assert (result.code, result.stdout.splitlines()[-1]) == (0, more)
     asked = judged(refusing, "--level", "should", case=id)
-    assert (asked.code, asked.stdout.splitlines()[-1]) == (1, f"fails: {id}: no page")
+    last = f"fails: {id}: no page; about: 0xFF instead of a header"
+    assert (asked.code, asked.stdout.splitlines()[-1]) == (1, last)
     assert judged(refusing | {f"{id} filtered": {"rows": []}}, case=id).code == 1
 
 
@@ -375,17 +421,19 @@ def test_a_case_that_is_not_there(judged):
 
 def test_what_is_listed_can_be_asked():
     kind, *rows = outcome("conformance", "list").stdout.splitlines()
-    assert kind == "kind\tcase"
-    assert rows[0] == "read\tlegal/first-group"
+    assert kind == "kind\tcase\tabout"
+    assert rows[0] == "read\tlegal/first-group\tthe value is in the first of three row groups"
     some = outcome("conformance", "list", "unknown", "few-texts").stdout.splitlines()[1:]
     assert some == [
-        each for each in rows if each.startswith("read\tunknown/") or each == "write\tfew-texts"
+        each for each in rows if each.startswith(("read\tunknown/", "write\tfew-texts\t"))
     ]
     documents = map(json.loads, outcome("conformance", "list", "--json").stdout.splitlines())
-    assert [f"{each['kind']}\t{each['id']}" for each in documents] == rows
+    assert ["\t".join(each.values()) for each in documents] == rows
     manifest = json.loads(everything()[suite.MANIFEST])
-    asked = [f"read\t{each['id']}" for each in manifest["cases"]]
-    assert rows == asked + [f"write\t{each['id']}" for each in manifest["columns"]]
+    told = {"read": manifest["cases"], "write": manifest["columns"]}
+    assert rows == [
+        f"{kind}\t{each['id']}\t{each['about']}" for kind, asked in told.items() for each in asked
+    ]
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "datafusion", "polars", "pyarrow"])

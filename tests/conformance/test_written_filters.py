@@ -261,8 +261,8 @@ def test_files_that_are_there(written, tmp_path):
     assert first.endswith(": 2 of 4 as they must be, suite 1.0")
     assert table[1:3] == ["values\t1/1\t\t2", "header\t1/3\t\t"]
     assert table[2 + len(CHECKS) :] == [
-        "fails: header/many: no such file",
-        "fails: header/few-texts: few-texts.parquet: not a Parquet file: 4 bytes, expected 12 or more",
+        "fails: header/many: no such file; about: 3,000 values in each row group",
+        "fails: header/few-texts: few-texts.parquet: not a Parquet file: 4 bytes, expected 12 or more; about: four texts and nulls",
         f"next: pbloom validate {path.parent}/few-texts.parquet --diagnose",
     ]
     # What a writer does not write can be known, as anything else.
@@ -313,7 +313,7 @@ def test_what_an_adapter_wrote_can_be_kept(spoils, tmp_path, monkeypatch):
     result = outcome(*spoils)
     assert result.code == 1
     *_, lost, following = result.stdout.splitlines()
-    assert lost.endswith("; 1 more")
+    assert lost.endswith("; 1 more; about: four texts and nulls")
     assert following == (
         "next: the same with --keep FOLDER, which keeps the files for pbloom validate --diagnose"
     )

@@ -61,6 +61,14 @@ def test_a_page_says_what_the_help_does(written):
     assert ".SH EXAMPLES\n.nf\npbloom rule\npbloom rule PB305 false\\-negatives\n" in page
 
 
+def test_no_example_is_wider_than_a_terminal(written):
+    """Lines that are not filled are indented by 7."""
+    pages = [text for name, text in written.items() if name.endswith(".1")]
+    blocks = [each.split(".fi")[0] for text in pages for each in text.split("\n.nf\n")[1:]]
+    lines = [line.replace("\\", "") for block in blocks for line in block.splitlines()]
+    assert [line for line in lines if len(line) > 80 - 7] == []
+
+
 def test_no_page_has_a_warning(written):
     if which("groff") is None:
         missing("groff")

@@ -368,7 +368,7 @@ def test_the_files_that_may_hold_a_value_are_whole_and_how_many_more_there_are(t
 def test_many_files_are_told_which_option_sums_them_up(tmp_path):
     for at in range(21):
         pq.write_table(pa.table({"a": [at]}), tmp_path / f"{at:02}.parquet")
-    hint = "--summary shows a row per column instead, over all files."
+    hint = "--summary shows a row per column, over all files; --verbose shows each file."
     assert on_a_terminal(80, "inspect", tmp_path)[-1] == hint
     (tmp_path / "20.parquet").unlink()
     assert hint not in on_a_terminal(80, "inspect", tmp_path)
