@@ -61,8 +61,8 @@ class ReadPlan(VerbReport):
     whole, without asking them; `why_not_asked` says why. Of the files that were asked, `row_groups_by_statistics` and
     `row_groups_by_filters` are excluded, and `row_groups_by_index` of those that an index leaves. `by_chance`: what filters
     leave though they hold none of the values, of each column that filters were asked about, as far as enough of them was read
-    to tell. `undecided`: columns of which nothing is said that files can be asked about, such as `!=`, null among the
-    values, or floats for integers. `excluded`: what is not left; to_arrow() has both, and by what, in `excluded_by`."""
+    to tell. `undecided`: columns of which nothing is said that partitions or files can be asked about, such as `!=` of a
+    column in files, null among the values, or floats for integers. `excluded`: what is not left; to_arrow() has both, and by what, in `excluded_by`."""
 
     _rows: ClassVar = ("row_groups",)
     _item: ClassVar = PlannedRowGroups
@@ -203,7 +203,7 @@ def read_plan(
     partitions of tables and folders such as `country=DE/`, an `index`, min/max statistics or filters. All arguments, and
     what it raises, as for row_groups.
 
-    Of partitions that are neither integers nor text, and of their texts such as `007`, pb.rows and engines leave out more;
+    Of partitions that are neither integers, text nor dates of tables, and of their texts such as `007`, pb.rows and engines leave out more;
     and so does pb.rows by timestamps without a zone of columns in UTC.
     """
     reading = Reading(files, filters, table, index, hash_key, keys, storage_options, cache)
