@@ -201,17 +201,23 @@ def also_in_utc(predicate: Predicate) -> Predicate:
             return all_of([also_in_utc(part) for part in predicate.parts])
         case Or():
             return any_of([also_in_utc(part) for part in predicate.parts])
-        case In(values=tuple() as values):
-            in_utc = tuple(map(_in_utc, values))
-            if all(map(operator.is_, in_utc, values)):
-                return predicate
-            return And([predicate, In(predicate.column, in_utc)])
-        case Compared():
-            value = _in_utc(predicate.value)
-            if value is predicate.value:
-                return predicate
-            return And([predicate, Compared(predicate.column, predicate.operator, value)])
+        case In() | Compared() if (zoned := in_utc(predicate)) is not None:
+            return And([predicate, zoned])
     return predicate
+
+
+def in_utc(condition: Condition) -> Condition | None:
+    """The same with all moments without a zone in UTC; None if there are none."""
+    match condition:
+        case In(values=tuple() as values):
+            zoned = tuple(map(_in_utc, values))
+            is_same = all(map(operator.is_, zoned, values))
+            return None if is_same else In(condition.column, zoned)
+        case Compared():
+            value = _in_utc(condition.value)
+            if value is not condition.value:
+                return Compared(condition.column, condition.operator, value)
+    return None
 
 
 def _in_utc(value: Any) -> Any:

@@ -27,6 +27,7 @@ from parquet_bloom.reads.predicates import (
     Or,
     Predicate,
     conditions_in,
+    in_utc,
     unlike,
     without,
 )
@@ -138,7 +139,7 @@ class Excluded(NamedTuple):
     that were asked, how many row groups, and by an index those of files that it leaves. By statistics: without filters.
     Without a column: files of tables that read null there; nobody counts their row groups.
     `by_chance`: of each condition that filters were asked about. `undecided`: the columns that exclude nothing, whatever
-    partitions and files say."""
+    partitions and files say. `without_zone`: columns in UTC that are compared with moments without a zone."""
 
     num_files: int = 0
     files_by_partitions: int = 0
@@ -153,6 +154,7 @@ class Excluded(NamedTuple):
     row_groups_by_filters: int = 0
     by_chance: tuple[LeftByChance, ...] = ()
     undecided: tuple[str, ...] = ()
+    without_zone: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, found: Iterable[Left]) -> Excluded:
@@ -172,7 +174,7 @@ class Excluded(NamedTuple):
                 why_not_asked[each.why_not_asked] = None
         by_chance = tuple(map(_summed, chances.values()))
         why = tuple(why_not_asked)
-        return cls(**counts, why_not_asked=why, by_chance=by_chance, undecided=())
+        return cls(**counts, why_not_asked=why, by_chance=by_chance, undecided=(), without_zone=())
 
 
 def _summed(chances: Sequence[Chances]) -> LeftByChance:
@@ -225,6 +227,8 @@ class Pruner:
         # Columns about which files could be asked, and could not, as of values of another type.
         self._decidable: set[str] = set()
         self._undecidable: set[str] = set()
+        # Those of the latter that could be asked, if moments without a zone were in UTC.
+        self.without_zone: set[str] = set()
         # Row groups of files that have the columns.
         self._asked = self._kept = 0
         self.excluded = Excluded()
@@ -381,6 +385,10 @@ class Pruner:
             return _Among(parts)
         self._present.add(predicate.column)
         (self._decidable if is_decidable else self._undecidable).add(predicate.column)
+        if not is_decidable and predicate.column not in self.without_zone:
+            zoned = in_utc(predicate)
+            if zoned is not None and file.parts_left(zoned, ()).is_decidable:
+                self.without_zone.add(predicate.column)
         self._compare_kinds(file, predicate)
         chances: tuple[Chances, ...] = ()
         if by_chance and isinstance(predicate, In) and len(predicate.values):

@@ -176,6 +176,7 @@ class Reading:
             files_by_partitions=num_files - len(possible.paths),
             files_without_column=excluded.files_without_column + num_left_without,
             undecided=self._undecided(pruner),
+            without_zone=tuple(name for name in self.filtered if name in pruner.without_zone),
             row_groups_by_index=sum(len(each.by_index) for each in (*left, *pruner.not_left)),
         )
         return Pruned(left, pruner.not_left, excluded)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -326,6 +326,25 @@ def test_a_gap_among_the_values_leaves_everything(lake: Path) -> None:
     assert told["undecided"] == ["id"]
     assert pb.read_plan(lake, [("id", "==", 3), ("id", "!=", 4)]).undecided == ()
     assert pb.read_plan(lake, [[("id", "==", None)], [("n", "==", 4)]]).undecided == ("id", "n")
+
+
+def test_moments_without_a_zone_are_in_utc_to_rows_alone(tmp_path: Path) -> None:
+    path, moment = tmp_path / "a.parquet", datetime(2026, 1, 1)
+    table = pa.table({"at": pa.array([moment], pa.timestamp("us", "UTC")), "id": [1]})
+    pq.write_table(table, path)
+    filters = [("at", "<", moment), ("id", "!=", 3)]
+    plan = pb.read_plan(path, filters)
+    assert repr(plan) == (
+        "<ReadPlan: 1 row group left in 1 of 1 file; nothing excluded;"
+        " id: nothing to ask files, as of !=, not in, null, NaN and values of another type;"
+        " at: in UTC, so that only pb.rows asks about moments without a zone, which it takes as UTC: give them one>"
+    )
+    assert (plan.undecided, plan.without_zone) == (("at", "id"), ("at",))
+    told = json.loads(pb.rows(path, filters).schema.metadata[b"parquet_bloom"])
+    assert (told["files_by_statistics"], told["undecided"]) == (1, ["id"])
+    assert told["without_zone"] == ["at"]
+    with_zone = pb.read_plan(path, [("at", "<", moment.replace(tzinfo=UTC))])
+    assert (with_zone.files_by_statistics, with_zone.without_zone) == (1, ())
 
 
 def test_without_conditions_nobody_is_asked(lake: Path) -> None:
