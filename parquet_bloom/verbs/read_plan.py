@@ -28,7 +28,7 @@ _LEAST: Final = 0.5
 # More row groups than this share of them, and few are spared.
 _MUCH: Final = 0.5
 _HELP: Final = "a lower fpp of filters, an index or fewer values leave fewer"
-_WITHOUT: Final = "without a column of the filters"
+_WITHOUT: Final = "without a column of the conditions"
 _UNDECIDED: Final = "nothing to ask files, as of !=, not in, null, NaN and values of another type"
 _WITHOUT_ZONE: Final = "in UTC, so that only pb.rows asks about moments without a zone, which it takes as UTC: give them one"
 # Of fewer row groups, that all are left says little.
@@ -57,9 +57,9 @@ class ReadPlan(VerbReport):
     """What is `left` to read of `num_files` files: `row_groups_left` in `files_left`, with `rows_left` rows in `bytes_left`
     bytes. Of the others, `files_by_partitions` are excluded by values of their partitions, `files_by_index` by an index,
     `files_by_statistics` by min/max statistics alone, and `files_by_filters` by their own filters, where statistics left
-    any row groups, or as they have only nulls. `files_without_column` lack a column of the filters, and so have null there:
-    those of tables are excluded, others are left, as some engines find `ID` for `id`. `files_not_asked` are left as a
-    whole, without asking them; `why_not_asked` says why. Of the files that were asked, `row_groups_by_statistics` and
+    any row groups, or as they have only nulls. `files_without_column` lack a column of the conditions, and so have null
+    there: those of tables are excluded, others are left, as some engines find `ID` for `id`. `files_not_asked` are left as
+    a whole, without asking them; `why_not_asked` says why. Of the files that were asked, `row_groups_by_statistics` and
     `row_groups_by_filters` are excluded, and `row_groups_by_index` of those that an index leaves. `by_chance`: what filters
     leave though they hold none of the values, of each column that filters were asked about, as far as enough of them was read
     to tell. `undecided`: columns of which nothing is said that partitions or files can be asked about, such as `!=` of a
@@ -146,7 +146,7 @@ class ReadPlan(VerbReport):
 
     @property
     def _without_column(self) -> str:
-        """`2 files without a column of the filters: null there`"""
+        """`2 files without a column of the conditions: null there`"""
         return f"{number_of(self.files_without_column, 'file')} {_WITHOUT}: null there"
 
     def _excluded_by(self, what: str) -> str:
@@ -209,8 +209,8 @@ def read_plan(
     partitions of tables and folders such as `country=DE/`, an `index`, min/max statistics or filters. All arguments, and
     what it raises, as for row_groups.
 
-    Of partitions that are neither integers, text nor dates of tables, and of their texts such as `007`, pb.rows and engines leave out more;
-    and so does pb.rows by timestamps without a zone of columns in UTC, as `without_zone` says.
+    Of partitions that are neither integers, text nor dates of tables, and of their texts such as `007`, pb.rows and
+    engines leave out more; and so does pb.rows by timestamps without a zone of columns in UTC, as `without_zone` says.
     """
     reading = Reading(files, filters, table, index, hash_key, keys, storage_options, cache)
     pruned, sizes = reading.measured()
