@@ -4,8 +4,8 @@
     [("user_id", "in", [42, 43]), ("country", "==", "DE")]
     [[("user_id", "==", 42)], [("user_id", "==", 43)]]  one of these lists
 
-Whatever cannot be decided (`!=`, `not in`, null and NaN among the values) is ANYTHING, which excludes no rows.
-Whether a column can hold the values is asked file by file.
+Whatever cannot be decided (null and NaN among the values) is ANYTHING, which excludes no rows. `!=` and `not in` are
+NotIn, of which only partitions can be asked. Whether a column can hold the values is asked file by file.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from parquet_bloom.container.conditions import OPERATORS, Compared, Condition, In
@@ -23,6 +23,7 @@ from parquet_bloom.values.types import TimestampNanos, literal
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Column
+    from parquet_bloom.native.lazy import Array
 
 
 class Anything:
@@ -33,6 +34,18 @@ class Anything:
 
 
 ANYTHING: Final = Anything()
+
+
+class NotIn:
+    """`column` is none of `values`, none of which is null."""
+
+    __slots__ = ("column", "values")
+
+    def __init__(self, column: str, values: Sequence[Any] | Array) -> None:
+        self.column, self.values = column, values
+
+    def __repr__(self) -> str:
+        return f"NotIn({self.column!r}, {list(self.values)!r})"
 
 
 class And:
@@ -55,7 +68,7 @@ class Or:
         return f"Or({list(self.parts)!r})"
 
 
-Predicate: TypeAlias = "Condition | And | Or | Anything"
+Predicate: TypeAlias = "Condition | NotIn | And | Or | Anything"
 
 _EXPECTED: Final = "a dictionary of columns and values, or a list of (column, operator, value)"
 # Types of either format that hold no text, and those that hold nothing else.
@@ -80,7 +93,7 @@ _NEVER_OTHER: Final = re.compile(r"[^\W\d]")
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _COMPARE: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
-_UNDECIDED: Final = ("!=", "not in", "is", "is not")
+_UNDECIDED: Final = ("is", "is not")
 _OF_ONE: Final = ("=", "==", "!=", *OPERATORS)
 
 
@@ -144,22 +157,40 @@ def any_of(parts: Sequence[Predicate]) -> Predicate:
 
 
 def conditions_in(predicate: Predicate) -> list[Condition]:
-    """All conditions of a tree."""
+    """All conditions of a tree that files can be asked about."""
+    return [each for each in _leaves(predicate) if not isinstance(each, NotIn)]
+
+
+def columns_in(predicate: Predicate) -> set[str]:
+    """Those of which a tree says something."""
+    return {each.column for each in _leaves(predicate)}
+
+
+def _leaves(predicate: Predicate) -> list[Condition | NotIn]:
     if isinstance(predicate, And | Or):
-        return [found for part in predicate.parts for found in conditions_in(part)]
+        return [found for part in predicate.parts for found in _leaves(part)]
     return [] if isinstance(predicate, Anything) else [predicate]
 
 
 def without(predicate: Predicate, columns: Collection[str]) -> Predicate:
     """The same if nothing is said about these columns."""
+    return _where(predicate, lambda each: each.column not in columns)
+
+
+def askable(predicate: Predicate, partitions: Collection[str] = ()) -> Predicate:
+    """The same if nothing is said of which only partitions can be asked, but about columns of these."""
+    return _where(predicate, lambda each: not isinstance(each, NotIn) or each.column in partitions)
+
+
+def _where(predicate: Predicate, is_said: Callable[[Condition | NotIn], bool]) -> Predicate:
     match predicate:
         case And():
-            return all_of([without(part, columns) for part in predicate.parts])
+            return all_of([_where(part, is_said) for part in predicate.parts])
         case Or():
-            return any_of([without(part, columns) for part in predicate.parts])
-        case In() | Compared() if predicate.column in columns:
+            return any_of([_where(part, is_said) for part in predicate.parts])
+        case Anything():
             return ANYTHING
-    return predicate
+    return predicate if is_said(predicate) else ANYTHING
 
 
 def also_in_utc(predicate: Predicate) -> Predicate:
@@ -170,17 +201,23 @@ def also_in_utc(predicate: Predicate) -> Predicate:
             return all_of([also_in_utc(part) for part in predicate.parts])
         case Or():
             return any_of([also_in_utc(part) for part in predicate.parts])
-        case In(values=tuple() as values):
-            in_utc = tuple(map(_in_utc, values))
-            if all(map(operator.is_, in_utc, values)):
-                return predicate
-            return And([predicate, In(predicate.column, in_utc)])
-        case Compared():
-            value = _in_utc(predicate.value)
-            if value is predicate.value:
-                return predicate
-            return And([predicate, Compared(predicate.column, predicate.operator, value)])
+        case In() | Compared() if (zoned := in_utc(predicate)) is not None:
+            return And([predicate, zoned])
     return predicate
+
+
+def in_utc(condition: Condition) -> Condition | None:
+    """The same with all moments without a zone in UTC; None if there are none."""
+    match condition:
+        case In(values=tuple() as values):
+            zoned = tuple(map(_in_utc, values))
+            is_same = all(map(operator.is_, zoned, values))
+            return None if is_same else In(condition.column, zoned)
+        case Compared():
+            value = _in_utc(condition.value)
+            if value is not condition.value:
+                return Compared(condition.column, condition.operator, value)
+    return None
 
 
 def _in_utc(value: Any) -> Any:
@@ -213,27 +250,36 @@ def unlike(condition: Condition, column: Column) -> str | None:
 AreAlike: TypeAlias = Callable[[object, object], bool]
 
 
-def may_hold(predicate: Predicate, known: Mapping[str, object], are_alike: AreAlike) -> bool:
-    """Whether a row of which some columns are known may match, as far as that can be said."""
+def holds(predicate: Predicate, known: Mapping[str, object], are_alike: AreAlike) -> bool | None:
+    """Whether a row of which some columns are known matches; None if that cannot be said."""
     match predicate:
         case And():
-            return all(may_hold(part, known, are_alike) for part in predicate.parts)
+            each = [holds(part, known, are_alike) for part in predicate.parts]
+            return False if False in each else None if None in each else True
         case Or():
-            return any(may_hold(part, known, are_alike) for part in predicate.parts)
+            each = [holds(part, known, are_alike) for part in predicate.parts]
+            return True if True in each else None if None in each else False
         case In() if predicate.column in known:
-            value = known[predicate.column]
-            values = [plain_value(each) for each in predicate.values]
-            return value in values or not all(are_alike(value, each) for each in values)
+            return _is_among(known[predicate.column], predicate.values, are_alike)
+        case NotIn() if predicate.column in known:
+            is_among = _is_among(known[predicate.column], predicate.values, are_alike)
+            return None if is_among is None else not is_among
         case Compared() if predicate.column in known:
             value, other = known[predicate.column], plain_value(predicate.value)
             compare: Any = _COMPARE[predicate.operator]
-            return not are_alike(value, other) or bool(compare(value, other))
-    return True
+            return bool(compare(value, other)) if are_alike(value, other) else None
+    return None
+
+
+def _is_among(value: object, values: Sequence[Any] | Array, are_alike: AreAlike) -> bool | None:
+    others = [plain_value(each) for each in values]
+    alike = [other for other in others if are_alike(value, other)]
+    return True if value in alike else False if len(alike) == len(others) else None
 
 
 def are_alike(value: object, other: object) -> bool:
-    """Of values of one type, as of the partitions of a table: integers and text."""
-    return type(value) is type(other) and type(value) in (int, str)
+    """Of values of one type, as of the partitions of a table: integers, text and dates."""
+    return type(value) is type(other) and type(value) in (int, str, date)
 
 
 def are_alike_in_names(value: object, other: object) -> bool:
@@ -265,6 +311,9 @@ def _condition(column: str, operator: Any, value: Any) -> Predicate:
     if operator in OPERATORS:
         _check(column, value)
         return ANYTHING if is_missing(value) else Compared(column, operator, value)
+    if operator in ("!=", "not in"):
+        among = _one_of(column, [value] if operator == "!=" else value)
+        return NotIn(column, among.values) if isinstance(among, In) else ANYTHING
     if operator in _UNDECIDED:
         return ANYTHING
     expected = ", ".join(("==", "in", *OPERATORS, "!=", "not in"))

@@ -8,7 +8,7 @@ file | in the index, in this state?  -> its row groups, and the file stays close
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import unquote
@@ -23,9 +23,11 @@ from parquet_bloom.reads.predicates import (
     ANYTHING,
     And,
     Anything,
+    NotIn,
     Or,
     Predicate,
     conditions_in,
+    in_utc,
     unlike,
     without,
 )
@@ -44,9 +46,10 @@ _AT_ONCE: Final = 16
 # What a file is excluded by that lacks a column, where its table reads null.
 MISSING_COLUMN: Final = "missing column"
 
-# Why files are left as a whole without asking them; the third reason is _few_spared.
-_NOTHING_TO_ASK: Final = "the filters say nothing that files can answer"
+# Why files are left as a whole without asking them; another reason is _few_spared.
+_NOTHING_TO_ASK: Final = "the conditions say nothing that files can answer"
 _BY_INDEX: Final = "the index has told"
+_BY_PARTITIONS: Final = "partitions have told"
 
 
 class Group(NamedTuple):
@@ -136,7 +139,7 @@ class Excluded(NamedTuple):
     that were asked, how many row groups, and by an index those of files that it leaves. By statistics: without filters.
     Without a column: files of tables that read null there; nobody counts their row groups.
     `by_chance`: of each condition that filters were asked about. `undecided`: the columns that exclude nothing, whatever
-    files say."""
+    partitions and files say. `without_zone`: columns in UTC that are compared with moments without a zone."""
 
     num_files: int = 0
     files_by_partitions: int = 0
@@ -151,6 +154,7 @@ class Excluded(NamedTuple):
     row_groups_by_filters: int = 0
     by_chance: tuple[LeftByChance, ...] = ()
     undecided: tuple[str, ...] = ()
+    without_zone: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, found: Iterable[Left]) -> Excluded:
@@ -170,7 +174,7 @@ class Excluded(NamedTuple):
                 why_not_asked[each.why_not_asked] = None
         by_chance = tuple(map(_summed, chances.values()))
         why = tuple(why_not_asked)
-        return cls(**counts, why_not_asked=why, by_chance=by_chance, undecided=())
+        return cls(**counts, why_not_asked=why, by_chance=by_chance, undecided=(), without_zone=())
 
 
 def _summed(chances: Sequence[Chances]) -> LeftByChance:
@@ -207,13 +211,15 @@ class Pruner:
         index: Indexed | None = None,
         most_left: float = MOST_LEFT,
         known: Callable[[], Iterable[str]] = tuple,
+        told: Collection[str] = (),
     ) -> None:
         """`most_left`: of row groups, so that it is worth asking more files. `known`: columns that are there,
-        whether or not the files that are asked have them; nobody looks unless these lack some."""
+        whether or not the files that are asked have them; nobody looks unless these lack some. `told`: files whose rows
+        all match, as their partitions say."""
         self._predicate, self._open, self._index = predicate, open, index
         self._most_left = most_left
         self._missing: dict[str, ColumnError] = {}
-        self._known = known
+        self._known, self._told = known, told
         self._present = {*(() if index is None else index.columns)}
         # Columns with values of another kind, and those that have them in some file.
         self._unlike: dict[str, ValueTypeError] = {}
@@ -221,6 +227,8 @@ class Pruner:
         # Columns about which files could be asked, and could not, as of values of another type.
         self._decidable: set[str] = set()
         self._undecidable: set[str] = set()
+        # Those of the latter that could be asked, if moments without a zone were in UTC.
+        self.without_zone: set[str] = set()
         # Row groups of files that have the columns.
         self._asked = self._kept = 0
         self.excluded = Excluded()
@@ -233,6 +241,9 @@ class Pruner:
         known: dict[str, Left] = {}
         wanted: dict[str, Predicate] = {}
         for path in paths:
+            if path in self._told:
+                known[path] = Left(path, None, why_not_asked=_BY_PARTITIONS)
+                continue
             predicate = _of_path(self._predicate, path)
             numbers, is_decided = _by_index(self._index, predicate, path)
             if is_decided:
@@ -360,7 +371,7 @@ class Pruner:
                 by_filters = by_any - left_by_any
                 is_without = any(each.is_without for each in found)
                 return _Among(sorted(left_by_any), frozenset(by_filters), of_all, is_without)
-            case Anything():
+            case Anything() | NotIn():
                 return _Among(parts)
         told = file.answer_to_all(predicate.column)
         if told is not None and told.verdict == "absent":
@@ -374,6 +385,10 @@ class Pruner:
             return _Among(parts)
         self._present.add(predicate.column)
         (self._decidable if is_decidable else self._undecidable).add(predicate.column)
+        if not is_decidable and predicate.column not in self.without_zone:
+            zoned = in_utc(predicate)
+            if zoned is not None and file.parts_left(zoned, ()).is_decidable:
+                self.without_zone.add(predicate.column)
         self._compare_kinds(file, predicate)
         chances: tuple[Chances, ...] = ()
         if by_chance and isinstance(predicate, In) and len(predicate.values):
@@ -404,7 +419,7 @@ def _by_index(
     index: Indexed | None, predicate: Predicate, path: str
 ) -> tuple[tuple[int, ...] | None, bool]:
     """The row groups that an index leaves, None for all; and whether to ask the file could exclude more."""
-    if isinstance(predicate, Anything):
+    if isinstance(predicate, Anything | NotIn):
         return None, True
     if index is None:
         return None, False

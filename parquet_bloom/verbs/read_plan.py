@@ -28,8 +28,9 @@ _LEAST: Final = 0.5
 # More row groups than this share of them, and few are spared.
 _MUCH: Final = 0.5
 _HELP: Final = "a lower fpp of filters, an index or fewer values leave fewer"
-_WITHOUT: Final = "without a column of the filters"
+_WITHOUT: Final = "without a column of the conditions"
 _UNDECIDED: Final = "nothing to ask files, as of !=, not in, null, NaN and values of another type"
+_WITHOUT_ZONE: Final = "in UTC, so that only pb.rows asks about moments without a zone, which it takes as UTC: give them one"
 # Of fewer row groups, that all are left says little.
 _SEVERAL: Final = 8
 _IN_VAIN: Final = (
@@ -56,13 +57,15 @@ class ReadPlan(VerbReport):
     """What is `left` to read of `num_files` files: `row_groups_left` in `files_left`, with `rows_left` rows in `bytes_left`
     bytes. Of the others, `files_by_partitions` are excluded by values of their partitions, `files_by_index` by an index,
     `files_by_statistics` by min/max statistics alone, and `files_by_filters` by their own filters, where statistics left
-    any row groups, or as they have only nulls. `files_without_column` lack a column of the filters, and so have null there:
-    those of tables are excluded, others are left, as some engines find `ID` for `id`. `files_not_asked` are left as a
-    whole, without asking them; `why_not_asked` says why. Of the files that were asked, `row_groups_by_statistics` and
+    any row groups, or as they have only nulls. `files_without_column` lack a column of the conditions, and so have null
+    there: those of tables are excluded, others are left, as some engines find `ID` for `id`. `files_not_asked` are left as
+    a whole, without asking them; `why_not_asked` says why. Of the files that were asked, `row_groups_by_statistics` and
     `row_groups_by_filters` are excluded, and `row_groups_by_index` of those that an index leaves. `by_chance`: what filters
     leave though they hold none of the values, of each column that filters were asked about, as far as enough of them was read
-    to tell. `undecided`: columns of which nothing is said that files can be asked about, such as `!=`, null among the
-    values, or floats for integers. `excluded`: what is not left; to_arrow() has both, and by what, in `excluded_by`."""
+    to tell. `undecided`: columns of which nothing is said that partitions or files can be asked about, such as `!=` of a
+    column in files, null among the values, or floats for integers. `without_zone`: columns in UTC that are compared
+    with moments without a zone, which are in UTC to pb.rows alone. `excluded`: what is not left; to_arrow() has both, and by
+    what, in `excluded_by`."""
 
     _rows: ClassVar = ("row_groups",)
     _item: ClassVar = PlannedRowGroups
@@ -84,6 +87,7 @@ class ReadPlan(VerbReport):
     bytes_left: int | None
     by_chance: tuple[LeftByChance, ...]
     undecided: tuple[str, ...]
+    without_zone: tuple[str, ...]
     left: tuple[PlannedRowGroups, ...]
     excluded: tuple[PlannedRowGroups, ...]
 
@@ -104,8 +108,10 @@ class ReadPlan(VerbReport):
             yield self._without_column
         if self.files_not_asked:
             yield f"{self.files_not_asked:,} not asked: {', '.join(self.why_not_asked)}"
-        if self.undecided:
-            yield f"{', '.join(self.undecided)}: {_UNDECIDED}"
+        if others := [each for each in self.undecided if each not in self.without_zone]:
+            yield f"{', '.join(others)}: {_UNDECIDED}"
+        if self.without_zone:
+            yield f"{', '.join(self.without_zone)}: {_WITHOUT_ZONE}"
         yield from (
             _left_by_chance(each) for each in self.by_chance if each.false_row_groups >= _LEAST
         )
@@ -140,7 +146,7 @@ class ReadPlan(VerbReport):
 
     @property
     def _without_column(self) -> str:
-        """`2 files without a column of the filters: null there`"""
+        """`2 files without a column of the conditions: null there`"""
         return f"{number_of(self.files_without_column, 'file')} {_WITHOUT}: null there"
 
     def _excluded_by(self, what: str) -> str:
@@ -203,8 +209,8 @@ def read_plan(
     partitions of tables and folders such as `country=DE/`, an `index`, min/max statistics or filters. All arguments, and
     what it raises, as for row_groups.
 
-    Of partitions that are neither integers nor text, and of their texts such as `007`, pb.rows and engines leave out more;
-    and so does pb.rows by timestamps without a zone of columns in UTC.
+    Of partitions that are neither integers, text nor dates of tables, and of their texts such as `007`, pb.rows and
+    engines leave out more; and so does pb.rows by timestamps without a zone of columns in UTC, as `without_zone` says.
     """
     reading = Reading(files, filters, table, index, hash_key, keys, storage_options, cache)
     pruned, sizes = reading.measured()

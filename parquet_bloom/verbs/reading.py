@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -27,10 +27,12 @@ from parquet_bloom.reads.predicates import (
     also_in_utc,
     are_alike,
     are_alike_in_names,
+    askable,
+    columns_in,
     columns_of,
     conditions_in,
+    holds,
     listed,
-    may_hold,
     predicate_of,
     without,
 )
@@ -68,6 +70,13 @@ class Sizes(NamedTuple):
 
     rows: Sequence[int]
     num_bytes: Sequence[int | None]
+
+
+class Possible(NamedTuple):
+    """The files that their partitions do not exclude, and those of them whose rows all match, as these say."""
+
+    paths: Sequence[str]
+    told: Collection[str]
 
 
 class Reading:
@@ -143,10 +152,10 @@ class Reading:
 
     def _pruned(self, opener: Open) -> Pruned:
         with self._one_index():
-            paths = self._paths(self.files, self.predicate)
-            return self._row_groups(self.predicate, paths, opener)
+            possible = self._possible(self.files, self.predicate)
+            return self._row_groups(self.predicate, possible, opener)
 
-    def _row_groups(self, predicate: Predicate, paths: Sequence[str], opener: Open) -> Pruned:
+    def _row_groups(self, predicate: Predicate, possible: Possible, opener: Open) -> Pruned:
         in_files = [name for name in self.filtered if name not in self._partitions.names]
         without: set[str] = set()
 
@@ -157,16 +166,17 @@ class Reading:
                     without.add(path)
                 yield file
 
-        pruner = self._pruner(self.files, predicate, paths, noting)
+        pruner = self._pruner(self.files, predicate, possible, noting)
         # Each of these has been opened then.
-        left = pruner.with_groups(pruner.left(paths), of_whole=True)
+        left = pruner.with_groups(pruner.left(possible.paths), of_whole=True)
         num_files, excluded = len(self.files.found), pruner.excluded
         num_left_without = sum(each.path in without for each in left)
         excluded = excluded._replace(
             num_files=num_files,
-            files_by_partitions=num_files - len(paths),
+            files_by_partitions=num_files - len(possible.paths),
             files_without_column=excluded.files_without_column + num_left_without,
             undecided=self._undecided(pruner),
+            without_zone=tuple(name for name in self.filtered if name in pruner.without_zone),
             row_groups_by_index=sum(len(each.by_index) for each in (*left, *pruner.not_left)),
         )
         return Pruned(left, pruner.not_left, excluded)
@@ -187,26 +197,29 @@ class Reading:
     ) -> list[Left]:
         predicate = all_of([self.predicate, pushed])
         opener = partial(self._open_parquet, files=files)
-        paths = self._paths(files, predicate)
-        pruner = self._pruner(files, predicate, paths, opener, most_left)
-        return pruner.with_groups(pruner.left(paths), of_whole)
+        possible = self._possible(files, predicate)
+        pruner = self._pruner(files, predicate, possible, opener, most_left)
+        return pruner.with_groups(pruner.left(possible.paths), of_whole)
 
-    def _paths(self, files: ListedFiles, predicate: Predicate) -> list[str]:
-        """The files that their partitions do not exclude."""
-        asked = {each.column for each in conditions_in(predicate)}
+    def _possible(self, files: ListedFiles, predicate: Predicate) -> Possible:
+        asked = columns_in(predicate)
         names = [name for name in self._partitions.names if name in asked] if asked else []
+        if not names:
+            return Possible(list(files.found), ())
         alike = are_alike if self.is_of_tables else are_alike_in_names
 
-        def known(path: str) -> dict[str, object]:
-            return {name: self._partitions.value(path, name).as_py() for name in names}
+        def said(path: str) -> bool | None:
+            known = {name: self._partitions.value(path, name).as_py() for name in names}
+            return holds(predicate, known, alike)
 
-        return [
-            path for path in files.found if not names or may_hold(predicate, known(path), alike)
-        ]
+        of_files = {path: said(path) for path in files.found}
+        paths = [path for path, matches in of_files.items() if matches is not False]
+        return Possible(paths, {path for path in paths if of_files[path]})
 
     def _undecided(self, pruner: Pruner) -> tuple[str, ...]:
-        """The columns of the filters that exclude nothing, whatever files say."""
-        decided = {each.column for each in conditions_in(self.predicate)} - pruner.undecidable
+        """The columns of the filters that exclude nothing, whatever partitions and files say."""
+        asked = columns_in(askable(self.predicate, self._partitions.names))
+        decided = asked - pruner.undecidable
         return tuple(column for column in self.filtered if column not in decided)
 
     @property
@@ -235,9 +248,9 @@ class Reading:
         with self._one_index():
             self.check_first(opener)
             files = self.files
-            paths = self._paths(files, self.predicate)
-            pruner = self._pruner(files, self.predicate, paths, opener)
-            left = pruner.left(paths)
+            possible = self._possible(files, self.predicate)
+            pruner = self._pruner(files, self.predicate, possible, opener)
+            left = pruner.left(possible.paths)
         files.check_not_deleted([each.path for each in left])
         every = list(files.found)
         of_left = [each.path for each in left]
@@ -278,7 +291,8 @@ class Reading:
             partitions = self._partitions.as_stored(stored)
             matching = Matching(self._filters, names, partitions, self.files)
             paths = [path for path in self.files.found if matching.may_match(path)]
-            left, _, excluded = self._row_groups(also_in_utc(self.predicate), paths, to_ask)
+            possible = Possible(paths, self._possible(self.files, self.predicate).told)
+            left, _, excluded = self._row_groups(also_in_utc(self.predicate), possible, to_ask)
 
             def found_in(each: Left) -> Found:
                 with to_read(each.path) as file:
@@ -360,20 +374,21 @@ class Reading:
         self,
         files: ListedFiles,
         predicate: Predicate,
-        paths: Sequence[str],
+        possible: Possible,
         opener: Open,
         most_left: float = MOST_LEFT,
     ) -> Pruner:
         """What asks these of the files."""
-        indexed, predicate = None, without(predicate, files.partition_types.keys())
+        predicate = askable(without(predicate, files.partition_types.keys()))
+        indexed = None
         if self._index is not None:
             with self._asked() as asked:
                 indexed = Indexed(asked, conditions_in(predicate), files)
 
         def known() -> set[str]:
-            return {*files.leaf_columns, *self._known_besides(paths, opener)}
+            return {*files.leaf_columns, *self._known_besides(possible.paths, opener)}
 
-        return Pruner(predicate, opener, indexed, most_left, known)
+        return Pruner(predicate, opener, indexed, most_left, known, possible.told)
 
     def _open(self, path: str, files: ListedFiles | None = None) -> Container:
         return (files or self.files).open(path, self.keys, self._cache)

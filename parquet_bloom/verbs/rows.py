@@ -39,7 +39,7 @@ def rows(
     other `columns` only the pages with rows that match; where many row groups are left, by several threads. For a few
     rows; where many match, pb.dataset takes less. What was read is in the schema's metadata: JSON under
     `parquet_bloom`, with `files_read`, `row_groups_read`, `pages_read` and `bytes_read`, and what was not, as in a
-    ReadPlan: `files_without_column` have null in a column of the filters, and are read only if that may match.
+    ReadPlan: `files_without_column` have null in a column of the conditions, and are read only if that may match.
 
     Of ORC files, the columns of a stripe are decoded up to the last index group with such rows, which is called a page.
 

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import numpy as np
@@ -176,3 +177,62 @@ def test_a_decimal_for_datafusion(two_columns, literal, settings, num_read):
     assert f"row_groups_pruned_bloom_filter=8 total → {num_read} matched" in plan
     found = context.sql(f"SELECT count(*) AS found FROM t {where}").to_pylist()
     assert found == [{"found": num_read == 1}]
+
+
+@pytest.fixture(scope="module")
+def of_types(tmp_path_factory):
+    """8 row groups with filters on columns of types that queries turn into others; `price` is written in both ways."""
+    folder = tmp_path_factory.mktemp("types")
+    numbers = np.random.default_rng(5).permutation(8 * 2048)
+    prices = pa.array([Decimal(int(each)) / 4 for each in numbers], pa.decimal128(12, 2))
+    at = pa.array(numbers * 1_000_000_000, pa.timestamp("us"))
+    columns = {
+        "ratio": pa.array(numbers / 4, pa.float32()), "price": prices,
+        "local": at, "utc": at.cast(pa.timestamp("us", "UTC")),
+    }  # fmt: skip
+    for name in ("bytes", "integers"):
+        path = folder / f"{name}.parquet"
+        as_integer = name == "integers"
+        table = pa.table(columns)
+        pq.write_table(table, path, row_group_size=2048, store_decimal_as_integer=as_integer)
+        pb.build(path, columns=list(columns), in_place=True, fpp=1e-6)
+    return folder
+
+
+# A number that is in a row group, but is neither the least nor the greatest, and its moment.
+NUMBER = 2048.5
+NAIVE = datetime(1970, 1, 1) + timedelta(seconds=int(4 * NUMBER) * 1000)
+AWARE = NAIVE.replace(tzinfo=UTC)
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize(
+    ("where", "value", "file", "scanned"),
+    [
+        ("ratio = ?", NUMBER, "integers", 8),
+        ("ratio = 2048.5e0", None, "integers", 8),
+        ("ratio = ?::FLOAT", NUMBER, "integers", 1),
+        ("ratio = 2048.5", None, "integers", 1),
+        ("price = ?", NUMBER, "integers", 8),
+        ("price = 2048.5e0", None, "integers", 8),
+        ("price = ?", Decimal("2048.5"), "integers", 1),
+        ("price = ?", "2048.5", "integers", 1),
+        ("price = ?", 2048, "integers", 1),
+        ("price = ?", Decimal("2048.5"), "bytes", 8),
+        ("local = ?", AWARE, "integers", 8),
+        ("local = ?::TIMESTAMPTZ", NAIVE, "integers", 8),
+        ("local = ?", NAIVE, "integers", 1),
+        ("utc = ?", AWARE, "integers", 1),
+        ("utc = ?", NAIVE, "integers", 1),
+    ],
+)
+def test_what_queries_turn_into_another_type(where, value, file, scanned, of_types):
+    """In DuckDB, as its section says."""
+    duckdb = pytest.importorskip("duckdb", "2.0")
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    values = [] if value is None else [value]
+    query = f"FROM '{of_types / file}.parquet' WHERE {where}"
+    assert len(connection.execute(f"SELECT 1 {query}", values).fetchall()) == 1
+    plan = connection.execute(f"EXPLAIN ANALYZE {query}", values).fetchall()[0][1]
+    assert f"Row Groups Scanned: {scanned} / 8" in plan

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,17 @@ def lake(tmp_path: Path) -> Path:
 def counts(plan: pb.ReadPlan) -> dict[str, int]:
     document = plan.to_dict()
     return {name: document[name] for name in EXCLUDED if document[name]}
+
+
+def check_told(plan: pb.ReadPlan, rows: pa.Table) -> dict[str, Any]:
+    """That rows say the same as a plan of all that both say; returns it all."""
+    told: dict[str, Any] = json.loads(rows.schema.metadata[b"parquet_bloom"])
+    document = plan.to_dict()
+    both = {*told} & {*document}
+    assert both == {*EXCLUDED, "by_chance", "undecided", "without_zone", "why_not_asked"}
+    assert {*told} - both == {"files_read", "row_groups_read", "pages_read", "bytes_read"}
+    assert {name: told[name] for name in both} == {name: document[name] for name in both}
+    return told
 
 
 def chunk_bytes(path: Path) -> int:
@@ -128,11 +140,8 @@ def test_it_is_what_reads_leave(lake: Path) -> None:
     table = pb.row_groups(lake, filters)
     assert groups == [*zip(table["path"].to_pylist(), table["row_group"].to_pylist(), strict=True)]
     assert plan.rows_left == sum(table["rows"].to_pylist())
-    told = json.loads(pb.rows(lake, filters).schema.metadata[b"parquet_bloom"])
-    assert {name: told[name] for name in EXCLUDED} == {
-        name: getattr(plan, name) for name in EXCLUDED
-    }
-    assert told["by_chance"] == plan.to_dict()["by_chance"] != []
+    told = check_told(plan, pb.rows(lake, filters))
+    assert told["by_chance"] != []
     assert told["row_groups_read"] == plan.row_groups_left
 
 
@@ -155,7 +164,7 @@ def test_files_without_the_column(renamed: Path) -> None:
     assert len(plan.left) == 3
     assert repr(plan) == (
         "<ReadPlan: 3 row groups left in 3 of 3 files; nothing excluded;"
-        " 2 files without a column of the filters: null there>"
+        " 2 files without a column of the conditions: null there>"
     )
     summed, _ = tables_in(plan)
     assert [row[:4] for row in summed[1:]] == [["in all", "3", "3", "6"], ["left", "3", "3", "6"]]
@@ -320,13 +329,32 @@ def test_a_gap_among_the_values_leaves_everything(lake: Path) -> None:
     assert pb.read_plan(lake, [[("id", "==", None)], [("n", "==", 4)]]).undecided == ("id", "n")
 
 
+def test_moments_without_a_zone_are_in_utc_to_rows_alone(tmp_path: Path) -> None:
+    path, moment = tmp_path / "a.parquet", datetime(2026, 1, 1)
+    table = pa.table({"at": pa.array([moment], pa.timestamp("us", "UTC")), "id": [1]})
+    pq.write_table(table, path)
+    filters = [("at", "<", moment), ("id", "!=", 3)]
+    plan = pb.read_plan(path, filters)
+    assert repr(plan) == (
+        "<ReadPlan: 1 row group left in 1 of 1 file; nothing excluded;"
+        " id: nothing to ask files, as of !=, not in, null, NaN and values of another type;"
+        " at: in UTC, so that only pb.rows asks about moments without a zone, which it takes as UTC: give them one>"
+    )
+    assert (plan.undecided, plan.without_zone) == (("at", "id"), ("at",))
+    told = json.loads(pb.rows(path, filters).schema.metadata[b"parquet_bloom"])
+    assert (told["files_by_statistics"], told["undecided"]) == (1, ["id"])
+    assert told["without_zone"] == ["at"]
+    with_zone = pb.read_plan(path, [("at", "<", moment.replace(tzinfo=UTC))])
+    assert (with_zone.files_by_statistics, with_zone.without_zone) == (1, ())
+
+
 def test_without_conditions_nobody_is_asked(lake: Path) -> None:
     plan = pb.read_plan(lake, {})
     assert counts(plan) == {"num_files": 4, "files_not_asked": 4}
-    assert plan.why_not_asked == ("the filters say nothing that files can answer",)
+    assert plan.why_not_asked == ("the conditions say nothing that files can answer",)
     assert repr(plan) == (
         "<ReadPlan: 8 row groups left in 4 of 4 files; nothing excluded;"
-        " 4 not asked: the filters say nothing that files can answer>"
+        " 4 not asked: the conditions say nothing that files can answer>"
     )
 
 
@@ -380,6 +408,71 @@ def test_by_partitions_of_a_table(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("options", [{}, {"table": "delta"}], ids=str)
+@pytest.mark.parametrize(
+    ("filters", "told"),
+    [
+        (
+            [("country", "!=", "DE")],
+            (
+                "2 row groups left in 2 of 3 files; excluded by partitions: 1 file;"
+                " 2 not asked: partitions have told"
+            ),
+        ),
+        (
+            [("country", "not in", ["DE", "AT"])],
+            (
+                "1 row group left in 1 of 3 files; excluded by partitions: 2 files;"
+                " 1 not asked: partitions have told"
+            ),
+        ),
+        (
+            {"country": ["DE"]},
+            (
+                "1 row group left in 1 of 3 files; excluded by partitions: 2 files;"
+                " 1 not asked: partitions have told"
+            ),
+        ),
+        (
+            [("country", "!=", "DE"), ("id", "!=", 9)],
+            (
+                "2 row groups left in 2 of 3 files; excluded by partitions: 1 file;"
+                " 2 not asked: the conditions say nothing that files can answer; id: nothing to ask files,"
+                " as of !=, not in, null, NaN and values of another type"
+            ),
+        ),
+    ],
+    ids=str,
+)
+def test_by_what_partitions_are_not(
+    tmp_path: Path, options: dict[str, str], filters: Any, told: str
+) -> None:
+    """A plan and rows say the same, and blame no column that partitions decide."""
+    for number, country in enumerate(("AT", "DE", "FR")):
+        rows = pa.table({"id": [number]})
+        if options:
+            rows = rows.append_column("country", pa.array([country]))
+            write_deltalake(tmp_path / "t", rows, mode="append", partition_by=["country"])
+        else:
+            (tmp_path / "t" / f"country={country}").mkdir(parents=True)
+            pq.write_table(rows, tmp_path / "t" / f"country={country}" / "0.parquet")
+    plan = pb.read_plan(tmp_path / "t", filters, **options)
+    assert repr(plan) == f"<ReadPlan: {told}>"
+    check_told(plan, pb.rows(tmp_path / "t", filters, **options))
+
+
+@pytest.mark.parametrize("condition", [("==", 3), ("!=", 1), (">", 2)], ids=str)
+def test_by_the_dates_of_a_table(tmp_path: Path, condition: tuple[str, int]) -> None:
+    """Whose type the table tells, and not a name that looks like one."""
+    days = [date(2026, 1, number) for number in (1, 3)]
+    write_deltalake(tmp_path / "t", pa.table({"id": [1, 2], "day": days}), partition_by=["day"])
+    operator, number = condition
+    filters = [("day", operator, date(2026, 1, number))]
+    plan = pb.read_plan(tmp_path / "t", filters, table="delta")
+    assert counts(plan) == {"num_files": 2, "files_by_partitions": 1, "files_not_asked": 1}
+    check_told(plan, pb.rows(tmp_path / "t", filters, table="delta"))
+
+
 @pytest.mark.parametrize(
     ("name", "texts", "condition", "expected"),
     [
@@ -389,14 +482,19 @@ def test_by_partitions_of_a_table(tmp_path: Path) -> None:
         ("n", ["01", "2", "-3"], ("in", [1, -3]), [0, 2]),
         ("n", ["01", "2", "-3"], ("<=", 1), [0, 2]),
         ("country", ["AT", "DE"], ("==", "DE"), [1]),
-        ("country", ["AT", "DE"], ("!=", "DE"), [0, 1]),
+        ("country", ["AT", "DE"], ("!=", "DE"), [0]),
+        ("country", ["AT", "DE", "FR"], ("not in", ["DE", "AT", "XX"]), [2]),
+        ("n", ["01", "2"], ("not in", [2, 3]), [0]),
         # What some engines compare in another way than as text.
         ("day", ["2026-01-01", "2026-01-02"], ("==", "2026-1-2"), [0, 1]),
         ("day", ["2026-01-01", "2026-1-2"], ("==", "2026-01-02"), [1]),
         ("code", ["007", "x"], ("==", "7"), [0, 1]),
         ("code", ["1.0", "2.0"], ("==", 1), [0, 1]),
         ("n", ["1", "2"], ("==", "1"), [0, 1]),
+        ("code", ["007", "x"], ("!=", "007"), [0, 1]),
         ("n", ["1", "__HIVE_DEFAULT_PARTITION__"], ("==", 2), [1]),
+        # To pandas, what is missing differs from anything.
+        ("n", ["1", "__HIVE_DEFAULT_PARTITION__"], ("!=", 1), [1]),
     ],
 )
 def test_by_the_names_of_folders(
@@ -511,9 +609,7 @@ def random_filters(chance: random.Random, kind: str) -> Any:
 
     def condition() -> tuple[str, str, Any]:
         name = chance.choice([*of_column])
-        # Of partitions, pb.rows leaves out more by others.
-        operators = ["==", "in", "<="] + ["!=", "not in"] * (name != "country")
-        how, value = chance.choice(operators), of_column[name]
+        how, value = chance.choice(["==", "in", "<=", "!=", "not in"]), of_column[name]
         is_list = how in ("in", "not in")
         return name, how, [value() for _ in range(chance.randrange(1, 30))] if is_list else value()
 
@@ -540,10 +636,7 @@ def test_all_counts_of_a_random_lake_agree(tmp_path: Path, kind: str, seed: int)
 def check_counts(lake: Path, filters: Any, options: dict[str, Any]) -> None:
     plan = pb.read_plan(lake, filters, **options)
     found = pb.rows(lake, filters, **options)
-    told = json.loads(found.schema.metadata[b"parquet_bloom"])
-    assert {name: told[name] for name in EXCLUDED} == {
-        name: getattr(plan, name) for name in EXCLUDED
-    }
+    told = check_told(plan, found)
     left = pb.row_groups(lake, filters, **options).to_pylist()
     assert [(each["path"], each["row_group"]) for each in left] == [
         (each.path, group) for each in plan.left for group in each.row_groups

@@ -82,7 +82,7 @@ def test_older_files_have_null_there(delta, column):
     )
     assert repr(plan) == (
         "<ReadPlan: 1 row group left in 1 of 3 files; nothing excluded;"
-        " 2 files without a column of the filters: null there>"
+        " 2 files without a column of the conditions: null there>"
     )
     either = [[(column, "==", "x")], [("id", "==", "a")]]
     plan = pb.read_plan(delta, either, table="auto")
