@@ -259,6 +259,7 @@ def _comparison(evidence: Evidence) -> str:
 
 def _those_there(evidence: Evidence) -> Iterator[str]:
     """What has to be built again, or that nothing has to be built."""
+    yield _unreadable(evidence)
     yield _to_build_again(evidence)
     if evidence.has_all:
         yield f"every {evidence.unit} already has a filter{_with_those_there(evidence)}"
@@ -270,6 +271,17 @@ def _with_those_there(evidence: Evidence) -> str:
     if read is None or evidence.is_alone:
         return ""
     return f", and a look-up reads about {_mean(read)} of {evidence.groups} with what is there"
+
+
+def _unreadable(evidence: Evidence) -> str:
+    """Which filters nobody can use, so that a look-up reads the groups all the same."""
+    if unreadable := evidence.counts.unreadable:
+        have = "has a filter" if unreadable == 1 else "have filters"
+        return (
+            f"{number_of(unreadable, evidence.unit)} {have} that cannot be read: pbloom validate says"
+            " why, pbloom repair --rebuild builds new ones"
+        )
+    return ""
 
 
 def _to_build_again(evidence: Evidence) -> str:

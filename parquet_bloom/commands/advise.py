@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -459,9 +459,10 @@ def _used(advice: ColumnAdvice) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Build:
-    """Options of `build`: those that choose, with the columns, if these are named, and others."""
+class _Next:
+    """A verb and its options: those that choose, with the columns, if these are named, and others."""
 
+    verb: str
     choosing: str
     columns: str
     others: tuple[str, ...]
@@ -476,34 +477,52 @@ def _next_lines(
     if options.parts or any(each.obstacles for each in reports):
         return
     path = next((each.path for each in inputs.files if each.path not in inputs.unread), "")
-    for build in _to_build(reports, options, judging):
-        command = f"pbloom build FILE {build.choosing} --in-place"
-        again = (*build.others, *_as_for_advice(options), *keys)
-        found = command_for(inputs.in_commands(path), command, {"COLUMN": build.columns}, again)
+    for each in (*_to_repair(reports), *_to_build(reports, options, judging)):
+        command = f"pbloom {each.verb} FILE {each.choosing} --in-place"
+        again = (*each.others, *_as_for_advice(options), *keys)
+        found = command_for(inputs.in_commands(path), command, {"COLUMN": each.columns}, again)
         if found is not None:
             is_one = len(inputs.files) == 1
             yield f"next: {found if is_one else for_all(found, path, inputs.read_names)}"
 
 
+def _to_repair(reports: Sequence[AdviceReport]) -> Iterator[_Next]:
+    """Where filters cannot be read. Those of columns that get new ones in any case need no repair."""
+    wanted = [each for report in reports for each in _all_to_build(_judged(report))]
+    broken = [each for each in wanted if each.unreadable and not each.too_small]
+    for others, columns in _by_options(broken).items():
+        yield _Next("repair", "--rebuild -c COLUMN", ",".join(columns), others)
+
+
+def _by_options(wanted: Iterable[ColumnAdvice]) -> dict[tuple[str, ...], list[str]]:
+    """The columns, as options name them, by the other options that they need."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for each in wanted:
+        rate = () if each.fpp in (None, DEFAULT_FPP) else ("--fpp", repr(each.fpp))
+        alike.setdefault((*rate, *replacing([each])), []).append(as_option(each.column))
+    return alike
+
+
 def _to_build(
     reports: Sequence[AdviceReport], options: AdviseOptions, judging: Sequence[str]
-) -> Iterator[_Build]:
+) -> Iterator[_Next]:
     """Those of one table are named, so that nothing is judged again, unless they are many. Several tables have columns
     of their own, and within a budget each column has a rate of its own."""
-    wanted = [each for report in reports for each in _all_to_build(_judged(report))]
+    wanted = [
+        each
+        for report in reports
+        for each in _all_to_build(_judged(report))
+        if each.missing or each.too_small
+    ]
     is_alike = len(reports) == 1 and options.budget is None
     if not (is_alike and (options.value_sample or len(wanted) <= MOST_SHOWN)):
         among = ",".join(map(as_option, options.columns or ()))
         if wanted and not options.value_sample:
             others = (*judging, *replacing(wanted))
-            yield _Build(f"--auto{' -c COLUMN' * bool(among)}", among, others)
+            yield _Next("build", f"--auto{' -c COLUMN' * bool(among)}", among, others)
         return
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for each in wanted:
-        rate = () if each.fpp in (None, DEFAULT_FPP) else ("--fpp", repr(each.fpp))
-        alike.setdefault((*rate, *replacing([each])), []).append(as_option(each.column))
-    for others, columns in alike.items():
-        yield _Build("-c COLUMN", ",".join(columns), others)
+    for others, columns in _by_options(wanted).items():
+        yield _Next("build", "-c COLUMN", ",".join(columns), others)
 
 
 def _judging(options: AdviseOptions) -> tuple[str, ...]:

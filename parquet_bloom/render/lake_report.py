@@ -24,6 +24,7 @@ from parquet_bloom.render.report import (
     steps_against,
     steps_to_build,
     template,
+    wrong_by,
 )
 from parquet_bloom.storage.source import has_wildcard
 from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice, replacing, to_do
@@ -66,6 +67,7 @@ def render_lake_report(
         most_partitions=MOST_PARTITIONS,
         most_tables=MOST_TABLES,
         to_do=verdicts,
+        wrong=wrong_by(report.broken_columns),
         to_do_in=lambda table: _to_do_in(report, table),
         in_order=in_order,
         on_budget=lambda table: [*lines_on_budget(table)],

@@ -90,6 +90,7 @@ class ColumnAdvice:
     In this file: `num_values`, with nulls in Parquet but not in ORC; `already`: groups with a filter;
     `missing`: groups without one that would get one;
     `too_small`: groups whose filter is too small for their values, as far as lengths say, in ORC bits;
+    `unreadable`: groups with a filter that no reader can use;
     `ndv`: distinct non-null values of the whole column; `ndv_error`: relative standard error of
     `ndv`, None if exact; `group_ndv`: the highest of any group; `only_dictionary`: whether all values
     are in dictionary pages, None in ORC; `filter_bytes`: all bitsets that `build` would write;
@@ -112,6 +113,7 @@ class ColumnAdvice:
     already: int
     missing: int
     too_small: int
+    unreadable: int
     engines: tuple[EngineUse, ...]
     reason: str
     verdict: AdviceVerdict = "skip"
@@ -145,8 +147,9 @@ class ColumnAdvice:
 
 def to_do(advice: ColumnAdvice, *, is_broken: bool = False) -> str:
     """The verdict of the advice; but if filters should be built and no group lacks one that would get one, `keep`, or
-    `rebuild` if any is broken or too small."""
-    return done_by(advice.verdict, advice.missing, is_broken or advice.too_small)
+    `rebuild` if any is broken, unreadable or too small."""
+    unfit = is_broken + advice.unreadable + advice.too_small
+    return done_by(advice.verdict, advice.missing, unfit)
 
 
 def done_by(verdict: str, missing: int, unfit: int) -> str:
@@ -655,6 +658,7 @@ def _advice(
         already=counts.already,
         missing=0,
         too_small=counts.too_small,
+        unreadable=counts.unreadable,
         filter_bytes_there=counts.bytes_there,
         engines=subject.engines,
         reason=column.reason,

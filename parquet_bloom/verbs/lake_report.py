@@ -11,7 +11,7 @@ import heapq
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import takewhile
 from threading import Lock
@@ -145,7 +145,7 @@ class InSomeFiles:
 class LakeReport:
     """Many files. `names`: as they were asked for; `failures`: some of the `num_failed` files that could not be
     read; `worst`: the most severe findings first, then the highest rate; `num_troubled`: how many have errors or
-    warnings; `broken`: the most severe first; `broken_columns`: those with filters that are wrong; `filters` and
+    warnings; `broken`: the most severe first; `broken_columns`: those with filters that are wrong, with the rules that say so; `filters` and
     `values`: how many were checked; `advice`: a report for all files with the same columns; `not_advised`: files
     whose values could not all be read, and how many."""
 
@@ -163,7 +163,7 @@ class LakeReport:
     num_troubled: int
     in_some: tuple[InSomeFiles, ...]
     broken: tuple[BrokenRule, ...]
-    broken_columns: frozenset[str]
+    broken_columns: Mapping[str, tuple[str, ...]]
     advice: tuple[AdviceReport, ...]
     not_advised: tuple[Failure, ...]
     num_not_advised: int
@@ -203,7 +203,7 @@ class LakeReporter:
         self._partitions: dict[str | None, PartitionOverview] = {}
         self._worst: list[tuple[tuple[int, int, float], int, FileOverview]] = []
         self._broken: dict[tuple[str, str], BrokenRule] = {}
-        self._broken_columns: set[str] = set()
+        self._broken_columns: dict[str, set[str]] = {}
 
     def look_at(self, file: Container, threads: int | None = None) -> FileLookedAt:
         """Raises as validate, inspect and advise."""
@@ -239,7 +239,7 @@ class LakeReporter:
         for each in findings:
             by_rule.setdefault((each.severity, each.rule), []).append(each)
             if each.is_against_filter and each.column is not None:
-                self._broken_columns.add(each.column)
+                self._broken_columns.setdefault(each.column, set()).add(each.rule)
         for key, alike in by_rule.items():
             self._broken.setdefault(key, BrokenRule()).add(path, alike)
         if found.no_advice is not None:
@@ -295,7 +295,9 @@ class LakeReporter:
                 if 0 < each.files_with_filters < each.files
             ),
             broken=tuple(each for _, each in broken),
-            broken_columns=frozenset(self._broken_columns),
+            broken_columns={
+                column: tuple(sorted(rules)) for column, rules in self._broken_columns.items()
+            },
             advice=tuple(self._advisor.tables()) if self._options.deep else (),
             not_advised=tuple(self._not_advised),
             num_not_advised=self._counts["not advised"],

@@ -216,6 +216,34 @@ def test_filters_that_are_there_and_too_small_are_to_be_built_again(
     assert asked_for.too_small == 0
 
 
+def test_filters_that_cannot_be_read_are_to_be_repaired(built, source, tmp_path):
+    """Lengths in the footer know nothing of headers; others need no new filters."""
+    out = tmp_path / "out.parquet"
+    data = bytearray(built.read_bytes())
+    for row_group in pb.inspect(built, columns=["random"]).parts[:2]:
+        start = row_group.columns[0].filter.offset
+        data[start : start + 8] = b"\xff" * 8
+    out.write_bytes(data)
+    (found,) = advise(out, columns=["random"]).columns
+    assert (found.already, found.unreadable, found.too_small, found.missing) == (
+        ROW_GROUPS,
+        2,
+        0,
+        0,
+    )
+    assert found.groups_filter_there == pytest.approx(3, abs=0.1)
+    assert found.reason.startswith(
+        "2 row groups have filters that cannot be read: pbloom validate says why, pbloom repair --rebuild builds"
+        " new ones; every row group already has a filter, and a look-up reads about 2.9"
+    )
+    heading, _, row, *lines = outcome("advise", out, "-c", "random").stdout.splitlines()
+    assert heading.endswith("; rebuild the filters of random")
+    assert row.split("\t")[2] == "rebuild"
+    assert lines == [f"next: pbloom repair {out} --rebuild -c random --in-place"]
+    assert outcome(*lines[0].split()[2:]).code == 0
+    assert advise(out, columns=["random"]).columns[0].unreadable == 0
+
+
 def test_a_filter_of_a_row_group_without_values_stands_for_no_other(tmp_path):
     """Where only nulls have one that others lack, there is one to build; the page about the file says the same."""
     path, page = tmp_path / "a.parquet", tmp_path / "a.html"

@@ -116,6 +116,8 @@ def test_a_lake_with_trouble(run):
     worst = re.findall(r"(lake/day=\d/\S+) (?=PB401|\d+\.\d KiB)", listed)
     assert text.count("16 blocks in a row") == 1
     assert worst == ["lake/day=1/b.parquet", "lake/day=2/<b>d.parquet", "lake/day=1/a.parquet"]
+    wrong = "filters that are there are wrong: PB401 false-negatives: see findings "
+    assert text.count(f"id INT64 rebuild {wrong}") == 1
     assert re.search(r"id INT64 rebuild .*country STRING skip ", text)
     assert "<b>d" not in html
 
