@@ -139,6 +139,11 @@ class ColumnCounts:
     with_filter: int = 0
     unreadable: int = 0
 
+    @property
+    def needs_some(self) -> bool:
+        """Whether filters are missing or too small, if the column is to have any."""
+        return self.with_filter < self.filters or self.too_small > 0
+
     def merge(self, other: ColumnCounts) -> None:
         """Add what was counted elsewhere."""
         self.num_values += other.num_values

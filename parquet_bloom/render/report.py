@@ -31,7 +31,7 @@ from parquet_bloom.render.findings import (
     summary,
     united,
 )
-from parquet_bloom.render.hints import command
+from parquet_bloom.render.hints import command, in_options, with_hint
 from parquet_bloom.render.wording import shortened, size, where
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import rules
@@ -304,6 +304,7 @@ def template(name: str) -> Template:
         lstrip_blocks=True,
     )
     environment.filters |= {"size": size, "percent": percent, "of": number_of}
+    environment.filters["with_hint"] = lambda message: with_hint(in_options(message))
     environment.filters["number"] = "{:,.0f}".format
     environment.globals |= {
         "map_chart": charts.map_chart,
