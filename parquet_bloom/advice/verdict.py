@@ -255,7 +255,7 @@ def _comparison(evidence: Evidence) -> str:
     reads = evidence.reads
     assert reads is not None
     other = evidence.other_rate
-    at_rate = f" at an FPP of {exact_percent(other.rate)}" if other else ""
+    at_rate = f" at an FPP of {_rate_of(other, evidence)}" if other else ""
     read = other.groups_read if other else reads.with_filter
     there = evidence.groups_there
     if evidence.has_all and there is not None and there - read < LEAST_SAVED:
@@ -266,6 +266,11 @@ def _comparison(evidence: Evidence) -> str:
         f"a look-up reads {_mean(read)} of {evidence.groups} with {a_filter}{at_rate},"
         f" {_mean(reads.by_statistics)} with min/max alone"
     )
+
+
+def _rate_of(offer: Offer, evidence: Evidence) -> str:
+    """That of the filters within a budget, which has high ones; else the one that was chosen."""
+    return percent(offer.fpp) if evidence.is_budgeted else exact_percent(offer.rate)
 
 
 def _those_there(evidence: Evidence) -> Iterator[str]:

@@ -301,8 +301,9 @@ def _heading(
     """`engines`: for which it is, none for all; `in_full`: with the names of all columns to build, not some."""
     unit = UNITS[report.format].group
     rows, groups = number_of(report.num_rows, "row"), number_of(report.num_groups, unit)
-    built = listed([_named(each) for each in _all_to(judged, "build")], in_full)
-    again = listed([_named(each) for each in _all_to(judged, "rebuild")], in_full)
+    rates = _rates(report)
+    built = listed([_named(each, rates) for each in _all_to(judged, "build")], in_full)
+    again = listed([_named(each, rates) for each in _all_to(judged, "rebuild")], in_full)
     kept = listed([each.column for each in _all_to(judged, "keep")], in_full)
     to_build = f"build filters for {built}" if built else ""
     to_rebuild = f"rebuild the filters of {again}" if again else ""
@@ -330,11 +331,22 @@ def _all_with_filters(judged: Sequence[_Judged]) -> list[ColumnAdvice]:
     return [*_all_to_build(judged), *_all_to(judged, "keep")]
 
 
-def _named(advice: ColumnAdvice) -> str:
-    """The column, and the rate to build at if that is not the usual one."""
-    if advice.fpp in (None, DEFAULT_FPP):
-        return advice.column
-    return f"{advice.column} (at {exact_percent(advice.fpp)})"
+def _rates(report: AdviceReport) -> dict[str, str]:
+    """By column, the rate to build at if that is not the usual one; within a budget, what comes of it."""
+    rates = {
+        each.column: exact_percent(each.fpp)
+        for each in report.columns
+        if each.fpp not in (None, DEFAULT_FPP)
+    }
+    within = report.budget.columns if report.budget else ()
+    return rates | {
+        each.column: percent(each.fpp_expected) for each in within if each.column in rates
+    }
+
+
+def _named(advice: ColumnAdvice, rates: Mapping[str, str]) -> str:
+    rate = rates.get(advice.column)
+    return f"{advice.column} (at {rate})" if rate else advice.column
 
 
 def _row(judged: _Judged) -> Cells:
