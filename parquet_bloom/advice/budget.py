@@ -72,13 +72,14 @@ def highest_rate(options: AdviseOptions, column: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """All filters of a column at one rate: their bitsets in bytes, and how many groups a look-up reads, and
-    fewer than with min/max statistics alone."""
+    """All filters of a column at one rate: their bitsets in bytes, how many groups a look-up reads, and
+    fewer than with min/max statistics alone; `fpp`: the mean of what they have, at most the rate."""
 
     rate: float
     num_bytes: int
     groups_read: float
     saved: float
+    fpp: float
 
 
 def offers_of(
@@ -119,8 +120,9 @@ def each_offer(column: ColumnSketch, reads: ExpectedReads) -> Iterator[Offer]:
     the mean FPPs of all filters.
     """
     for rung in sorted(column.rungs.values(), key=lambda rung: -rung.rate):
-        read = reads.at_mean_fpp(rung.fpp * FPP_UNIT / max(1, column.counts.groups))
-        yield Offer(rung.rate, rung.filter_bytes, read, reads.by_statistics - read)
+        fpp = rung.fpp * FPP_UNIT / max(1, column.counts.groups)
+        read = reads.at_mean_fpp(fpp)
+        yield Offer(rung.rate, rung.filter_bytes, read, reads.by_statistics - read, fpp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,20 @@ def settle(budget: int, claims: Sequence[Claim]) -> list[Offer | None]:
         next((each for each in claim.ladder if offer and each.rate == offer.rate), None)
         for claim, offer in zip(claims, taken, strict=True)
     ]
+
+
+def enough_for_all(budget: int, claims: Sequence[Claim]) -> int:
+    """A budget from so many bytes on, of which each claim with a ladder gets an offer. It is tried, as what saves more may
+    get its share before."""
+    while True:
+        pairs = zip(claims, settle(budget, claims), strict=True)
+        needed = sum(
+            claim.costs[0].num_bytes for claim, offer in pairs if claim.ladder and not offer
+        )
+        if not needed:
+            return budget
+        # In few steps, however many columns there are.
+        budget += max(needed, budget // 16)
 
 
 def allot(budget: int, ladders: Sequence[Sequence[Offer]]) -> list[Offer | None]:
@@ -206,9 +222,7 @@ def _steps(ladder: Sequence[Offer]) -> Iterable[tuple[Offer, Offer]]:
 def _step(start: Offer | None, end: Offer) -> Offer:
     if start is None:
         return end
-    return Offer(
-        end.rate, end.num_bytes - start.num_bytes, end.groups_read, end.saved - start.saved
-    )
+    return replace(end, num_bytes=end.num_bytes - start.num_bytes, saved=end.saved - start.saved)
 
 
 def _per_byte(step: Offer) -> float:

@@ -140,6 +140,9 @@ class OrcSurveyor:
             counts.already += chunk.stripe.num_index_groups
             counts.bytes_there += _bytes_there(self.file, chunk)
 
+    def will_read(self, chunks: Sequence[OrcChunk]) -> None:
+        self.file.will_read_values(chunks)
+
     def room(self, chunk: OrcChunk) -> int:
         return room_for_values(self.file, chunk)
 
@@ -179,7 +182,10 @@ class OrcSurveyor:
             survey.rungs = ladder
             survey.has_filter = chunk.has_filters
         highest = highest_rate(self._options, column.name)
-        for survey, there in zip(surveys, _filters_there(self.file, chunk) or (), strict=False):
+        filters = _filters_there(self.file, chunk)
+        for survey in surveys:
+            survey.has_unreadable = filters is None
+        for survey, there in zip(surveys, filters or (), strict=False):
             survey.fpp_there = there.fpp
             # The bits tell; what is no worse than may be built in its place is good enough, if only nearly at its rate.
             may_be = (each.fpp for each in survey.rungs if each.rate <= highest and each.num_bytes)

@@ -12,7 +12,7 @@ Spec: parquet-format, parquet.thrift `Statistics` and `ColumnOrder`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -43,7 +43,8 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.file import ParquetContainer
-from parquet_bloom.parquet.filters.bloom import read_header
+from parquet_bloom.parquet.filters.ahead import survey_ranges
+from parquet_bloom.parquet.filters.bloom import read_header, read_usable_header
 from parquet_bloom.parquet.filters.field import Elsewhere
 from parquet_bloom.parquet.filters.insertion import build_filter, reason_for_none
 from parquet_bloom.parquet.footer import shredded, value_order
@@ -145,6 +146,9 @@ class ParquetSurveyor:
             counts.not_shredded += bool(Elsewhere(self.file, field, chunk.row_group).counts)
         counts.dictionary_bytes = max(counts.dictionary_bytes, chunk.total_uncompressed_size or 0)
 
+    def will_read(self, chunks: Sequence[ColumnChunk]) -> None:
+        self.file.source.will_read(survey_ranges(self.file, chunks))
+
     def room(self, chunk: ColumnChunk) -> int:
         filter = BLOCK_BYTES * self._finest(chunk.leaf).blocks_for(_max_values(chunk))
         pages = pages_room(self.file.source, self.file.footer, chunk)
@@ -180,7 +184,9 @@ class ParquetSurveyor:
         found.has_filter = chunk.has_filters
         highest = highest_rate(options, chunk.leaf.name)
         found.has_too_small = _has_too_small(chunk, found.ndv, filter, highest)
-        if blocks := _bytes_there(file, chunk) // BLOCK_BYTES:
+        found.has_unreadable = _has_unreadable(file, chunk)
+        blocks = _bytes_there(file, chunk) // BLOCK_BYTES
+        if blocks and not found.has_unreadable:
             found.fpp_there = expected_fpp(found.ndv, blocks)
         meta_data = file.footer.column_meta_data(chunk)
         found.in_alp = Encoding.ALP in (meta_data.encodings or ())
@@ -202,6 +208,15 @@ def _has_too_small(
     # The NDV may be an estimate; what is as large as what would be built in its place is not too small.
     wanted = _rung(filter, highest).num_bytes // BLOCK_BYTES
     return blocks < min(min_blocks(ndv, highest), wanted)
+
+
+def _has_unreadable(file: ParquetContainer, chunk: ColumnChunk) -> bool:
+    """Whether no reader can use the filter that is there. Only its header is read: the bits are not proved."""
+    try:
+        read_usable_header(file.window, file.footer, chunk)
+    except ParquetBloomError:
+        return True
+    return False
 
 
 def _bytes_there(file: ParquetContainer, chunk: ColumnChunk) -> int:

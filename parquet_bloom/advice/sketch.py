@@ -77,7 +77,8 @@ class GroupSurvey:
     the dictionary page if it has all values, else 0; None in a format without such pages; `dictionary_bytes`: its size,
     None where it has not all values; `in_alp`: whether any page is
     in that encoding, as the footer says; `has_filter`: one is there; `has_too_small`: one that is too small for the
-    values, as its length says, in ORC its bits; `fpp_there`: of the one that is there, as far as that is known, 1 without one.
+    values, as its length says, in ORC its bits; `has_unreadable`: one that no reader can use, whatever its bits;
+    `fpp_there`: of the one that is there, as far as that is known, 1 without one that can be used.
     """
 
     num_values: int
@@ -92,6 +93,7 @@ class GroupSurvey:
     in_alp: bool = False
     has_filter: bool = False
     has_too_small: bool = False
+    has_unreadable: bool = False
     fpp_there: float = 1.0
 
     @property
@@ -114,8 +116,8 @@ class ColumnCounts:
     dictionary pages have all values, None in a format without them. `not_shredded`: groups in which a
     field of a VARIANT has values outside the column; `in_alp`: groups with pages in that encoding; `too_small`: those
     that have a filter that is too small for them, as far as lengths say, in ORC bits; `bytes_there`: of the bitsets of filters that
-    are there; `fpp_there`: the sum of their FPPs in FPP_UNITs, with 1 for each of the `groups` without one;
-    `with_filter`: those of the `groups` that have one.
+    are there; `fpp_there`: the sum of their FPPs in FPP_UNITs, with 1 for each of the `groups` without one that can be
+    used; `with_filter`: those of the `groups` that have one; `unreadable`: those with one that no reader can use.
     """
 
     num_values: int = 0
@@ -135,6 +137,12 @@ class ColumnCounts:
     bytes_there: int = 0
     fpp_there: int = 0
     with_filter: int = 0
+    unreadable: int = 0
+
+    @property
+    def needs_some(self) -> bool:
+        """Whether filters are missing or too small, if the column is to have any."""
+        return self.with_filter < self.filters or self.too_small > 0
 
     def merge(self, other: ColumnCounts) -> None:
         """Add what was counted elsewhere."""
@@ -155,6 +163,7 @@ class ColumnCounts:
         self.bytes_there += other.bytes_there
         self.fpp_there += other.fpp_there
         self.with_filter += other.with_filter
+        self.unreadable += other.unreadable
 
 
 @dataclass(slots=True)
@@ -253,6 +262,7 @@ class ColumnSketch:
                 too_small=int(group.has_too_small),
                 fpp_there=in_units(group.fpp_there),
                 with_filter=int(group.has_filter),
+                unreadable=int(group.has_unreadable),
             )
         )
         # It is exact if one group has all values in a dictionary, however large.

@@ -64,6 +64,9 @@ class Surveyor(Protocol[ColumnT_contra, ChunkT_contra]):
     def count(self, counts: ColumnCounts, chunk: ChunkT_contra) -> None:
         """Count what the footer says of a chunk, except for its values."""
 
+    def will_read(self, chunks: Sequence[ChunkT_contra]) -> None:
+        """Fetch ahead what reading them takes, if the file is remote."""
+
     def room(self, chunk: ChunkT_contra) -> int:
         """The most memory that reading a chunk takes, in bytes."""
 
@@ -107,7 +110,7 @@ def survey_columns(
         except UnsupportedError as error:
             return str(error).removeprefix(f"{file.path}: ")
 
-    file.will_read_values([chunk for _, chunk, _ in ahead])
+    surveyor.will_read([chunk for _, chunk, _ in ahead])
     done = count(1)
     threads = threads_for_values(threads, file.source, len(ahead))
     with closing(work_in_order(ahead, read, lambda item: surveyor.room(item[1]), threads)) as found:

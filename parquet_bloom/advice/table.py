@@ -8,7 +8,7 @@ sketch of its table (see sketch).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from hashlib import sha256
 from typing import Any, NamedTuple, Self
@@ -272,19 +272,21 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
     why = {use.engine: use.reason for use in subject.engines}
     # What the target costs and saves is known better than by an offer.
     chosen = next((offer for offer in offers if offer.rate == fpp < target), None)
+    users = tuple(
+        use.engine
+        for use in subject.engines
+        if use.uses and (not options.engines or use.engine in options.engines)
+    )
     evidence = Evidence(
         files=table.files,
         counts=column.counts,
         ndv=column.ndv,
         limit=table.largest[1],
         sized_for=table.largest[0] if UNITS[table.format].has_groups else 0,
-        users=tuple(
-            use.engine
-            for use in subject.engines
-            if use.uses and (not options.engines or use.engine in options.engines)
-        ),
+        users=users,
         engines=options.engines,
-        ignoring=tuple(f"{name} ({why[name]})" if why.get(name) else name for name in ignoring),
+        ignoring=_with_reasons(ignoring, why),
+        not_by=_with_reasons([name for name in options.engines if name not in users], why),
         not_for=_not_for(subject.engines, options.engines, table.format),
         seldom_asked=subject.seldom_asked,
         is_measured=sketch.is_measured,
@@ -299,6 +301,11 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
     basis: AdviceBasis = "value sample" if sketch.is_measured else "stored values"
     shown = tuple(offer for offer in offers if offer.rate in (target, *SHOWN_RATES))
     return JudgedColumn(evidence, basis, verdict, reason, fpp, shown * options.rates)
+
+
+def _with_reasons(names: Iterable[str], why: Mapping[str, str]) -> tuple[str, ...]:
+    """`Polars (it ignores filters)`"""
+    return tuple(f"{name} ({why[name]})" if why.get(name) else name for name in names)
 
 
 def _not_for(uses: Sequence[EngineUse], asked: Sequence[str], format: Format) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from parquet_bloom.advice.budget import RATES, Offer
+from parquet_bloom.advice.budget import LEAST_SAVED, RATES, Offer
 from parquet_bloom.advice.lookups import FPP_UNIT, ExpectedReads
 from parquet_bloom.advice.sketch import ColumnCounts
 from parquet_bloom.container import number_of
@@ -53,7 +53,7 @@ class Evidence:
     `seldom_asked`: what the values are, if
     they are rarely looked up by equality, else empty; `is_measured`: the user gives look-up values;
     `engines`: for which alone to judge, none for all; `ignoring`: those of them that use no filter of any column, with
-    what to do about it; `not_for`: what it is about the column that others do not use its filters for;
+    what to do about it; `not_by`: all of them that do not use filters of the column, with why; `not_for`: what it is about the column that others do not use its filters for;
     `reads`: None if nothing can be looked up; `unit`: what a group is called; `other_rate`: what to build in
     place of the target, None for the target; `is_budgeted`: a budget has chosen it; `highest_rate`: what filters that
     more absent values pass are too small for; `accepted_rate`: the highest that a policy accepts, None without one;
@@ -73,6 +73,7 @@ class Evidence:
     is_budgeted: bool = False
     engines: tuple[str, ...] = ()
     ignoring: tuple[str, ...] = ()
+    not_by: tuple[str, ...] = ()
     not_for: tuple[str, ...] = ()
     sized_for: int = 0
     highest_rate: float = HIGH_FPP
@@ -95,7 +96,7 @@ class Evidence:
         can be looked up."""
         if self.reads is None:
             return None
-        if not self.users:
+        if not self.users or self.all_search_dictionaries:
             return self.reads.by_statistics
         return self.other_rate.groups_read if self.other_rate else self.reads.with_filter
 
@@ -109,9 +110,19 @@ class Evidence:
         """The same with the filters that are there; None if there are none."""
         if self.reads is None or not self.counts.with_filter:
             return None
-        if not self.users:
+        if not self.users or self.all_search_dictionaries:
             return self.reads.by_statistics
         return self.reads.at_mean_fpp(self.counts.fpp_there * FPP_UNIT / self.counts.groups)
+
+    @property
+    def in_dictionaries(self) -> tuple[str, ...]:
+        """The engines that search dictionaries instead, if these have all values."""
+        return always_so("only dictionaries", self.users) if self.counts.only_dictionary else ()
+
+    @property
+    def all_search_dictionaries(self) -> bool:
+        """Whether all that are asked about, and would use filters of the column, do, so that none is any use to them."""
+        return bool(self.engines) and {*self.in_dictionaries} == {*self.users}
 
     @property
     def is_alone(self) -> bool:
@@ -158,7 +169,7 @@ def judge(evidence: Evidence) -> tuple[AdviceVerdict, str]:
 
 def _saved_for_others(evidence: Evidence) -> str:
     """What filters save, and right behind it for whom they do not: a clause of its own, the same for all such columns."""
-    names = _in_dictionaries(evidence)
+    names = evidence.in_dictionaries
     if not names:
         return _comparison(evidence)
     do = "searches" if len(names) == 1 else "search"
@@ -169,14 +180,8 @@ def _saved_for_others(evidence: Evidence) -> str:
 
 
 def _not_needed_for(evidence: Evidence) -> str:
-    names = _in_dictionaries(evidence)
+    names = evidence.in_dictionaries
     return f"not needed for {_listed(names)}: all values are in dictionaries" if names else ""
-
-
-def _in_dictionaries(evidence: Evidence) -> tuple[str, ...]:
-    """The engines that search dictionaries instead, if these have all values."""
-    is_so = evidence.counts.only_dictionary
-    return always_so("only dictionaries", evidence.users) if is_so else ()
 
 
 def _reason_to_skip(evidence: Evidence) -> str:
@@ -185,8 +190,9 @@ def _reason_to_skip(evidence: Evidence) -> str:
         return NO_VALUES
     if not evidence.users:
         return _who_uses_none(evidence)
-    if _all_search_dictionaries(evidence):
-        return f"{_not_needed_for(evidence)}, which are searched instead of the filters"
+    if evidence.all_search_dictionaries:
+        instead = f"{_not_needed_for(evidence)}, which are searched instead of the filters"
+        return "; ".join(filter(None, (instead, _not_used(evidence))))
     if counts.filters == 0:
         return f"the target FPP is out of reach {evidence.limit}"
     if reads is None:
@@ -216,9 +222,10 @@ def _who_uses_none(evidence: Evidence) -> str:
     return f"{_listed(evidence.engines)} {do} not use filters on {what}"
 
 
-def _all_search_dictionaries(evidence: Evidence) -> bool:
-    """All engines that are asked about, so that no filter is any use to them."""
-    return bool(evidence.engines) and {*_in_dictionaries(evidence)} == {*evidence.users}
+def _not_used(evidence: Evidence) -> str:
+    """By which of the engines that are asked about, where others use filters of the column."""
+    is_some = bool(evidence.users and evidence.not_by)
+    return f"not used by {_listed(evidence.not_by)}" if is_some else ""
 
 
 def _reason_to_doubt(evidence: Evidence) -> str:
@@ -248,8 +255,12 @@ def _comparison(evidence: Evidence) -> str:
     reads = evidence.reads
     assert reads is not None
     other = evidence.other_rate
-    at_rate = f" at an FPP of {exact_percent(other.rate)}" if other else ""
+    at_rate = f" at an FPP of {_rate_of(other, evidence)}" if other else ""
     read = other.groups_read if other else reads.with_filter
+    there = evidence.groups_there
+    if evidence.has_all and there is not None and there - read < LEAST_SAVED:
+        # It was said what is read with filters: new ones would save no more.
+        return f"min/max alone leaves {_mean(reads.by_statistics)} to read"
     a_filter = "a new filter (--existing replace)" if evidence.has_all else "a filter"
     return (
         f"a look-up reads {_mean(read)} of {evidence.groups} with {a_filter}{at_rate},"
@@ -257,8 +268,14 @@ def _comparison(evidence: Evidence) -> str:
     )
 
 
+def _rate_of(offer: Offer, evidence: Evidence) -> str:
+    """That of the filters within a budget, which has high ones; else the one that was chosen."""
+    return percent(offer.fpp) if evidence.is_budgeted else exact_percent(offer.rate)
+
+
 def _those_there(evidence: Evidence) -> Iterator[str]:
     """What has to be built again, or that nothing has to be built."""
+    yield _unreadable(evidence)
     yield _to_build_again(evidence)
     if evidence.has_all:
         yield f"every {evidence.unit} already has a filter{_with_those_there(evidence)}"
@@ -270,6 +287,17 @@ def _with_those_there(evidence: Evidence) -> str:
     if read is None or evidence.is_alone:
         return ""
     return f", and a look-up reads about {_mean(read)} of {evidence.groups} with what is there"
+
+
+def _unreadable(evidence: Evidence) -> str:
+    """Which filters nobody can use, so that a look-up reads the groups all the same."""
+    if unreadable := evidence.counts.unreadable:
+        have = "has a filter" if unreadable == 1 else "have filters"
+        return (
+            f"{number_of(unreadable, evidence.unit)} {have} that cannot be read: pbloom validate says"
+            " why, pbloom repair --rebuild builds new ones"
+        )
+    return ""
 
 
 def _to_build_again(evidence: Evidence) -> str:
@@ -301,13 +329,14 @@ def _those_for_nothing(evidence: Evidence) -> str:
     have = "has a filter" if already == 1 else "have filters"
     where = number_of(already, evidence.unit)
     is_for_others = bool(evidence.engines) and not evidence.users
-    is_for_others = is_for_others or _all_search_dictionaries(evidence)
+    is_for_others = is_for_others or evidence.all_search_dictionaries
     what = "which other readers may use" if is_for_others else "which pbloom strip removes"
     return f"{where} {have}, {what}" if already else ""
 
 
 def _notes(evidence: Evidence) -> Iterator[str]:
     counts, unit = evidence.counts, evidence.unit
+    yield _not_used(evidence)
     if evidence.other_rate and not evidence.is_budgeted:
         yield f"so many {unit}s deserve a lower FPP than usual"
     elif evidence.accepted_rate is not None and evidence.accepted_rate < DEFAULT_FPP:
@@ -315,7 +344,7 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     share = evidence.filter_bytes / counts.chunk_bytes if counts.chunk_bytes else 0.0
     if share > LARGE_SHARE_OF_COLUMN:
         yield f"the filters are {percent(share)} of the column's size{_with_less_room(evidence, share)}"
-    told = _in_dictionaries(evidence)
+    told = evidence.in_dictionaries
     others = {*evidence.users} - {*told}
     if counts.only_dictionary and (note := engine_note("only dictionaries", others)):
         yield f"dictionaries: {note}" if told else f"all values are in dictionaries: {note}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -344,8 +344,9 @@ def _heading(
     """`engines`: for which it is, none for all; `in_full`: with the names of all columns to build, not some."""
     unit = UNITS[report.format].group
     rows, groups = number_of(report.num_rows, "row"), number_of(report.num_groups, unit)
-    built = listed([_named(each) for each in _all_to(judged, "build")], in_full)
-    again = listed([_named(each) for each in _all_to(judged, "rebuild")], in_full)
+    rates = _rates(report)
+    built = listed([_named(each, rates) for each in _all_to(judged, "build")], in_full)
+    again = listed([_named(each, rates) for each in _all_to(judged, "rebuild")], in_full)
     kept = listed([each.column for each in _all_to(judged, "keep")], in_full)
     to_build = f"build filters for {built}" if built else ""
     to_rebuild = f"rebuild the filters of {again}" if again else ""
@@ -373,11 +374,22 @@ def _all_with_filters(judged: Sequence[_Judged]) -> list[ColumnAdvice]:
     return [*_all_to_build(judged), *_all_to(judged, "keep")]
 
 
-def _named(advice: ColumnAdvice) -> str:
-    """The column, and the rate to build at if that is not the usual one."""
-    if advice.fpp in (None, DEFAULT_FPP):
-        return advice.column
-    return f"{advice.column} (at {exact_percent(advice.fpp)})"
+def _rates(report: AdviceReport) -> dict[str, str]:
+    """By column, the rate to build at if that is not the usual one; within a budget, what comes of it."""
+    rates = {
+        each.column: exact_percent(each.fpp)
+        for each in report.columns
+        if each.fpp not in (None, DEFAULT_FPP)
+    }
+    within = report.budget.columns if report.budget else ()
+    return rates | {
+        each.column: percent(each.fpp_expected) for each in within if each.column in rates
+    }
+
+
+def _named(advice: ColumnAdvice, rates: Mapping[str, str]) -> str:
+    rate = rates.get(advice.column)
+    return f"{advice.column} (at {rate})" if rate else advice.column
 
 
 def _row(judged: _Judged) -> Cells:
@@ -502,9 +514,10 @@ def _used(advice: ColumnAdvice) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Build:
-    """Options of `build`: those that choose, with the columns, if these are named, and others."""
+class _Next:
+    """A verb and its options: those that choose, with the columns, if these are named, and others."""
 
+    verb: str
     choosing: str
     columns: str
     others: tuple[str, ...]
@@ -519,34 +532,52 @@ def _next_lines(
     if options.parts or any(each.obstacles for each in reports):
         return
     path = next((each.path for each in inputs.files if each.path not in inputs.unread), "")
-    for build in _to_build(reports, options, judging):
-        command = f"pbloom build FILE {build.choosing} --in-place"
-        again = (*build.others, *_as_for_advice(options), *keys)
-        found = command_for(inputs.in_commands(path), command, {"COLUMN": build.columns}, again)
+    for each in (*_to_repair(reports), *_to_build(reports, options, judging)):
+        command = f"pbloom {each.verb} FILE {each.choosing} --in-place"
+        again = (*each.others, *_as_for_advice(options), *keys)
+        found = command_for(inputs.in_commands(path), command, {"COLUMN": each.columns}, again)
         if found is not None:
             is_one = len(inputs.files) == 1
             yield f"next: {found if is_one else for_all(found, path, inputs.read_names)}"
 
 
+def _to_repair(reports: Sequence[AdviceReport]) -> Iterator[_Next]:
+    """Where filters cannot be read. Those of columns that get new ones in any case need no repair."""
+    wanted = [each for report in reports for each in _all_to_build(_judged(report))]
+    broken = [each for each in wanted if each.unreadable and not each.too_small]
+    for others, columns in _by_options(broken).items():
+        yield _Next("repair", "--rebuild -c COLUMN", ",".join(columns), others)
+
+
+def _by_options(wanted: Iterable[ColumnAdvice]) -> dict[tuple[str, ...], list[str]]:
+    """The columns, as options name them, by the other options that they need."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for each in wanted:
+        rate = () if each.fpp in (None, DEFAULT_FPP) else ("--fpp", repr(each.fpp))
+        alike.setdefault((*rate, *replacing([each])), []).append(as_option(each.column))
+    return alike
+
+
 def _to_build(
     reports: Sequence[AdviceReport], options: AdviseOptions, judging: Sequence[str]
-) -> Iterator[_Build]:
+) -> Iterator[_Next]:
     """Those of one table are named, so that nothing is judged again, unless they are many. Several tables have columns
     of their own, and within a budget each column has a rate of its own."""
-    wanted = [each for report in reports for each in _all_to_build(_judged(report))]
+    wanted = [
+        each
+        for report in reports
+        for each in _all_to_build(_judged(report))
+        if each.missing or each.too_small
+    ]
     is_alike = len(reports) == 1 and options.budget is None
     if not (is_alike and (options.value_sample or len(wanted) <= MOST_SHOWN)):
         among = ",".join(map(as_option, options.columns or ()))
         if wanted and not options.value_sample:
             others = (*judging, *replacing(wanted))
-            yield _Build(f"--auto{' -c COLUMN' * bool(among)}", among, others)
+            yield _Next("build", f"--auto{' -c COLUMN' * bool(among)}", among, others)
         return
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for each in wanted:
-        rate = () if each.fpp in (None, DEFAULT_FPP) else ("--fpp", repr(each.fpp))
-        alike.setdefault((*rate, *replacing([each])), []).append(as_option(each.column))
-    for others, columns in alike.items():
-        yield _Build("-c COLUMN", ",".join(columns), others)
+    for others, columns in _by_options(wanted).items():
+        yield _Next("build", "-c COLUMN", ",".join(columns), others)
 
 
 def _judging(options: AdviseOptions) -> tuple[str, ...]:

@@ -689,7 +689,8 @@ def _advice_on(column: dict[str, Any], files: str) -> Cells:
     """What is to be done, as `pbloom advise` has it; filters that are kept take what they take."""
     from parquet_bloom.verbs.advise import done_by
 
-    verdict = done_by(column["verdict"], column["missing"], column["too_small"])
+    unfit = column["too_small"] + column["unreadable"]
+    verdict = done_by(column["verdict"], column["missing"], unfit)
     taken = column["filter_bytes_there" if verdict == "keep" else "filter_bytes"]
     return column["column"], verdict, files, size(taken), column["reason"]
 

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from parquet_bloom.container import without_numbers
-from parquet_bloom.filters.rates import exact_percent
+from parquet_bloom.filters.rates import exact_percent, percent
 from parquet_bloom.render.wording import in_one, shortened, size
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.advise import BudgetedColumn, BudgetPlan, KeptFilters
 
 
-# What nobody may want who looks up one of the columns above all.
-_HIGH_RATE: Final = 0.2
-
-
 def budget_lines(plan: BudgetPlan, group: str, in_full: bool) -> Iterator[str]:
     """A line about the budget, one for each column that it is spent on, one for each left out, and one for each with
     filters that stay; `group`: what readers skip. Unless `in_full`, one for all columns of the same rate, or left out
-    for the same reason. If rates are high because columns share the budget, one that says how they do not."""
+    for the same reason. If any is left out, one that says what would be enough for all, and one that says how a single one
+    gets its share."""
     yield _used(plan)
     said = [(each.column, _spent(each, group), exact_percent(each.fpp)) for each in plan.columns]
     said += [(each.column, f"left out: {each.reason}", "") for each in plan.left_out]
@@ -32,8 +29,10 @@ def budget_lines(plan: BudgetPlan, group: str, in_full: bool) -> Iterator[str]:
     for those in alike.values():
         each = "each: " if len(those) > 1 else ""
         yield f"{shortened([column for column, _ in those])}: {each}{in_one(text for _, text in those)}"
-    shares = len(plan.columns) + len(plan.left_out) > 1
-    if shares and any(each.fpp >= _HIGH_RATE for each in plan.columns):
+    needs = [each.needs for each in plan.left_out if each.needs is not None]
+    if needs and plan.for_all is not None:
+        yield f"--budget {plan.for_all} has room for all of them"
+    if any(each <= plan.bytes for each in needs):
         yield "-c COLUMN gives one column the whole budget, and a lower rate where that has room"
 
 
@@ -53,7 +52,8 @@ def _kept(each: KeptFilters) -> str:
 
 def _spent(each: BudgetedColumn, group: str) -> str:
     return (
-        f"filters at an FPP of {exact_percent(each.fpp)} or less take {size(each.filter_bytes)};"
+        f"filters for {exact_percent(each.fpp)}, with an FPP of {percent(each.fpp_expected)}, take"
+        f" {size(each.filter_bytes)};"
         f" a look-up reads {each.groups_filter:,.2f} {group}s, {each.groups_saved:,.2f} fewer than by"
         " min/max"
     )

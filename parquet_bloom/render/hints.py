@@ -80,13 +80,16 @@ _HINTS_LIKE: Final = {
 
 def with_hint(message: str) -> str:
     """A message that ends with a reason, followed by what helps, if anything does."""
+    hint = hint_for(message)
+    return f"{message}; {hint}" if hint else message
+
+
+def hint_for(message: str) -> str:
+    """What helps alone; empty if nothing does."""
     for reason, hint in _HINTS.items():
         if message == reason or message.endswith(f": {reason}"):
-            return f"{message}; {hint}"
-    for pattern, hint in _HINTS_LIKE.items():
-        if re.search(pattern, message):
-            return f"{message}; {hint}"
-    return message
+            return hint
+    return next((hint for like, hint in _HINTS_LIKE.items() if re.search(like, message)), "")
 
 
 def with_key_hint(reason: str) -> str:

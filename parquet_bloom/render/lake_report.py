@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from parquet_bloom import __version__
 from parquet_bloom.container import number_of
@@ -15,16 +15,19 @@ from parquet_bloom.render.findings import (
     next_commands,
     united,
 )
-from parquet_bloom.render.hints import MOST_NAMES, command, for_many
+from parquet_bloom.render.hints import MOST_NAMES, command, for_many, hint_for
 from parquet_bloom.render.report import (
     MOST_COLUMNS,
     MOST_STEPS,
+    Step,
     in_order,
     lines_on_budget,
     steps_against,
     steps_to_build,
     template,
+    wrong_by,
 )
+from parquet_bloom.render.wording import shortened
 from parquet_bloom.storage.source import has_wildcard
 from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice, replacing, to_do
 from parquet_bloom.verbs.inspect_summary import ColumnSummary
@@ -66,12 +69,17 @@ def render_lake_report(
         most_partitions=MOST_PARTITIONS,
         most_tables=MOST_TABLES,
         to_do=verdicts,
+        wrong=wrong_by(report.broken_columns),
         to_do_in=lambda table: _to_do_in(report, table),
         in_order=in_order,
         on_budget=lambda table: [*lines_on_budget(table)],
         no_advice="the files have no values" if report.deep else NOT_DEEP,
         to_build=to_build,
-        steps=[*steps_against(broken), *steps_to_build(wanted, to_build)],
+        steps=[
+            *_steps_about_unread(report),
+            *steps_against(broken),
+            *steps_to_build(wanted, to_build),
+        ],
         most_steps=MOST_STEPS,
         is_done=bool(report.advice and verdict == "fine")
         and not (wanted or report.in_some or report.num_not_advised),
@@ -111,6 +119,16 @@ def _verdict(report: LakeReport) -> str:
     if report.severities["warning"]:
         return "warning"
     return "fine" if report.filters else "nothing"
+
+
+def _steps_about_unread(report: LakeReport) -> Iterator[Step]:
+    """The files that could not be read: what is said about filters is not about them."""
+    if report.num_failed:
+        paths = shortened([each.path for each in report.failures], report.num_failed)
+        helps = {hint for each in report.failures if (hint := hint_for(each.message))}
+        note = " ".join(f"{each[0].upper()}{each[1:]}." for each in sorted(helps))
+        what = f"{number_of(report.num_failed, 'file')} could not be read: {paths}"
+        yield Step("error", what, "", "unread", note=note)
 
 
 def _to_do(report: LakeReport) -> dict[str, str]:
@@ -153,11 +171,23 @@ def _to_build(
         return [command("build", *names, "--auto", *within, *options, *replacing(wanted))]
     return united(
         command(
-            *("build", *names, "-c", as_option(each.column), "--fpp", repr(each.fpp)),
+            *("build", *_in_need(report, each, names, options)),
+            *("-c", as_option(each.column), "--fpp", repr(each.fpp)),
             *(*options, *replacing([each])),
         )
         for each in wanted
     )
+
+
+def _in_need(
+    report: LakeReport, advice: ColumnAdvice, names: Sequence[str], options: Sequence[str]
+) -> Sequence[str]:
+    """The files to name where filters of the column are built again, as those that are good enough are, too, wherever
+    there are any; all names, if these files are too many or a table is named for them."""
+    paths = report.in_need.get(advice.column, ())
+    is_few = 0 < len(paths) < report.summary.files and len(paths) <= MOST_NAMES
+    is_by_name = is_few and "--table" not in options
+    return paths if is_by_name and replacing([advice]) else names
 
 
 def _to_complete(

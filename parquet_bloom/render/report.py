@@ -31,9 +31,10 @@ from parquet_bloom.render.findings import (
     summary,
     united,
 )
-from parquet_bloom.render.hints import command
+from parquet_bloom.render.hints import command, in_options, with_hint
 from parquet_bloom.render.wording import shortened, size, where
 from parquet_bloom.rules.finding import Finding
+from parquet_bloom.rules.rule import rules
 from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice, replacing, to_do
 from parquet_bloom.verbs.inspect import FileInspection
 from parquet_bloom.verbs.occupancy import FilterOccupancy
@@ -86,7 +87,7 @@ def render_report(report: FileReport, build: Sequence[str] = ()) -> str:
     to_do = _to_do(report, verdicts)
     wanted = _wanted(report, to_do)
     to_build = _to_build(report, wanted, build)
-    rules = grouped_by_rule(findings)
+    groups = grouped_by_rule(findings)
     verdict = _trouble(findings) or ("fine" if report.validation.checked.filters else "nothing")
     return template("report.html").render(
         report=report,
@@ -99,9 +100,10 @@ def render_report(report: FileReport, build: Sequence[str] = ()) -> str:
         most_columns=MOST_COLUMNS,
         widest=max((max(one.chunk_bytes, one.filter_bytes) for one in report.columns), default=0),
         to_do=to_do,
+        wrong=wrong_by(_broken_columns(report)),
         to_build=to_build,
-        rules=rules,
-        steps=[*steps_against(map(_broken, rules)), *steps_to_build(wanted, to_build)],
+        rules=groups,
+        steps=[*steps_against(map(_broken, groups)), *steps_to_build(wanted, to_build)],
         most_steps=MOST_STEPS,
         is_done=bool(report.advice and verdict == "fine" and not wanted),
         most_places=MOST_PLACES,
@@ -153,10 +155,28 @@ def _columns(
 def _to_do(report: FileReport, verdicts: Mapping[str, ColumnAdvice]) -> dict[str, str]:
     """The verdict of the advice by column; but if filters should be built and are there, `keep`, or
     `rebuild` if they are broken."""
-    findings = report.validation.findings
-    broken = {finding.column for finding in findings if finding.is_against_filter}
+    broken = _broken_columns(report)
     return {
         column: to_do(advice, is_broken=column in broken) for column, advice in verdicts.items()
+    }
+
+
+def _broken_columns(report: FileReport) -> dict[str, list[str]]:
+    """Those with filters that are wrong, with the rules that say so."""
+    found: dict[str, set[str]] = {}
+    for each in report.validation.findings:
+        if each.is_against_filter and each.column is not None:
+            found.setdefault(each.column, set()).add(each.rule)
+    return {column: sorted(rules) for column, rules in found.items()}
+
+
+def wrong_by(broken: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Why filters that are there are no good, by column: what the advice, which knows only how large they are, cannot
+    say."""
+    known = rules()
+    return {
+        column: f"filters that are there are wrong: {', '.join(known[each].heading for each in ids)}"
+        for column, ids in broken.items()
     }
 
 
@@ -284,6 +304,7 @@ def template(name: str) -> Template:
         lstrip_blocks=True,
     )
     environment.filters |= {"size": size, "percent": percent, "of": number_of}
+    environment.filters["with_hint"] = lambda message: with_hint(in_options(message))
     environment.filters["number"] = "{:,.0f}".format
     environment.globals |= {
         "map_chart": charts.map_chart,

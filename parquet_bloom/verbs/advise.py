@@ -13,9 +13,9 @@ from dataclasses import field, replace
 from functools import partial
 from itertools import repeat
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 
-from parquet_bloom.advice.budget import Claim, Offer, offers_of, settle
+from parquet_bloom.advice.budget import Claim, Offer, enough_for_all, offers_of, settle
 from parquet_bloom.advice.lookups import ExpectedReads
 from parquet_bloom.advice.sketch import ColumnCounts, Subject, TableSketch
 from parquet_bloom.advice.table import (
@@ -90,6 +90,7 @@ class ColumnAdvice:
     In this file: `num_values`, with nulls in Parquet but not in ORC; `already`: groups with a filter;
     `missing`: groups without one that would get one;
     `too_small`: groups whose filter is too small for their values, as far as lengths say, in ORC bits;
+    `unreadable`: groups with a filter that no reader can use;
     `ndv`: distinct non-null values of the whole column; `ndv_error`: relative standard error of
     `ndv`, None if exact; `group_ndv`: the highest of any group; `only_dictionary`: whether all values
     are in dictionary pages, None in ORC; `filter_bytes`: all bitsets that `build` would write;
@@ -112,6 +113,7 @@ class ColumnAdvice:
     already: int
     missing: int
     too_small: int
+    unreadable: int
     engines: tuple[EngineUse, ...]
     reason: str
     verdict: AdviceVerdict = "skip"
@@ -145,8 +147,9 @@ class ColumnAdvice:
 
 def to_do(advice: ColumnAdvice, *, is_broken: bool = False) -> str:
     """The verdict of the advice; but if filters should be built and no group lacks one that would get one, `keep`, or
-    `rebuild` if any is broken or too small."""
-    return done_by(advice.verdict, advice.missing, is_broken or advice.too_small)
+    `rebuild` if any is broken, unreadable or too small."""
+    unfit = is_broken + advice.unreadable + advice.too_small
+    return done_by(advice.verdict, advice.missing, unfit)
 
 
 def done_by(verdict: str, missing: int, unfit: int) -> str:
@@ -165,26 +168,36 @@ def replacing(wanted: Iterable[ColumnAdvice]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class BudgetedColumn:
-    """A column to build: the rate `fpp` at which it gets filters, `filter_bytes` of all their bitsets, and how
-    many groups a look-up then reads, on average; `groups_saved`: how many fewer than by min/max."""
+    """A column to build: the rate `fpp` to build its filters at, the mean FPP that they will have, at most that,
+    `filter_bytes` of all their bitsets, and how many groups a look-up then reads, on average; `groups_saved`: how many
+    fewer than by min/max."""
 
     column: str
     fpp: float
+    fpp_expected: float
     filter_bytes: int
     groups_filter: float
     groups_saved: float
 
     @property
     def offer(self) -> Offer:
-        return Offer(self.fpp, self.filter_bytes, self.groups_filter, self.groups_saved)
+        read, saved = self.groups_filter, self.groups_saved
+        return Offer(self.fpp, self.filter_bytes, read, saved, self.fpp_expected)
+
+    @classmethod
+    def of(cls, column: str, offer: Offer) -> Self:
+        read, saved = offer.groups_read, offer.saved
+        return cls(column, offer.rate, offer.fpp, offer.num_bytes, read, saved)
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A column that deserves filters, and why it gets none within the budget."""
+    """A column that deserves filters, and why it gets none within the budget; `needs`: the bytes that its filters take at
+    the least, None if they save too little for any."""
 
     column: str
     reason: str
+    needs: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,10 +211,12 @@ class KeptFilters:
 @dataclass(frozen=True, slots=True)
 class BudgetPlan:
     """What to build within a budget of `bytes`, of which `used` are spent on all tables, more where filters that stay
-    take more; `columns`, `left_out` and `kept` are those of this table."""
+    take more; `for_all`: a budget with room for all columns, None if none is left out for lack of it; `columns`, `left_out`
+    and `kept` are those of this table."""
 
     bytes: int
     used: int
+    for_all: int | None
     columns: tuple[BudgetedColumn, ...] = field(repr=False)
     left_out: tuple[LeftOut, ...] = field(repr=False)
     kept: tuple[KeptFilters, ...] = field(default=(), repr=False)
@@ -587,25 +602,23 @@ def _plans(
 ) -> Iterator[BudgetPlan]:
     """What each table gets of a budget for all of them."""
     claimants = list(_claimants(options, tables))
-    taken = settle(budget, [each.claim for each in claimants])
+    claims = [each.claim for each in claimants]
+    taken = settle(budget, claims)
     chosen = list(zip(claimants, taken, strict=True))
     used = sum(
         _kept(each.claim, offer) + (offer.num_bytes if offer else 0) for each, offer in chosen
     )
+    lacks_room = any(each.is_wanted and each.claim.ladder and not offer for each, offer in chosen)
+    for_all = enough_for_all(used, claims) if lacks_room else None
     for number in range(len(tables)):
         here = [(each, offer) for each, offer in chosen if each.table == number]
         yield BudgetPlan(
             bytes=budget,
             used=used,
-            columns=tuple(
-                BudgetedColumn(
-                    each.name, offer.rate, offer.num_bytes, offer.groups_read, offer.saved
-                )
-                for each, offer in here
-                if offer
-            ),
+            for_all=for_all,
+            columns=tuple(BudgetedColumn.of(each.name, offer) for each, offer in here if offer),
             left_out=tuple(
-                LeftOut(each.name, _reason_left_out(each.claim.costs, max(0, budget - used)))
+                _left_out(each, max(0, budget - used))
                 for each, offer in here
                 if each.is_wanted and not offer
             ),
@@ -622,10 +635,12 @@ def _kept(claim: Claim, offer: Offer | None) -> int:
     return claim.beside + (0 if offer else claim.there)
 
 
-def _reason_left_out(costs: Sequence[Offer], left: int) -> str:
-    if not costs:
-        return "filters save too little for their size"
-    return f"needs at least {costs[0].num_bytes:,} bytes, and {left:,} of the budget are left"
+def _left_out(claimant: _Claimant, left: int) -> LeftOut:
+    if not claimant.claim.ladder:
+        return LeftOut(claimant.name, "filters save too little for their size", None)
+    needs = claimant.claim.costs[0].num_bytes
+    reason = f"needs at least {needs:,} bytes, and {left:,} of the budget are left"
+    return LeftOut(claimant.name, reason, needs)
 
 
 def _if_absent(reads: ExpectedReads, read: float) -> float:
@@ -655,6 +670,7 @@ def _advice(
         already=counts.already,
         missing=0,
         too_small=counts.too_small,
+        unreadable=counts.unreadable,
         filter_bytes_there=counts.bytes_there,
         engines=subject.engines,
         reason=column.reason,

@@ -11,7 +11,7 @@ import heapq
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import takewhile
 from threading import Lock
@@ -35,8 +35,10 @@ from parquet_bloom.verbs.several import Failure
 from parquet_bloom.verbs.validate import ValidationReport, validate_file
 
 if TYPE_CHECKING:
+    from parquet_bloom.advice.table import SurveyedFile
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.parallel import Progress
 
 # What is kept of files, of those that failed, of partitions, of places that break one rule, and of the different ways
 # to break it, each with a place.
@@ -145,8 +147,10 @@ class InSomeFiles:
 class LakeReport:
     """Many files. `names`: as they were asked for; `failures`: some of the `num_failed` files that could not be
     read; `worst`: the most severe findings first, then the highest rate; `num_troubled`: how many have errors or
-    warnings; `broken`: the most severe first; `broken_columns`: those with filters that are wrong; `filters` and
-    `values`: how many were checked; `num_unknown`: files with encrypted columns that there is no key for; `advice`: a report for all files with the same columns; `not_advised`: files
+    warnings; `broken`: the most severe first; `broken_columns`: those with filters that are wrong, with the rules that
+    say so; `filters` and `values`: how many were checked; `num_unknown`: files with encrypted columns that there is no
+    key for; `advice`: a report for all files with the same columns; `in_need`: by column, the first files in which
+    filters are missing or too small, up to one more than MAX_EXAMPLES; `not_advised`: files
     whose values could not all be read, and how many."""
 
     names: tuple[str, ...]
@@ -164,8 +168,9 @@ class LakeReport:
     num_troubled: int
     in_some: tuple[InSomeFiles, ...]
     broken: tuple[BrokenRule, ...]
-    broken_columns: frozenset[str]
+    broken_columns: Mapping[str, tuple[str, ...]]
     advice: tuple[AdviceReport, ...]
+    in_need: Mapping[str, tuple[str, ...]]
     not_advised: tuple[Failure, ...]
     num_not_advised: int
 
@@ -177,6 +182,23 @@ class FileLookedAt:
     validation: ValidationReport
     inspection: FileInspection
     no_advice: str | None
+
+
+class _LakeAdvisor(TableAdvisor):
+    """Keeps, too, the first files in which filters of a column are missing or too small, one more than MAX_EXAMPLES."""
+
+    def __init__(self, options: AdviseOptions, keys: Keys | None) -> None:
+        super().__init__(options, keys)
+        self.in_need: dict[str, list[str]] = {}
+
+    def _read(self, file: Container, progress: Progress | None) -> SurveyedFile:
+        surveyed = super()._read(file, progress)
+        columns = zip(file.select(self._options.columns), surveyed.columns, strict=True)
+        for column, found in columns:
+            paths = self.in_need.setdefault(column.name, [])
+            if found.counts.needs_some and len(paths) <= MAX_EXAMPLES:
+                paths.append(file.path)
+        return surveyed
 
 
 class LakeReporter:
@@ -192,7 +214,7 @@ class LakeReporter:
         self._names = names
         self._options = options
         self._looked_at = InspectOptions(columns=options.columns, parts=options.parts)
-        self._advisor = TableAdvisor(advised, keys)
+        self._advisor = _LakeAdvisor(advised, keys)
         self._advising = Lock()
         self._summarizer = InspectionSummarizer()
         self._ok = True
@@ -204,7 +226,7 @@ class LakeReporter:
         self._partitions: dict[str | None, PartitionOverview] = {}
         self._worst: list[tuple[tuple[int, int, float], int, FileOverview]] = []
         self._broken: dict[tuple[str, str], BrokenRule] = {}
-        self._broken_columns: set[str] = set()
+        self._broken_columns: dict[str, set[str]] = {}
 
     def look_at(self, file: Container, threads: int | None = None) -> FileLookedAt:
         """Raises as validate, inspect and advise."""
@@ -241,7 +263,7 @@ class LakeReporter:
         for each in findings:
             by_rule.setdefault((each.severity, each.rule), []).append(each)
             if each.is_against_filter and each.column is not None:
-                self._broken_columns.add(each.column)
+                self._broken_columns.setdefault(each.column, set()).add(each.rule)
         for key, alike in by_rule.items():
             self._broken.setdefault(key, BrokenRule()).add(path, alike)
         if found.no_advice is not None:
@@ -298,8 +320,11 @@ class LakeReporter:
                 if 0 < each.files_with_filters < each.files
             ),
             broken=tuple(each for _, each in broken),
-            broken_columns=frozenset(self._broken_columns),
+            broken_columns={
+                column: tuple(sorted(rules)) for column, rules in self._broken_columns.items()
+            },
             advice=tuple(self._advisor.tables()) if self._options.deep else (),
+            in_need={name: tuple(paths) for name, paths in self._advisor.in_need.items()},
             not_advised=tuple(self._not_advised),
             num_not_advised=self._counts["not advised"],
         )

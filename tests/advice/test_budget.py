@@ -26,14 +26,14 @@ from parquet_bloom.advice.budget import (
 from parquet_bloom.advice.lookups import ExpectedReads, in_units
 from parquet_bloom.advice.samples import StoredSample
 from parquet_bloom.advice.sketch import ColumnSketch, RungCounts
-from parquet_bloom.filters.rates import exact_percent
+from parquet_bloom.filters.rates import percent
 from parquet_bloom.options import AdviseOptions, BuildOptions, Destination
 from parquet_bloom.render.wording import size
 from parquet_bloom.verbs.build import build_file
 
 
 def ladder(*rungs):
-    return tuple(Offer(0.1, num_bytes, 0.0, saved) for num_bytes, saved in rungs)
+    return tuple(Offer(0.1, num_bytes, 0.0, saved, 0.1) for num_bytes, saved in rungs)
 
 
 def saved(taken):
@@ -420,25 +420,35 @@ def test_a_rate_for_each_column_of_an_orc_file(tmp_path):
 
 
 def test_the_command_says_what_fits_and_what_does_not(lake):
-    result = outcome("advise", lake, "--budget", "40KiB")
+    kib = 12 if next(lake.iterdir()).suffix == ".orc" else 20
+    budget = f"{kib}KiB"
+    result = outcome("advise", lake, "--budget", budget)
     lines = result.stdout.splitlines()
-    assert lines[1].endswith(" of the budget of 40.0 KiB are used, over all files, without headers")
-    shown = [line for line in lines if " % or less take " in line or ": left out: " in line]
+    assert lines[1].endswith(
+        f" of the budget of {kib}.0 KiB are used, over all files, without headers"
+    )
+    shown = [line for line in lines if ": filters for " in line or ": left out: " in line]
     assert len(shown) >= 2
     # Of what is built they are notes.
-    built = outcome("build", lake, "--auto", "--budget", "40KiB", "--dry-run")
+    built = outcome("build", lake, "--auto", "--budget", budget, "--dry-run")
     about = lines[0].partition(": ")[0]
     hint = "-c COLUMN gives one column the whole budget, and a lower rate where that has room"
-    assert lines[2 + len(shown)] == hint
-    notes = [f"pbloom: {about}: note: {line}" for line in (lines[1], *shown, hint)]
+    enough, *hints = lines[2 + len(shown) : 4 + len(shown)]
+    assert hints == [hint]
+    notes = [f"pbloom: {about}: note: {line}" for line in (lines[1], *shown, enough, hint)]
     assert built.stderr.splitlines() == notes
     alone = outcome("advise", lake, "--budget", "20KiB", "-c", "id").stdout
-    assert " or less take " in alone
+    assert ": filters for " in alone
     assert hint not in alone + outcome("advise", lake, "--budget", "1MiB").stdout
-    (document, *_) = outcome("advise", lake, "--budget", "40KiB", "--json").stdout.splitlines()
+    # What is said to be enough is.
+    words = enough.removesuffix(" has room for all of them").split()
+    assert ": left out: " not in outcome("advise", lake, *words).stdout
+    few = outcome("advise", lake, "--budget", "100").stdout
+    assert (": left out: " in few, hint in few) == (True, False)
+    (document, *_) = outcome("advise", lake, "--budget", budget, "--json").stdout.splitlines()
     found = json.loads(document)["budget"]
-    assert found["bytes"] == 40 << 10
-    assert found.keys() == {"bytes", "used", "columns", "left_out", "kept"}
+    assert found["bytes"] == kib << 10
+    assert found.keys() == {"bytes", "used", "for_all", "columns", "left_out", "kept"}
 
 
 @pytest.mark.parametrize(
@@ -546,7 +556,8 @@ def test_the_reason_names_the_rate_of_the_budget(lake):
     budgeted = pb.advise(path, budget=1 << 20)
     reasons = {each.column: each.reason for each in budgeted.columns}
     for each in budgeted.budget.columns:
-        assert f"a filter at an FPP of {exact_percent(each.fpp)}, " in reasons[each.column]
+        assert each.fpp_expected <= each.fpp
+        assert f"a filter at an FPP of {percent(each.fpp_expected)}, " in reasons[each.column]
         assert "deserve a lower FPP" not in reasons[each.column]
 
 

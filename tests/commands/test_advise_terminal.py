@@ -117,13 +117,13 @@ def test_a_budget_for_many_columns_is_told_by_rate(tmp_path):
     columns = {f"id_{n:02}": numbers + n for n in range(41)}
     pq.write_table(pa.table(columns), path, row_group_size=500, use_dictionary=False)
     command = ("advise", path, "--budget", "60KiB")
-    told = [line for line in outcome(*command).stdout.splitlines() if ": filters at" in line]
-    by_rate = {line.partition(" take ")[0].partition(": ")[2] for line in told}
+    told = [line for line in outcome(*command).stdout.splitlines() if ": filters for" in line]
+    by_rate = {line.partition(", with ")[0].partition(": ")[2] for line in told}
     assert len(told) == 41 > len(by_rate) > 1
     text = unfolded(on_a_terminal(80, *command))
-    assert text.count(": each: filters at an FPP of ") == len(by_rate)
+    assert text.count(": each: filters for ") == len(by_rate)
     built = outcome("build", path, "--auto", "--budget", "60KiB", "--dry-run")
-    assert built.stderr.count(": each: filters at an FPP of ") == len(by_rate)
+    assert built.stderr.count(": each: filters for ") == len(by_rate)
 
 
 def test_details_do_not_repeat_the_reasons(path):
@@ -318,7 +318,7 @@ def test_details_have_the_rates_that_a_budget_chose(tmp_path):
     table = pa.table({"a": numbers, "b": numbers + 1})
     pq.write_table(table, path, row_group_size=5_000, use_dictionary=False)
     told = outcome("advise", path, "--budget", "30KiB", "--details").stdout
-    assert "build filters for a (at 50 %), b (at 50 %)" in told
+    assert "build filters for a (at 42 %), b (at 42 %)" in told
     assert "\nas recommended\t28.0 KiB\t" in told
     assert told.count("  at 50 %: 14.0 KiB, ") == told.count(" row groups read (recommended)") == 2
 
@@ -332,14 +332,16 @@ def test_a_budget_for_several_tables_is_told_of_each(tmp_path):
     names = (tmp_path / "a", tmp_path / "b")
     lines = outcome("advise", *names, "--budget", "20KiB").stdout.splitlines()
     assert [line.replace(f"{tmp_path}/", "") for line in lines] == [
-        "a: 30,000 rows in 6 row groups, 122.2 KiB; build filters for in_a (at 50 %)",
+        "a: 30,000 rows in 6 row groups, 122.2 KiB; build filters for in_a (at 42 %)",
         "b: 30,000 rows in 6 row groups, 122.2 KiB; the budget is too small",
         "2 tables: budget: 14.0 KiB of the budget of 20.0 KiB are used, over all files, without headers",
         (
-            "a: in_a: filters at an FPP of 50 % or less take 14.0 KiB; a look-up reads 3.10 row groups, 2.89 fewer"
-            " than by min/max"
+            "a: in_a: filters for 50 %, with an FPP of 42 %, take 14.0 KiB; a look-up reads 3.10 row groups, 2.89"
+            " fewer than by min/max"
         ),
         "b: in_b: left out: needs at least 14,336 bytes, and 6,144 of the budget are left",
+        "b: --budget 28672 has room for all of them",
+        "b: -c COLUMN gives one column the whole budget, and a lower rate where that has room",
         "2 tables: 1 with columns to build, 1 without; 2 files",
         "next: pbloom build a b --auto --in-place --budget 20480",
     ]

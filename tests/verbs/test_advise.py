@@ -167,8 +167,9 @@ def test_the_verdict_counts_filters_that_are_there(built, advice):
     assert (again.already, again.verdict) == (ROW_GROUPS, "build")
     assert again.reason.startswith(
         "every row group already has a filter, and a look-up reads about 1.02 of 20 row groups with what is there;"
-        " a look-up reads 1.02 of 20 row groups with a new filter (--existing replace), 20 with min/max alone"
+        " min/max alone leaves 20 to read"
     )
+    assert "a new filter" not in again.reason
     heading, _, row = outcome("advise", built, "-c", "random").stdout.splitlines()
     assert heading.endswith("; keep the filters of random")
     assert row.split("\t")[2] == "keep"
@@ -214,6 +215,61 @@ def test_filters_that_are_there_and_too_small_are_to_be_built_again(
     assert row.split("\t")[2] == verdict
     asked_for = advise(out, columns=["random"], fpp=0.4).columns[0]
     assert asked_for.too_small == 0
+
+
+def test_of_several_engines_each_is_spoken_for(tmp_path):
+    """A look-up reads less only in one that uses the filters."""
+    path = tmp_path / "a.parquet"
+    amounts = [Decimal(int(number)) for number in np.random.default_rng(2).permutation(4_000)]
+    table = pa.table({"amount": pa.array(amounts, pa.decimal128(20, 0))})
+    pq.write_table(table, path, row_group_size=400)
+
+    def found(*engines):
+        return advise(path, engines=engines).columns[0]
+
+    decimal = "not for DECIMAL in FIXED_LEN_BYTE_ARRAY"
+    alone, both, three = (
+        found("duckdb"),
+        found("duckdb", "spark"),
+        found("duckdb", "spark", "datafusion"),
+    )
+    assert alone.reason == f"DuckDB does not use filters on such a column: {decimal}"
+    assert both.reason == (
+        "not needed for Spark: all values are in dictionaries, which are searched instead of the filters;"
+        f" not used by DuckDB ({decimal})"
+    )
+    for each in (alone, both):
+        assert (each.verdict, each.groups_filter) == ("skip", each.groups_statistics)
+    assert f"; not used by DuckDB ({decimal})" in three.reason
+    assert three.groups_filter < 2
+
+
+def test_filters_that_cannot_be_read_are_to_be_repaired(built, source, tmp_path):
+    """Lengths in the footer know nothing of headers; others need no new filters."""
+    out = tmp_path / "out.parquet"
+    data = bytearray(built.read_bytes())
+    for row_group in pb.inspect(built, columns=["random"]).parts[:2]:
+        start = row_group.columns[0].filter.offset
+        data[start : start + 8] = b"\xff" * 8
+    out.write_bytes(data)
+    (found,) = advise(out, columns=["random"]).columns
+    assert (found.already, found.unreadable, found.too_small, found.missing) == (
+        ROW_GROUPS,
+        2,
+        0,
+        0,
+    )
+    assert found.groups_filter_there == pytest.approx(3, abs=0.1)
+    assert found.reason.startswith(
+        "2 row groups have filters that cannot be read: pbloom validate says why, pbloom repair --rebuild builds"
+        " new ones; every row group already has a filter, and a look-up reads about 2.9"
+    )
+    heading, _, row, *lines = outcome("advise", out, "-c", "random").stdout.splitlines()
+    assert heading.endswith("; rebuild the filters of random")
+    assert row.split("\t")[2] == "rebuild"
+    assert lines == [f"next: pbloom repair {out} --rebuild -c random --in-place"]
+    assert outcome(*lines[0].split()[2:]).code == 0
+    assert advise(out, columns=["random"]).columns[0].unreadable == 0
 
 
 def test_a_filter_of_a_row_group_without_values_stands_for_no_other(tmp_path):

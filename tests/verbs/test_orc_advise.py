@@ -353,3 +353,17 @@ def test_who_loses_rows_is_noted():
     asked = "advise", "a.orc", "-c", "at", "--value-sample", "at.txt"
     assert f"note: column at: {loses}\n" in outcome(*asked).stdout
     assert "note:" not in outcome(*asked, "--engine", "ORC C++").stdout
+
+
+def test_filters_that_cannot_be_read_are_those_of_a_whole_stripe(tmp_path):
+    path = tmp_path / "a.orc"
+    numbers = np.random.default_rng(6).permutation(6_000)
+    orc.write_table(pa.table({"a": numbers}), path, row_index_stride=1_000)
+    pb.build(path, columns="a", in_place=True)
+    start = pb.inspect(path).parts[0].columns[0].filter.offset
+    data = bytearray(path.read_bytes())
+    data[start : start + 8] = b"\xff" * 8
+    path.write_bytes(data)
+    (found,) = pb.advise(path).columns
+    assert (found.already, found.unreadable, to_do(found)) == (6, 6, "rebuild")
+    assert found.reason.startswith("6 index groups have filters that cannot be read: ")

@@ -229,6 +229,11 @@ def test_filters_that_are_there_are_kept_or_rebuilt(found, document):
     assert shown == {"id": "rebuild", "tc": "keep", "half": "rebuild", "part": "build",
                      "full": "rebuild"}  # fmt: skip
     assert document.text.count(" keep ") == 4
+    (wrong,) = re.findall(r" id INT64 rebuild (.*?) every row group already", document.text)
+    assert wrong == (
+        "filters that are there are wrong: PB102 no-filter-header: see findings 1 row group has a filter that cannot"
+        " be read: pbloom validate says why, pbloom repair --rebuild builds new ones;"
+    )
     assert {advice.verdict for advice in found.advice.columns[:6]} == {"build"}
 
 

@@ -105,6 +105,13 @@ def pages_ranges(file: OpenFile, chunks: Iterable[ColumnChunk]) -> Iterator[Rang
     return (pages_range(file, chunk) for chunk in chunks)
 
 
+def survey_ranges(file: OpenFile, chunks: Iterable[ColumnChunk]) -> Iterator[Range]:
+    """The pages of each chunk, and the header of its filter."""
+    for chunk in chunks:
+        yield pages_range(file, chunk)
+        yield from header_ranges(file, (chunk,))
+
+
 def null_ranges(file: OpenFile, parts: Iterable[int], leaf: LeafColumn) -> Iterator[Range]:
     """The pages that show whether all is null in chunks without a filter, see chunk_values."""
     chunks = (file.footer.chunk(part, leaf) for part in parts)
