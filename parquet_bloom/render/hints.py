@@ -42,7 +42,7 @@ _HINTS: Final = {
     NO_KEY: "--keys, --kms or --column-key gives it",
     NO_PREFIX: "--aad-prefix gives it",
     NO_INDEX: "pbloom index build makes one",
-    IS_INDEX: "pbloom index probe --index asks it, pbloom index check --index proves it",
+    IS_INDEX: "pbloom index probe --index asks it, pbloom index check --index proves it and says what is in it",
 }
 # Of a key that key material names: that of the column itself is in nobody's hands.
 _WRAPPED: Final = rf"(^|: ){NO_KEY}: wrapped by master key [^;]*$"
