@@ -28,8 +28,7 @@ BY_NAME: Final = (
     "where a file has no such column and others have, --union-by-name takes it as null there"
 )
 
-# What reasons say of a value, and what helps if one of several columns cannot have it.
-MISFIT: Final = ": cannot be a value of "
+# Where one of several columns cannot have a value.
 OF_ONE_TYPE: Final = (
     "each value is looked for in each --column: a column of another type takes a call of its own"
 )
