@@ -93,9 +93,11 @@ def in_index(
     places = _places(asked, found)
     whole = new | {unit.path for unit in found.unknown}
     not_held: dict[str, str] = {}
+    # A table may have widened the type since, which its files then say.
+    may_be_wider = files is not None and bool(files.tables)
     for each in found.not_held:
         paths = {unit.path for unit in each.units}
-        if len(each.problems) == len(values):
+        if may_be_wider or len(each.problems) == len(values):
             whole |= paths
         else:
             not_held.update(dict.fromkeys(paths, in_one_line(each.problems, values)))
