@@ -17,7 +17,7 @@ from parquet_bloom.commands.parameters import PARQUET_FILE
 from parquet_bloom.commands.sections import Command, files_option, output_option
 from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.commands.table_options import table_views
-from parquet_bloom.commands.value_files import fault_of_file
+from parquet_bloom.commands.value_files import about_unknown, fault_of_file
 from parquet_bloom.container import number_of, some_of
 from parquet_bloom.errors import (
     ColumnError,
@@ -28,12 +28,13 @@ from parquet_bloom.errors import (
     quoted_name,
 )
 from parquet_bloom.program import FINE, NO, TROUBLE
-from parquet_bloom.render.hints import MISFIT, NOT_LISTED, OF_ONE_TYPE
+from parquet_bloom.render.hints import NOT_LISTED, OF_ONE_TYPE
 from parquet_bloom.render.reports import Complaints
 from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
-from parquet_bloom.render.wording import as_indexed, files_of, left_out, part_in, parts_in, size
+from parquet_bloom.render.wording import as_indexed, left_out, part_in, parts_in, size
 from parquet_bloom.values.given import show_value, show_values
+from parquet_bloom.values.types import MISFIT
 from parquet_bloom.verbs.find import find as find_rows
 from parquet_bloom.verbs.found import FindReport
 from parquet_bloom.verbs.index_probe import sources_of
@@ -222,7 +223,7 @@ def _write(report: FindReport, asked: Sequence[object], of_column: str, took: st
         )
     if report.unknown:
         _complain_of_unknown(report, asked)
-    if not report.rows and len(report.unknown) == report.num_files:
+    if not report.files_asked:
         return
     read = f"{parts_in(report.row_groups_read, report.formats)} of {number_of(report.files_read, 'file')} read"
     where = some_of(len(report.found_in), report.files_asked, "file")
@@ -259,12 +260,9 @@ def _gives(column: str, part: str, names: Sequence[str]) -> list[str]:
 
 
 def _complain_of_unknown(report: FindReport, asked: Sequence[object]) -> None:
-    paths_by_reason: dict[str, list[str]] = {}
-    for file in report.unknown:
-        paths_by_reason.setdefault(file.reason, []).append(file.path)
-    for reason, paths in paths_by_reason.items():
-        files, fault = files_of(paths, report.num_files), fault_of_file(reason, asked)
-        complain(f"{fault}; unknown: {files}" if fault else f"{files}: unknown: {reason}")
+    unknown = ((file.path, file.reason) for file in report.unknown)
+    for line in about_unknown(unknown, report.num_files, asked):
+        complain(line)
 
 
 def _not_found(report: FindReport, asked: Sequence[object]) -> str:
@@ -279,9 +277,13 @@ def _not_found(report: FindReport, asked: Sequence[object]) -> str:
 
 
 def _unknown(report: FindReport) -> str:
-    """How many files may hold any of the values, which stderr says one by one."""
-    paths = {file.path for file in report.unknown}
-    return f"; {number_of(len(paths), 'file')} unknown" if paths else ""
+    """How many files may hold any of the values, or some of them, which stderr says one by one."""
+    of_some = report.files_unknown_of_some
+    of_any = len({file.path for file in report.unknown}) - of_some
+    counts = {"unknown": of_any, "unknown for some of the values": of_some}
+    return "".join(
+        f"; {number_of(count, 'file')} {what}" for what, count in counts.items() if count
+    )
 
 
 def _shown_values(report: FindReport) -> tuple[Sequence[str], Iterable[Sequence[str]]]:

@@ -26,7 +26,7 @@ from parquet_bloom.commands.sections import (
 from parquet_bloom.commands.store_options import storage_options, stores
 from parquet_bloom.commands.table_options import newest_tables, table_views
 from parquet_bloom.container import Units, number_of, some_of
-from parquet_bloom.errors import for_command
+from parquet_bloom.errors import for_command, quoted_name
 from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
 from parquet_bloom.render.hints import NOT_LISTED, command, next_line
@@ -355,8 +355,16 @@ def compact(index_path: str, everything: bool, older_than: float, as_json: bool)
 
 def _merged(report: IndexCompaction, everything: bool) -> str:
     segments = number_of(report.segments, "segment")
-    if report.merged or report.outpaced:
-        return f"{report.merged:,} merged, {segments} now"
+    if report.merged:
+        before = report.segments - report.merged_into + report.merged
+        became = f"merged into {report.merged_into:,}"
+        if not report.merged_into:
+            became = "removed, of files that are gone"
+        elif report.merged_into == report.merged:
+            became = "written anew, without what is gone"
+        return f"{some_of(report.merged, before, 'segment')} {became}, {report.segments:,} now"
+    if report.outpaced:
+        return f"nothing merged, {segments} now"
     unlike = (
         "of other columns or types"
         if everything
@@ -428,6 +436,7 @@ def _to_add(report: IndexCheck, files: Sequence[str], view: TableView | None) ->
 
 def _write_check(report: IndexCheck, took: str) -> None:
     _name(report.not_indexed)
+    write_text(_about(report))
     _write_findings(report.findings)
     left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}: pbloom index compact"
     one = report.unneeded == 1
@@ -439,8 +448,33 @@ def _write_check(report: IndexCheck, took: str) -> None:
     write_text(
         f"{report.index}: {number_of(len(report.findings), 'finding')}:"
         f" {some_of(report.files_checked, report.files, 'file')}{unknown}, {_counts(report.keys, report.filters)}{_proved(report)}"
-        f"{left * bool(report.unneeded)}{took}"
+        f"{_gone(report)}{left * bool(report.unneeded)}{took}"
     )
+
+
+def _about(report: IndexCheck) -> str:
+    """`lake.index: id, time by row group: map of 10.2 KiB, as indexed 2026-11-27 08:12 UTC`"""
+    forms = ["slices"] if report.filters else []
+    if report.keys or not report.filters:
+        forms.insert(0, "map")
+    columns = ", ".join(map(quoted_name, report.columns))
+    places = report.places.replace("-", " ")
+    made = as_indexed(report.made)
+    return f"{report.index}: {columns} by {places}: {' and '.join(forms)} of {size(report.size)}, {made}"
+
+
+def _gone(report: IndexCheck) -> str:
+    """`; of files that are gone or have changed: 900 of 3,600 keys, which pbloom index compact --all removes`"""
+    counts = (
+        (report.keys_gone, report.keys, "key"),
+        (report.filters_gone, report.filters, "filter"),
+    )
+    parts = [some_of(gone, num, noun) for gone, num, noun in counts if gone]
+    whose, removed = (
+        "of files that are gone or have changed",
+        "which pbloom index compact --all removes",
+    )
+    return f"; {whose}: {', '.join(parts)}, {removed}" if parts else ""
 
 
 def _write_findings(findings: Sequence[IndexFinding]) -> None:

@@ -16,7 +16,7 @@ from parquet_bloom.commands.sections import Command, output_option
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.options import ProbeOptions
-from parquet_bloom.program import FINE, NO
+from parquet_bloom.program import FINE, NO, TROUBLE
 from parquet_bloom.render.hints import NextLines, with_key_hint
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, ReportView, SummarizedView
@@ -41,6 +41,7 @@ from parquet_bloom.render.wording import (
     where,
 )
 from parquet_bloom.values.given import show_value
+from parquet_bloom.verbs.held_values import HeldAnswers, probe_held
 from parquet_bloom.verbs.probe import ProbedValue, ProbeReport, probe_file
 from parquet_bloom.vocabulary import NO_FILTER
 
@@ -125,8 +126,14 @@ def probe(
             absent.append(report.is_absent)
             return report
 
+        def work_by_value(path: str, options: ProbeOptions = options) -> HeldAnswers:
+            with inputs.open(path, keys) as file:
+                held = probe_held(file, options)
+            absent.append(held.report.is_absent)
+            return held
+
         if by_value or only:
-            code = max(code, _show_by_value(answers, options, work, at_a_time, only))
+            code = max(code, _show_by_value(answers, options, work_by_value, at_a_time, only))
             continue
         if len(names) > 1 and len(inputs.files) > 1 and not as_json:
             write_line(f"column {quoted_name(column)}")
@@ -138,12 +145,12 @@ def probe(
 def _show_by_value(
     answers: Answers,
     options: ProbeOptions,
-    work: Callable[[str], ProbeReport],
+    work: Callable[[str], HeldAnswers],
     at_a_time: int,
     only: Verdict | None,
 ) -> int:
-    """The exit code. Values at fault are only complained about."""
-    from parquet_bloom.commands.value_files import fault_in_all
+    """The exit code. If all values are at fault, they are only complained about."""
+    from parquet_bloom.commands.value_files import about_unknown, fault_in_all
     from parquet_bloom.render.by_value import (
         complain_of_unknown,
         in_all,
@@ -157,12 +164,19 @@ def _show_by_value(
     complaints = answers.inputs.complaints()
     gathered = GatheredValues(options.column, options.values)
 
-    def take(path: str, report: ProbeReport) -> None:
-        complaints.add_if_unverified(path, report)
-        gathered.add(report)
+    misfits: dict[str, str] = {}
+
+    def take(path: str, held: HeldAnswers) -> None:
+        complaints.add_if_unverified(path, held.report)
+        if held.problem:
+            misfits[path] = held.problem
+        gathered.add(held.report)
 
     code = answers.inputs.each(work, gathered.add_failed, complaints, take=take, threads=at_a_time)
+    code = TROUBLE if misfits else code
     report = gathered.report()
+    for line in about_unknown(misfits.items(), report.num_files, options.values):
+        complain(line)
     took = stopwatch.so_far(report.num_files)
     reasons = [file.reason for file in report.files_unknown]
     if answers.is_table:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from parquet_bloom.container import number_of
 from parquet_bloom.errors import ColumnError, FormatError, ValueTypeError, no_column
+from parquet_bloom.render.wording import files_of
 from parquet_bloom.values.types import LiteralInFile, TextInFile
 
 if TYPE_CHECKING:
@@ -72,6 +73,19 @@ def fault_of_file(reason: str, values: Iterable[object]) -> str:
     name = next((each.file for each in values if isinstance(each, in_file)), "")
     found = re.search(rf"{re.escape(name)}: (?:line|row) \d", reason) if name else None
     return reason[found.start() :] if found else ""
+
+
+def about_unknown(
+    files: Iterable[tuple[str, str]], num_files: int, values: Iterable[object]
+) -> Iterator[str]:
+    """A line for each reason why some of so many files, by their paths and reasons, are unknown: it begins with the line
+    or row of the file of `values` that is to blame, or else with the files."""
+    paths_by_reason: dict[str, list[str]] = {}
+    for path, reason in files:
+        paths_by_reason.setdefault(reason, []).append(path)
+    for reason, paths in paths_by_reason.items():
+        named, fault = files_of(paths, num_files), fault_of_file(reason, values)
+        yield f"{fault}; unknown: {named}" if fault else f"{named}: unknown: {reason}"
 
 
 def fault_in_all(reasons: Sequence[str], num_files: int, values: Iterable[object]) -> str:

@@ -18,6 +18,7 @@ from parquet_bloom.index.units import Unit
 from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.storage import open_source
 from parquet_bloom.storage.folder import Folder
+from parquet_bloom.values.misfits import in_one_line
 from parquet_bloom.vocabulary import NOT_HELD
 
 if TYPE_CHECKING:
@@ -276,8 +277,8 @@ class ValuesByKind:
 
     def check(self) -> None:
         """Raise ValueTypeError if there are columns, and none can hold one of the values."""
-        for problem in self._held_nowhere:
-            raise ValueTypeError(problem)
+        if problems := self._held_nowhere:
+            raise ValueTypeError(in_one_line(problems, self._values))
 
     def check_some(self) -> None:
         """Raise ValueTypeError if there are columns, and none can hold even one of the values."""
@@ -285,14 +286,16 @@ class ValuesByKind:
             self.check()
 
     @property
-    def _held_nowhere(self) -> list[str]:
-        """Why not, of each of these values."""
+    def _held_nowhere(self) -> dict[int, str]:
+        """Why not, of each of these values, by their positions."""
         if not self._known:
-            return []
+            return {}
         *others, last = [each.problems for each in self._known.values()]
-        return [
-            problem for at, problem in last.items() if all(at in problems for problems in others)
-        ]
+        return {
+            at: problem
+            for at, problem in last.items()
+            if all(at in problems for problems in others)
+        }
 
 
 def _named(unit: Unit, name_of: Callable[[str], str]) -> Unit:

@@ -55,6 +55,21 @@ class SegmentProof:
                 raise
             yield f"{error.filename}: {_LOST[error.errno]}"
 
+    @property
+    def live_keys(self) -> int:
+        """How many keys are of places of live units."""
+        before = np.concatenate(([0], np.cumsum(self.keys, dtype=np.int64)))
+        places = [(unit.first_place, unit.first_place + unit.num_places) for unit in self.units]
+        first, end = np.array(places, np.int64).reshape(-1, 2).T
+        return int((before[end] - before[first]).sum())
+
+    @property
+    def live_filters(self) -> int:
+        """The same of the filters in its slices."""
+        if self.segment.slices is None:
+            return 0
+        return sum(unit.num_places for unit in self.units)
+
     @read_once
     def filters(self) -> FiltersProof:
         assert self.segment.slices is not None

@@ -28,8 +28,7 @@ BY_NAME: Final = (
     "where a file has no such column and others have, --union-by-name takes it as null there"
 )
 
-# What reasons say of a value, and what helps if one of several columns cannot have it.
-MISFIT: Final = ": cannot be a value of "
+# Where one of several columns cannot have a value.
 OF_ONE_TYPE: Final = (
     "each value is looked for in each --column: a column of another type takes a call of its own"
 )
@@ -42,7 +41,7 @@ _HINTS: Final = {
     NO_KEY: "--keys, --kms or --column-key gives it",
     NO_PREFIX: "--aad-prefix gives it",
     NO_INDEX: "pbloom index build makes one",
-    IS_INDEX: "pbloom index probe --index asks it, pbloom index check --index proves it",
+    IS_INDEX: "pbloom index probe --index asks it, pbloom index check --index proves it and says what is in it",
 }
 # Of a key that key material names: that of the column itself is in nobody's hands.
 _WRAPPED: Final = rf"(^|: ){NO_KEY}: wrapped by master key [^;]*$"

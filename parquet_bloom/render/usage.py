@@ -34,7 +34,7 @@ _CALLED_ELSEWHERE: Final = {
     **dict.fromkeys(("check", "verify"), ("validate", "check")),
     **dict.fromkeys(("diagnose", "diagnosis"), ("validate --diagnose",)),
     **dict.fromkeys(("query", "search", "lookup", "look-up"), ("probe", "find")),
-    **dict.fromkeys(("show", "stats", "info", "describe"), ("inspect",)),
+    **dict.fromkeys(("show", "stats", "info", "describe", "inspect"), ("inspect", "check")),
     "footer": ("dump --footer",),
     "fix": ("repair",),
     "compare": ("diff",),
@@ -91,6 +91,10 @@ _MOST_WORDS: Final = 12
 _TOO_MANY: Final = re.compile(r"Got unexpected extra arguments? \((.*)\)")
 
 
+# What a command does without an option of another one.
+_DONE_ANYWAY: Final = {("pbloom index probe", "--by-value"): "index probe answers by value anyway"}
+
+
 def in_one_line(error: click.UsageError, words: Sequence[str] = ()) -> str:
     """`--fpp: '2': expected a rate between 0 and 1`; `--colum: no such option; did you mean --column?` `words`: what was
     typed behind the command or group that the error is about."""
@@ -140,6 +144,8 @@ def _option_meant(error: click.NoSuchOption, words: Sequence[str]) -> str:
     options = [] if ctx is None else ctx.command.get_params(ctx)
     names = [name for each in options for name in each.opts if name.startswith("-")]
     called = [name for name in _OPTIONS_ELSEWHERE.get(typed, ()) if name in names]
+    if ctx is not None and (ctx.command_path, typed) in _DONE_ANYWAY:
+        return f"no such option; {_DONE_ANYWAY[ctx.command_path, typed]}"
     if typed in _UNNEEDED and not called:
         return f"no such option; {_UNNEEDED[typed]}"
     if near := called[:1] or _spelled_alike(typed, names):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import field
-from typing import Self
+from typing import Final, Self
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ValueTypeError
@@ -90,9 +90,13 @@ class LeafType:
         return f"{physical} {self.logical}" if self.logical else physical
 
 
+# What messages say of a value; before it stands the value, behind it the type.
+MISFIT: Final = ": cannot be a value of "
+
+
 def not_a_value(leaf: LeafType, value: object, expected: str) -> ValueTypeError:
     """The error for a value that the column cannot hold."""
-    return ValueTypeError(f"{shown(value)}: cannot be a value of {leaf}: expected {expected}")
+    return ValueTypeError(f"{shown(value)}{MISFIT}{leaf}: expected {expected}")
 
 
 def shown(value: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -11,6 +11,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.index.states import in_stores_of
 from parquet_bloom.values.given import python_values, show_value
+from parquet_bloom.values.misfits import in_one_line
 
 if TYPE_CHECKING:
     from parquet_bloom.index.asking import AskedIndex, FoundValues
@@ -46,12 +47,13 @@ class ByIndex:
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """The files to look into, of `num_files` in all. `all_paths`: tells where the columns of rows may be that those with
-    rows lack."""
+    rows lack. `not_held`: of the others, those whose column cannot hold some of the values, and why."""
 
     found: Sequence[Candidate]
     num_files: int
     all_paths: Callable[[], Sequence[str]]
     by: ByIndex | None = None
+    not_held: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def are_by_index(self) -> bool:
@@ -89,7 +91,16 @@ def in_index(
     if files is not None:
         found = found.named(files.given)
     places = _places(asked, found)
-    whole = new | {unit.path for unit in found.unknown_of_some}
+    whole = new | {unit.path for unit in found.unknown}
+    not_held: dict[str, str] = {}
+    # A table may have widened the type since, which its files then say.
+    may_be_wider = files is not None and bool(files.tables)
+    for each in found.not_held:
+        paths = {unit.path for unit in each.units}
+        if may_be_wider or len(each.problems) == len(values):
+            whole |= paths
+        else:
+            not_held.update(dict.fromkeys(paths, in_one_line(each.problems, values)))
     if asked.places == "file":
         whole |= places.keys()
     wanted = whole | places.keys()
@@ -106,6 +117,11 @@ def in_index(
         replace(
             by, is_known=True, is_column=any(not unit.reason for unit, _ in asked.units(column))
         ),
+        {
+            path: f"column {column}: {problem}"
+            for path, problem in sorted(not_held.items())
+            if path not in wanted and (files is None or path in files.found)
+        },
     )
 
 

@@ -85,13 +85,13 @@ class AbsentValues(LazyItems[Any]):
 @dataclass(frozen=True, slots=True, repr=False)
 class FindReport(VerbReport):
     """The `rows` that hold values of a column; `absent`: the values that no file holds, none while a file is
-    `unknown`. Of `num_files`, `files_by_index` hold none of the values by an `index` in its `generation`,
+    `unknown`. Of `num_files`, `files_by_index` hold none of the values that they can hold by an `index` in its `generation`,
     `files_by_statistics` none by min/max statistics alone, and `files_by_filters` none by their own filters, where
     statistics left any row groups, or by pages with only nulls; `files_without_column` lack a column that is null
     there, as their table says, or `union_by_name`; of `files_read`, values were read in `row_groups_read` row groups
     or stripes, there in `pages_read` data pages. Of those of files that were asked themselves,
     `row_groups_by_statistics` and `row_groups_by_filters` were not read. What could not be asked is `unknown`, or not
-    for all values; of those that are `unverified`, the footer may not be the one that was written. `deleted_in`:
+    for all values, as `files_unknown_of_some` are, which cannot hold some of them, and answered for the others; of those that are `unverified`, the footer may not be the one that was written. `deleted_in`:
     files of rows of which their table may have deleted some, by a deletion vector or a delete file: they are still in
     the file, until it is written anew. `left_out`: files in the folders that were given, which nobody asked because
     of their names. `asked`: the files that were asked, each in its state; of those that no one has named, without
@@ -128,6 +128,7 @@ class FindReport(VerbReport):
     started: float = field(default=0.0, compare=False)
     made: float | None = field(default=None, compare=False)
     files_without_column: int = 0
+    files_unknown_of_some: int = 0
     union_by_name: bool = False
     values: Any = field(default=None, compare=False, metadata=WHERE_KNOWN)
 
@@ -153,8 +154,8 @@ class FindReport(VerbReport):
     @property
     def files_asked(self) -> int:
         """How many files answered, be it for some of the values alone: all but those of which nothing is known."""
-        excluded = self.files_by_index + self.files_by_statistics + self.files_by_filters
-        return excluded + self.files_without_column + self.files_read
+        unknown = {file.path for file in self.unknown}
+        return self.num_files - len(unknown) + self.files_unknown_of_some
 
     @property
     def without_column(self) -> str:

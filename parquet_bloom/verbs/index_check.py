@@ -13,7 +13,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, complaint_about
 from parquet_bloom.files import FORMATS
 from parquet_bloom.index.asking import key_of
-from parquet_bloom.index.manifest import Manifest, existing
+from parquet_bloom.index.manifest import Manifest, Places, existing
 from parquet_bloom.index.opened import OpenSegment
 from parquet_bloom.index.unnamed import unneeded
 from parquet_bloom.options import TableView
@@ -65,17 +65,27 @@ class IndexFinding:
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexCheck(VerbReport):
     """What check_index found. `files`, `keys`, `filters`: how many the index knows, pairs of value and place, those in
-    slices; `files_checked`: of the files, those that it was to look at; `not_indexed`: what is unknown in every answer; `values`: how many were read and looked up; `unneeded`: files in its folder, of `bytes_unneeded`, that compact_index will remove."""
+    slices; `keys_gone`, `filters_gone`: of these, those of files that are gone or have changed, which no answer is from, and
+    which compact_index drops with `everything` (0 in an index that is damaged); `size`: of its segments, in bytes; `made`:
+    when it came to its generation, in seconds since 1970. `files_checked`: of the files, those that it was to look at;
+    `not_indexed`: what is unknown in every answer; `values`: how many were read and looked up; `unneeded`: files in its
+    folder, of `bytes_unneeded`, that compact_index will remove."""
 
     _rows: ClassVar = ("findings",)
 
     index: str
     generation: int
+    made: float
+    columns: tuple[str, ...]
+    places: Places
+    size: int
     deep: bool
     files: int
     files_checked: int
     keys: int
     filters: int
+    keys_gone: int
+    filters_gone: int
     values: int
     unneeded: int
     bytes_unneeded: int
@@ -123,11 +133,17 @@ def check_index(
     return IndexCheck(
         index=folder.path,
         generation=manifest.generation,
+        made=manifest.made,
+        columns=manifest.columns,
+        places=manifest.places,
+        size=sum(segment.num_bytes for segment in manifest.segments),
         deep=deep,
         files=work.num_files,
         files_checked=work.num_checked,
         keys=sum(segment.num_keys for segment in manifest.segments),
         filters=sum(segment.num_filters for segment in manifest.segments),
+        keys_gone=work.keys_gone,
+        filters_gone=work.filters_gone,
         values=work.num_values,
         unneeded=len(left),
         bytes_unneeded=sum(entry.size for entry in left),
@@ -181,7 +197,7 @@ class _Check:
         self._index, self._path, self._hash_key = index, path, hash_key
         self._keys, self._options, self._threads = keys, storage_options, threads
         self.findings: list[IndexFinding] = []
-        self.num_values = 0
+        self.num_values = self.keys_gone = self.filters_gone = 0
         self._is_damaged = False
         # Of each file, its units in each segment.
         self._known: dict[str, list[tuple[SegmentProof, list[Unit]]]] = {}
@@ -209,8 +225,8 @@ class _Check:
         """Prove segments, and take note of their files."""
         from parquet_bloom.index.proof import SegmentProof
 
-        for segment in segments:
-            proof = SegmentProof(segment)
+        proofs = [SegmentProof(segment) for segment in segments]
+        for proof in proofs:
             for problem in proof.problems():
                 self._found("damaged", problem)
             for unit in proof.units:
@@ -221,6 +237,9 @@ class _Check:
         self.num_files = len(self._known)
         # What else is missing then, is missing for that.
         self._is_damaged = bool(self.findings)
+        if not self._is_damaged:
+            self.keys_gone = sum(each.about.num_keys - each.live_keys for each in proofs)
+            self.filters_gone = sum(each.about.num_filters - each.live_filters for each in proofs)
 
     def check_files(self, among: _Among | None, deep: bool, progress: Progress | None) -> None:
         files = self._listed() if among is None else self._only(among)

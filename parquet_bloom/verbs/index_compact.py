@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexCompaction(VerbReport):
-    """What compact_index did. `segments`: how many there are now; `merged`: how many became others, of `keys` pairs of
-    value and place, `filters` and `bytes_written`; `outpaced`: how many merges came to nothing, because somebody else had
+    """What compact_index did. `segments`: how many there are now; `merged`: how many became others, `merged_into` so
+    many, of `keys` pairs of value and place, `filters` and `bytes_written`; `outpaced`: how many merges came to nothing, because somebody else had
     merged the same. `removed`: files that nothing needed, of `bytes_removed`; `unneeded`: others, of `bytes_unneeded`, which
     a later run will remove."""
 
@@ -32,6 +32,7 @@ class IndexCompaction(VerbReport):
     generation: int
     segments: int
     merged: int
+    merged_into: int
     outpaced: int
     keys: int
     filters: int
@@ -68,6 +69,7 @@ def compact_index(
         generation=now.generation,
         segments=len(now.segments),
         merged=work.merged,
+        merged_into=len(work.made),
         outpaced=work.outpaced,
         keys=sum(segment.num_keys for segment in work.made),
         filters=sum(segment.num_filters for segment in work.made),

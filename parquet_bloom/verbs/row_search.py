@@ -11,7 +11,6 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from parquet_bloom.container import number_of
-from parquet_bloom.container.asked_once import those_held
 from parquet_bloom.errors import (
     ColumnError,
     MissingKeyError,
@@ -32,6 +31,7 @@ from parquet_bloom.verbs.found import (
     UnknownFile,
     UnverifiedFile,
 )
+from parquet_bloom.verbs.held_values import held_values
 from parquet_bloom.verbs.several import Lacking, message_of
 from parquet_bloom.vocabulary import NULL_BY_NAME
 
@@ -104,6 +104,8 @@ class RowSearch:
         self._tables = _tables(columns)
         self._partitions: Partitions | None = None
         self._unknown: list[UnknownFile] = []
+        # How many of these are so for some of the values alone.
+        self._unknown_of_some = 0
         self._unverified: list[UnverifiedFile] = []
         # What cannot be a value of the column in a file.
         self._no_values: list[ValueTypeError] = []
@@ -184,6 +186,10 @@ class RowSearch:
             self._not_askable.append(error)
         self._unknown.append(UnknownFile(path, message_of(path, error).removeprefix(f"{path}: ")))
 
+    def _add_unknown_of_some(self, path: str, problem: str) -> None:
+        self._unknown.append(UnknownFile(path, problem))
+        self._unknown_of_some += 1
+
     def report(
         self, candidates: Candidates, files: ListedFiles, progress: Progress | None
     ) -> FindReport:
@@ -196,6 +202,8 @@ class RowSearch:
             if progress:
                 progress(done, num_candidates)
             rows += self._looked_into(candidate, files, self._rows) or ()
+        for path, problem in candidates.not_held.items():
+            self._add_unknown_of_some(path, problem)
         if self._tables is not None and num_candidates:
             self._ask_others(self._tables, candidates, files)
         if progress:
@@ -244,6 +252,7 @@ class RowSearch:
             started=self._started,
             made=None if by is None else by.made,
             files_without_column=self._files_without,
+            files_unknown_of_some=self._unknown_of_some,
             union_by_name=self._is_by_name,
             values=self._tables and self._tables.table(),
         )
@@ -254,7 +263,9 @@ class RowSearch:
         for candidate in candidates.found:
             for each in self._looked_into(candidate, files, _as_found) or ():
                 are_held[each.values] = True
-        is_unsure = self._unknown or self._not_listed or self.left_out.all_unlisted
+        is_unsure = (
+            candidates.not_held or self._unknown or self._not_listed or self.left_out.all_unlisted
+        )
         return None if is_unsure else are_held
 
     def _looked_into(
@@ -290,7 +301,7 @@ class RowSearch:
                 problem = "" if is_null else self._encoded(file, file.column(self.column)).problem
                 by: AnsweredBy = "schema" if is_null else left.answered_by
                 if problem:
-                    self._unknown.append(UnknownFile(path, problem))
+                    self._add_unknown_of_some(path, problem)
                 else:
                     self._files_by_statistics += by == "statistics"
                     self._files_by_filters += by == "filters"
@@ -370,15 +381,10 @@ class RowSearch:
         values = self.values
         try:
             return _Encoded(file.encode(column, values))
-        except ValueTypeError as error:
-            problem = str(error).removeprefix(f"{file.path}: ")
-        held = those_held(partial(file.encode, column), values)
-        positions = np.array(held, np.intp)
-        if isinstance(values, np.ndarray):
-            values = values[positions]
-        else:
-            values = tuple(values[at] for at in held)
-        return _Encoded(file.encode(column, values) if held else None, positions, problem)
+        except ValueTypeError:
+            held = held_values(file, column, values)
+        encoded = file.encode(column, held.values) if held.positions.size else None
+        return _Encoded(encoded, held.positions, held.problem)
 
     def _rows(self, file: Askable, found: Sequence[FoundIn]) -> list[FoundRow]:
         first_rows = list(accumulate(file.part_rows, initial=0))

@@ -27,7 +27,8 @@ from parquet_bloom.options import ProbeOptions
 from parquet_bloom.parallel import check_fits, read_once
 from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.verbs.documents import VerbReport
-from parquet_bloom.verbs.probe import kept_values, probe_file
+from parquet_bloom.verbs.held_values import probe_held
+from parquet_bloom.verbs.probe import kept_values
 from parquet_bloom.verbs.several import each_read, message_of
 from parquet_bloom.verbs.value_answers import ValueAnswers
 from parquet_bloom.vocabulary import NULL_BY_NAME
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import TableView
     from parquet_bloom.storage.cache import Cache
+    from parquet_bloom.verbs.held_values import HeldAnswers
     from parquet_bloom.verbs.probe import ProbeReport
     from parquet_bloom.vocabulary import Dialect, TableChoice, Verdict
 
@@ -179,7 +181,7 @@ def probe_values(
 
     files: paths, URLs, globs and folders, one or several. A file that cannot be asked may hold any value, and is in
     `files_unknown` of the report. values: each has a result, in this order; one that is given twice has two, and counts
-    twice. All others as for probe.
+    twice; one that the column of a file cannot hold is `unknown` there. All others as for probe.
 
     Raises FileNotFoundError for a name that means nothing, ColumnError if a table lacks the column, and what the first
     file raises if none can be asked.
@@ -187,14 +189,14 @@ def probe_values(
     options = ProbeOptions.of(locals(), values=kept_values(values))
     gathered = GatheredValues(column, options.values)
 
-    def take(path: str, found: ProbeReport | Exception) -> None:
+    def take(path: str, found: HeldAnswers | Exception) -> None:
         if isinstance(found, Exception):
             gathered.add_failed(path, message_of(path, found))
         else:
-            gathered.add(found)
+            gathered.add(found.report)
 
     each_read(
-        files_given("files", files), options, probe_file, take, table=table, keys=keys,
+        files_given("files", files), options, probe_held, take, table=table, keys=keys,
         storage_options=storage_options, cache=cache,
     )  # fmt: skip
     return gathered.report()

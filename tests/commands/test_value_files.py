@@ -279,7 +279,52 @@ def test_a_bad_line_is_named_by_its_number(folder, name, text, problem):
         found = account.filter(pc.equal(account["state"], "found"))["value"].to_pylist()
         assert found[0] == "7"
         by_value = outcome("probe", "a.parquet", "-c", "id", "--ids", name, "--by-value")
-        assert (by_value.code, by_value.stdout) == (2, "")
+        assert (by_value.code, by_value.stderr) == (2, told)
+
+
+def test_bad_lines_hide_no_good_ones(folder):
+    """Of some lines in a list; all files answer for the others, to find with an index and without, and value by value."""
+    for number in range(4):
+        pq.write_table(pa.table({"id": [10 * number, 10 * number + 3]}), f"lake{number}.parquet")
+    files = sorted(map(str, Path().glob("lake*.parquet")))
+    pb.build(files, columns="id", in_place=True)
+    pb.Index.build("ix", files, "id").close()
+    Path("ids").write_text("13\nabc\n1.5\nx\n99\ny\n")
+    problem = "ids: line 2: abc: cannot be a value of INT64: expected an integer"
+    problem += "; nor can line 3: 1.5, line 4: x, … (4 in all)"
+    told = f"pbloom: {problem}; unknown: 4 files\n"
+    asked = ("-c", "id", "--ids", "ids")
+    tail = "; 1 of 6 values found; 4 files unknown for some of the values"
+    for index, excluded in ((), "3 by min/max"), (("--index", "ix"), "3 files by the index"):
+        found = outcome(
+            "find", *files, *asked, *index, "--report", "account.parquet", "--overwrite"
+        )
+        assert (found.code, found.stderr) == (2, told)
+        _, row, end = found.stdout.splitlines()
+        assert row == "13\tlake1.parquet\t0\t1"
+        assert end.startswith(
+            f"1 row in 1 of 4 files: 1 row group of 1 file read, excluded: {excluded}, "
+        )
+        assert end.endswith(tail)
+        report = pb.find(files, "id", [13, "abc"], index="ix" if index else None)
+        assert (report.files_asked, report.files_unknown_of_some, report.files_read) == (4, 4, 1)
+        states = pq.read_table("account.parquet").select(["value", "state"]).to_pylist()
+        assert {each["value"]: each["state"] for each in states if each["value"]} == {
+            "13": "found", **dict.fromkeys(("abc", "1.5", "x", "99", "y"), "unknown")
+        }  # fmt: skip
+    by_value = outcome("probe", *files, *asked, "--by-value", "--json")
+    assert (by_value.code, by_value.stderr) == (2, told)
+    results = json.loads(by_value.stdout)["results"]
+    assert {each["value"]: each["verdict"] for each in results} == {
+        "13": "maybe", "99": "absent", **dict.fromkeys(("abc", "1.5", "x", "y"), "unknown")
+    }  # fmt: skip
+    assert {file["reason"] for file in results[1]["files"]} == {f"column id: {problem}"}
+    absent = outcome("probe", *files, *asked, "--only", "absent")
+    assert (absent.code, absent.stdout) == (2, "99\n")
+    # An index that is asked alone answers for no list with such lines, and names them.
+    assert outcome("index", "probe", "--index", "ix", *asked).complaint == problem
+    given = pb.probe_values(files, "id", [13, "abc", 99])
+    assert [each.verdict for each in given.results] == ["maybe", "unknown", "absent"]
 
 
 def test_a_line_that_only_some_files_cannot_hold(folder):

@@ -54,7 +54,10 @@ def run(kind: str, text: str) -> None:
         return
     for line in text.splitlines():
         expected = re.search(r"# exit code (\d)$", line)
-        ended = outcome(*shlex.split(line, comments=True)[1:])
+        command, _, kept_in = line.partition(" > ")
+        ended = outcome(*shlex.split(command, comments=True)[1:])
+        if kept_in:
+            Path(kept_in).write_text(ended.stdout)
         assert ended.code == int(expected[1] if expected else 0), (line, ended.stderr)
 
 

@@ -19,6 +19,11 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
             "index find x",
             "find: no such command; expected build, add, remove, probe, compact, check or sql",
         ),
+        ("index info", "info: no such command; did you mean check?"),
+        (
+            "index probe --index x -c id -v 1 --by-value",
+            "--by-value: no such option; index probe answers by value anyway",
+        ),
         ("version", "version: no such command; did you mean --version?"),
         ("-V", "-V: no such option; did you mean --version?"),
         (

@@ -128,6 +128,17 @@ def test_an_index_of_a_table_knows_wider_types(delta, tmp_path, column, value, o
         assert len(found.rows) == len(pb.find(delta, column, value, table="delta").rows)
 
 
+def test_the_table_itself_knows_wider_types_than_the_index_has_seen(delta, tmp_path):
+    """Of several values, one that no file which is left could hold, but the column can."""
+    old = delta / "old.parquet"
+    gone = [path.name for path in delta.glob("*.parquet") if path != old]
+    for name in gone:
+        write_commit(delta, {"remove": {"path": name, "dataChange": True}})
+    pb.Index.build(tmp_path / "index", delta, "f", table="delta").close()
+    report = pb.find(delta, "f", [1e300, 0.5], table="delta", index=tmp_path / "index")
+    assert (report.rows, report.unknown, report.num_files) == ((), (), 1)
+
+
 def test_an_index_of_loose_files_knows_only_what_integers_take_more_bits(delta, tmp_path):
     with pb.Index.build(tmp_path / "index", [*delta.glob("*.parquet")], ["n", "t"]) as index:
         (result,) = index.probe("t", MOMENT).results

@@ -120,7 +120,7 @@ def test_an_index_is_no_lake(lake, tmp_path, command):
     assert (told.code, told.complaint) == (
         2,
         f"{index}: an index, expected Parquet or ORC files;"
-        + " pbloom index probe --index asks it, pbloom index check --index proves it",
+        + " pbloom index probe --index asks it, pbloom index check --index proves it and says what is in it",
     )
 
 

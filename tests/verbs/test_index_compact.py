@@ -149,7 +149,7 @@ def test_what_is_dropped_is_not_told_as_what_is_there(tmp_path):
     path.unlink()
     outcome("index", "add", "--index", index)
     told = outcome("index", "compact", "--index", index).stdout.splitlines()[0]
-    assert told == f"{index}: 1 merged, 1 segment now"
+    assert told == f"{index}: 1 of 2 segments removed, of files that are gone, 1 now"
 
 
 def test_segments_that_stay_are_told(tmp_path):

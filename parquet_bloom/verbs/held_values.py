@@ -1,0 +1,73 @@
+"""Of many values, those that the column of a file can hold: one that it cannot keeps nobody from asking for the others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from parquet_bloom.container.asked_once import those_not_held
+from parquet_bloom.errors import ValueTypeError
+from parquet_bloom.native.lazy import Array, NDArray, np
+from parquet_bloom.values.misfits import in_one_line
+from parquet_bloom.verbs.probe import ProbedValues, ProbeReport, probe_file
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parquet_bloom.container import GroupAnswers
+    from parquet_bloom.container.protocols import Askable, Column
+    from parquet_bloom.options import ProbeOptions
+
+
+class HeldValues(NamedTuple):
+    """The `values` that a column can hold, at which `positions` they are among all, and why it cannot hold the others."""
+
+    values: Any
+    positions: NDArray[np.intp]
+    problem: str
+
+
+def held_values(file: Askable, column: Column, values: Sequence[Any] | Array) -> HeldValues:
+    """Of values that a column cannot hold all."""
+    where = f"column {column.name}: "
+    problems = {
+        at: problem.removeprefix(f"{file.path}: ").removeprefix(where)
+        for at, problem in those_not_held(partial(file.encode, column), values).items()
+    }
+    held = [at for at in range(len(values)) if at not in problems]
+    positions = np.array(held, np.intp)
+    found: Any = (
+        values[positions] if isinstance(values, np.ndarray) else tuple(values[at] for at in held)
+    )
+    return HeldValues(found, positions, f"{where}{in_one_line(problems, values)}")
+
+
+class HeldAnswers(NamedTuple):
+    """What a file answers, and the `problem` with values that it cannot hold, which are `unknown`; empty if there are
+    none."""
+
+    report: ProbeReport
+    problem: str = ""
+
+
+def probe_held(file: Askable, options: ProbeOptions) -> HeldAnswers:
+    """As probe_file, but raises ValueTypeError only if the column can hold none of the values."""
+    try:
+        return HeldAnswers(probe_file(file, options))
+    except ValueTypeError:
+        held = held_values(file, file.column(options.column), options.values)
+        if not held.positions.size:
+            raise
+    report = probe_file(file, replace(options, values=held.values))
+    groups = [_with_others(each, held, len(options.values)) for each in report.results.groups]
+    results = ProbedValues(options.values, groups)
+    return HeldAnswers(replace(report, results=results), held.problem)
+
+
+def _with_others(group: GroupAnswers, held: HeldValues, num_values: int) -> GroupAnswers:
+    """What a group answers about all values."""
+    unknown = replace(group.distinct[0], verdict="unknown", reason=held.problem)
+    picks = np.full(num_values, len(group.distinct), np.intp)
+    picks[held.positions] = np.asarray(group.picks)
+    return group._replace(distinct=(*group.distinct, unknown), picks=picks)
