@@ -15,7 +15,7 @@ class FormatError(ParquetBloomError):
 
 
 class NotSupportedFileError(FormatError):
-    """Not a Parquet or ORC file: the magic bytes are missing, or it is too short."""
+    """Not a Parquet or ORC file: the magic bytes are missing, or it is too short; perhaps one that has lost its end."""
 
 
 class FooterError(FormatError):

@@ -650,7 +650,7 @@ def _write_probe(report: Report) -> None:
     for document in report.documents():
         column, results = document["column"], document["results"]
         files[column] += 1
-        left = absent.setdefault(column, dict.fromkeys(each["value"] for each in results))
+        left = absent.setdefault(column, dict.fromkeys(report.asked))
         for each in results:
             if each["verdict"] != "absent":
                 left.pop(each["value"], None)

@@ -114,13 +114,18 @@ def failing(what: str, *known: type[Exception]) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, (ParquetBloomError, *known)):
             raise
-        behind = error.__context__
-        while behind is not None and not isinstance(behind, KeyboardInterrupt):
-            behind = behind.__context__
-        if behind is not None:
-            # PySpark cancels the job, and raises the error that this leads to.
-            raise behind from None
+        _raise_interrupt_behind(error)
         raise SparkError(_about_executors(str(error)) or f"{what}: {said(error)}") from error
+
+
+def _raise_interrupt_behind(error: Exception) -> None:
+    """Raise the interrupt that this error has followed: PySpark cancels the job, and raises what this leads to; and who
+    ends this program may have ended Java, too, which then answers nobody who tidies up."""
+    behind = error.__context__
+    while behind is not None and not isinstance(behind, KeyboardInterrupt):
+        behind = behind.__context__
+    if behind is not None:
+        raise behind from None
 
 
 def _about_executors(text: str) -> str | None:
@@ -145,12 +150,14 @@ def _about_executors(text: str) -> str | None:
 
 @contextmanager
 def in_one_line(what: str) -> Iterator[None]:
-    """Turn what Spark itself raises, and no other error, into a SparkError that says what failed, and why."""
+    """Turn what Spark itself raises, and no other error, into a SparkError that says what failed, and why; after an
+    interrupt, into that."""
     try:
         yield
     except Exception as error:
         if not _is_of_spark(error):
             raise
+        _raise_interrupt_behind(error)
         raise SparkError(f"{what}: {said(error)}") from error
 
 

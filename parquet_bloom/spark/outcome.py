@@ -50,7 +50,7 @@ class Outcome:
     removed or found, in ORC files those of all index groups; `bytes`: how much the file has grown since
     the run listed it. `seconds` on the executor, in attempt `attempt` (from 0) at the task, which Spark
     calls `task_attempt`. `document`: what the same verb on one file prints with `--json`, a line for
-    each column of a probe; None for an error, and for a file that was not opened. `size_before`, `size`
+    each column of a probe, without the absent ones of many values; None for an error, and for a file that was not opened. `size_before`, `size`
     and `version_before`, `version` (the ETag, or else the time of the last change): when it was listed,
     and afterwards; None where nobody tells. `requests`: sent to the object store that has it. `ok`:
     whether findings are below the limit, or any of the values may be there; None for other verbs. `dry_run`:
@@ -231,7 +231,7 @@ class Report:
     small whatever the lake; whoever asks for single files reads the run's own account of them, which is
     in the folder `audit`: kept if the run was given one, else as long as this report. `advice`: of advise,
     on each table, with all its files as one. `index`: of index, as it is by then; None if there were no files to make
-    one of."""
+    one of. `asked`: of probe, the values, as documents have them."""
 
     verb: str
     run_id: str
@@ -242,6 +242,7 @@ class Report:
     accounts: Accounts | None = field(default=None, repr=False, compare=False)
     advice: tuple[TableAdvice, ...] = ()
     index: LakeIndex | None = None
+    asked: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def counts(self) -> dict[Status, int]:
@@ -332,7 +333,7 @@ class Report:
 
     def documents(self, *, ok: bool | None = None) -> Iterator[RowFields]:
         """What the same verb on one file prints with `--json`, for each file that has it; of advise, for
-        each table. ok: as for each."""
+        each table. A probe of many values leaves out those that are absent, see there. ok: as for each."""
         yield from map(json.loads, self.lines(ok=ok))
 
     def lines(self, *, ok: bool | None = None) -> Iterator[str]:

@@ -20,8 +20,11 @@ import pyarrow.parquet as pq
 
 RowFields = dict[str, Any]
 
-# What a row group may take before it is written, in bytes of text.
+# What a batch may take, in bytes of text: a row group before it is written, or what goes through a pipe.
 _HELD: Final = 16 << 20
+
+# What a row takes besides, about.
+_ROW: Final = 200
 
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 _TICK: Final = timedelta(microseconds=1)
@@ -96,19 +99,19 @@ def packed(rows: Iterable[RowFields], schema: pa.Schema) -> bytes:
     """Rows as a Parquet file."""
     sink = BytesIO()
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
-        for some in _held_at_once(rows):
+        for some in held_at_once(rows):
             writer.write_batch(record_batch(some, schema))
     return sink.getvalue()
 
 
-def _held_at_once(rows: Iterable[RowFields]) -> Iterator[list[RowFields]]:
-    """Some at a time, so that long documents are not held all at once."""
+def held_at_once(rows: Iterable[RowFields], most: int = _HELD // _ROW) -> Iterator[list[RowFields]]:
+    """Up to `most` at a time, and fewer of those with long documents, which are not held all at once."""
     some: list[RowFields] = []
     held = 0
     for row in rows:
         some.append(row)
-        held += len(row.get("document") or "") + len(row.get("bits") or b"") + 200
-        if held >= _HELD:
+        held += len(row.get("document") or "") + len(row.get("bits") or b"") + _ROW
+        if held >= _HELD or len(some) >= most:
             yield some
             some, held = [], 0
     if some:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
-from itertools import islice
 from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
-from parquet_bloom.spark.rows import RowFields, record_batch
+from parquet_bloom.spark.rows import RowFields, held_at_once, record_batch
 from parquet_bloom.spark.versions import arrow_schema
 
 Batches = Iterable[pa.RecordBatch]
 
-# Rows of one record batch.
+# Rows of one record batch at most.
 BATCH_ROWS = 4096
 
 Sent = TypeVar("Sent")
@@ -91,9 +90,8 @@ def giving(schema: StructType) -> Callable[[_Work[RowFields]], _Work[pa.RecordBa
     def in_batches(work: _Work[RowFields]) -> _Work[pa.RecordBatch]:
         @wraps(work)
         def mapped(request: Any, batches: Batches) -> Iterator[pa.RecordBatch]:
-            rows = work(request, batches)
-            while batch := list(islice(rows, BATCH_ROWS)):
-                yield record_batch(batch, of_batches)
+            for some in held_at_once(work(request, batches), BATCH_ROWS):
+                yield record_batch(some, of_batches)
 
         return mapped
 

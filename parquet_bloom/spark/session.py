@@ -52,11 +52,11 @@ def session(
             for name, value in _settings(builder, master, remote, configuration).items():
                 builder = builder.config(name, value)
             spark = _started(builder, remote)
-        try:
-            with in_one_line("Spark"):
+        with in_one_line("Spark"):
+            try:
                 yield spark
-        finally:
-            spark.stop()
+            finally:
+                spark.stop()
 
 
 def _started(builder: SparkSession.Builder, remote: str | None) -> SparkSession:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -45,6 +46,7 @@ from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.tables import build_on_spark
 from parquet_bloom.spark.versions import is_frame
 from parquet_bloom.tables.table import MIN_FILE_SIZE
+from parquet_bloom.values.given import show_values
 from parquet_bloom.verbs.build_table import TableBuildReport
 from parquet_bloom.verbs.table_runner import least_size_given
 from parquet_bloom.vocabulary import Dialect, Existing, FailOn, FileLayout, OrcStreams, TableChoice
@@ -270,21 +272,23 @@ def probe(
     progress: Progress | None = None,
 ) -> Report:
     """Ask the filters of each of `columns` in every file about the same values, given as for
-    parquet_bloom.probe. An outcome's `document` has a line for each column. See build."""
+    parquet_bloom.probe. An outcome's `document` has a line for each column; of more than 100 values, it has the `results` of
+    those that the file may have, and in `num_absent` how many it has not. `asked` of the report: all of them. See build."""
     given = locals()
     if is_frame(values):
         raise TypeError(
             "values: a DataFrame of Spark, expected values, such as those of a column of its toPandas(); an index tells"
             " of the values of a DataFrame, see files_for"
         )
-    asked = list(values_given(values))
+    # As a tuple, they are encoded once for all files of a task.
+    asked = tuple(values_given(values))
     if not asked:
         raise ValueError("values: none, expected at least one")
     options = tuple(
         ProbeOptions.of(given, column=name, values=asked, threads=1)
         for name in dict.fromkeys(columns_needed(columns))
     )
-    return _report("probe", options, given)
+    return replace(_report("probe", options, given), asked=tuple(show_values(asked)))
 
 
 def advise(

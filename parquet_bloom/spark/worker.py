@@ -28,6 +28,7 @@ from parquet_bloom.options import BuildOptions, InspectOptions
 from parquet_bloom.spark.failures import for_executors
 from parquet_bloom.spark.outcome import DRY_RUN, NOT_PASSED_ON, Outcome, Status
 from parquet_bloom.spark.plan import LakeFile
+from parquet_bloom.spark.probing import document_of_probe
 from parquet_bloom.spark.request import Request
 from parquet_bloom.verbs.build import BuildReport, TakeFilters, build_opened, lacking, take_by_name
 from parquet_bloom.verbs.documents import as_json
@@ -273,7 +274,9 @@ def _probe(planned: LakeFile, request: Request) -> Outcome:
     # However many values are asked for.
     filters = sum(any(each.verdict != "unknown" for each in group.distinct) for group in groups)
     is_maybe = not all(report.is_absent for report in reports)
-    return replace(last, filters=filters, document="\n".join(map(text_of, reports)), ok=is_maybe)
+    return replace(
+        last, filters=filters, document="\n".join(map(document_of_probe, reports)), ok=is_maybe
+    )
 
 
 _VERBS: dict[str, Callable[[LakeFile, Request], Outcome]] = {

@@ -136,6 +136,13 @@ class ProbedValues(Sequence[ProbedValue]):
         return sorted((answers[0] for answers in given if answers), key=lambda each: each.place)
 
     @property
+    def not_absent(self) -> ProbedValues:
+        """The values that the file may have."""
+        kept = np.flatnonzero(self.to_read.any(axis=1)).tolist()
+        groups = [group._replace(picks=np.asarray(group.picks)[kept]) for group in self._groups]
+        return ProbedValues([self._values[position] for position in kept], groups)
+
+    @property
     def doubts(self) -> dict[tuple[Verdict, str], list[Place]]:
         """Where verdicts are `unknown`, or `maybe` although a filter has not got the value, by the reason."""
         places: dict[tuple[Verdict, str], list[Place]] = {}

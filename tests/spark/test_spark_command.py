@@ -221,6 +221,18 @@ def test_probe_tells_by_its_exit_code(lake):
         "-5: absent in 2 files",
         *lines(found)[1:],
     ]
+    # Of many values, documents leave out those that are absent, and this does not.
+    many = [each for number in range(-101, -4) for each in ("-v", number)]
+    several = run(
+        "probe", lake, "-c", "id", *many, "-v", "1000003", "-v", "7", "-v", "-4", "-v", "-3"
+    )
+    first = ", ".join(map(str, range(-101, -91)))
+    assert lines(several)[1] == f"{first}, … (98 in all): absent in 2 files"
+    assert [line.split("\t")[1:3] for line in lines(several)[3:]] == [
+        ["-45", "maybe"],
+        ["-44", "maybe"],
+        ["1000003", "maybe"],
+    ]
     # The same message about several files is one line, as of the local command.
     wrong = run("probe", lake, "-c", "idd", "-v", "7")
     assert (wrong.code, lines(wrong)) == (2, ["probe: 2 refused"])

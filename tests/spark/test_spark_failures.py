@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,6 +18,7 @@ import pytest
 from make.commands import outcome
 from make.spark_session import IS_CONNECT
 from oracle.parquet_java import QUICK
+from py4j.protocol import Py4JError
 from pyspark import java_gateway
 from pyspark.errors import PySparkException
 
@@ -25,6 +27,7 @@ from parquet_bloom import spark as lake
 from parquet_bloom.errors import SparkError
 from parquet_bloom.program import EndedError
 from parquet_bloom.spark import java
+from parquet_bloom.spark import session as session_module
 from parquet_bloom.spark.failures import (
     failing,
     for_executors,
@@ -107,16 +110,35 @@ def test_the_command_names_variables_in_the_place_of_options(spark, tmp_path, mo
         raise OSError(errno.EIO, "nobody", "s3://b/i")
 
 
-def test_an_interrupt_behind_an_error_is_what_counts():
+@pytest.mark.parametrize("handled", [failing, in_one_line])
+def test_an_interrupt_behind_an_error_is_what_counts(handled):
     def cancelled():
         try:
             raise KeyboardInterrupt
         finally:
-            raise RuntimeError("cancelled")
+            raise PySparkException("cancelled")
 
-    with pytest.raises(KeyboardInterrupt) as raised, failing("the job"):
+    with pytest.raises(KeyboardInterrupt) as raised, handled("the job"):
         cancelled()
     assert type(raised.value) is KeyboardInterrupt
+
+
+def test_java_may_have_ended_when_this_is_ended(monkeypatch):
+    """As `timeout` ends both: what stops the session finds nobody."""
+
+    def stop():
+        raise Py4JError("org.apache.spark.sql.classic.SparkSession does not exist in the JVM")
+
+    monkeypatch.setattr(session_module, "_settings", lambda *_: {})
+    monkeypatch.setattr(session_module, "_started", lambda *_: SimpleNamespace(stop=stop))
+    end = EndedError(15)
+    with pytest.raises(EndedError) as raised, session("local[1]", None, {}):
+        raise end
+    assert raised.value is end
+    with pytest.raises(SparkError) as error, session("local[1]", None, {}):
+        pass
+    expected = "Spark: org.apache.spark.sql.classic.SparkSession does not exist in the JVM"
+    assert str(error.value) == expected
 
 
 @pytest.mark.parametrize("name", ["", "py4j.clientserver", "py4j.java_gateway"])

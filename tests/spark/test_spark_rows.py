@@ -22,6 +22,7 @@ from parquet_bloom.spark.schemas import (
     OUTCOME,
     SEEN,
     TOTAL,
+    giving,
 )
 from parquet_bloom.spark.versions import arrow_schema
 
@@ -38,6 +39,14 @@ VALUES = {
     "double": [None, 0.0, -1.5, float("inf"), 5e-324],
     "timestamp[us, tz=UTC]": [None, datetime(1970, 1, 1, tzinfo=UTC), EARLIER, ELSEWHERE, EARLIER],
 }
+
+
+def test_what_goes_through_a_pipe_is_short():
+    """However long documents are: text of a batch fits 32 bits."""
+    of_rows = giving(CONTROL)(lambda *_: iter([{"document": "x" * (9 << 20)}] * 5))
+    assert [batch.num_rows for batch in of_rows(None, ())] == [2, 2, 1]
+    of_rows = giving(CONTROL)(lambda *_: iter([{"document": "x"}] * 5000))
+    assert [batch.num_rows for batch in of_rows(None, ())] == [4096, 904]
 
 
 @pytest.mark.parametrize("rows", [0, 1, 5, 4000])

@@ -378,6 +378,22 @@ def test_probe_says_how_many_files_may_have_a_value(spark, table):
     assert absent.counts_in_words == "2 read, 0 may have a value"
 
 
+def test_a_probe_of_many_values_keeps_those_that_are_not_absent(spark, table):
+    """The others are counted, and the report knows which were asked."""
+    files = [table / "part=0/0.parquet", table / "part=1/1.parquet"]
+    outcome("build", *files, "--in-place", "-c", "id")
+    values = [5, *range(-1, -101, -1)]
+    report = lake.probe(spark, files, "id", values)
+    assert report.asked == tuple(map(str, values))
+    for document in report.documents():
+        expected = pb.probe(document["path"], "id", values).to_dict()
+        kept = [each for each in expected["results"] if each["verdict"] != "absent"]
+        assert document == expected | {"results": kept, "num_absent": 101 - len(kept)}
+    assert sorted(each["num_absent"] for each in report.documents()) == [100, 101]
+    few = lake.probe(spark, files, "id", values[:100]).documents()
+    assert [(len(each["results"]), "num_absent" in each) for each in few] == 2 * [(100, False)]
+
+
 def test_probe_asks_each_of_several_columns(spark, table):
     """In one job, with a line in the document of a file for each of them."""
     outcome("build", table, "--in-place", "-c", "id,name")
