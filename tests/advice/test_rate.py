@@ -107,7 +107,7 @@ def test_the_table_shows_what_build_writes(lake, tmp_path, monkeypatch):
     assert line == "next: pbloom build a.parquet b.parquet -c user_id --in-place --fpp 0.001"
     assert row.split("\t")[4:7] == ["400.0 KiB", "40 %", "397.18 → 1.03"]
     within = outcome("advise", "a.parquet", "b.parquet", "--budget", "150KB").stdout.splitlines()
-    (said,) = (line for line in within if line.startswith("user_id: filters at an FPP of"))
+    (said,) = (line for line in within if line.startswith("user_id: filters for 10 %"))
     size, read = re.search(r"take (.* KiB); a look-up reads ([\d.]+) row groups", said).groups()
     assert within[-2].split("\t")[4] == size
     assert within[-2].split("\t")[6].endswith(f" → {read}")

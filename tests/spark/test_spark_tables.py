@@ -264,7 +264,7 @@ def test_command(spark, table, tmp_path):
             "--since: 7: expected a time or an age, or with --table a version",
         ),
         (("--table", "auto", "--only-missing"), "--only-missing: not with --table"),
-        (("--table", "auto", "--audit", "x"), "--audit: not with --table"),
+        (("--table", "auto", "--audit", "y"), "--audit: not with --table"),
         (("--table", "auto", "--layout", "append"), "--layout: not with --table"),
     ],
 )

@@ -21,6 +21,7 @@ import pytest
 import parquet_bloom as pb
 from parquet_bloom.errors import ColumnError, ValueTypeError
 from parquet_bloom.index.manifest import IndexForm, Places
+from parquet_bloom.verbs.found import UnknownFile
 from parquet_bloom.vocabulary import words
 
 NUM_FILES, LAKES = 4, 8
@@ -135,7 +136,10 @@ def check(
                 check_one(path, said, alone[path])
     said = said_or_mistaken(index, values, None, ask) or {}
     for path in said.keys() & alone.keys():
-        if ask is found or alone[path] is None:
+        if ask is found and all(isinstance(each, UnknownFile) for each in said[path]):
+            # As it was indexed, its column cannot hold some of the values: it was not opened for the others.
+            assert all(each.reason for each in said[path])
+        elif ask is found or alone[path] is None:
             check_one(path, said, alone[path])
         else:
             # Of a file that was not asked about a value, nobody knows what has become.
