@@ -60,8 +60,7 @@ def _commands(path: Path) -> dict[str, Command]:
         "pbloom validate": lambda output: [PBLOOM, "validate", str(path)],
         "pbloom probe": lambda output: [PBLOOM, "probe", str(path), *value],
         "pbloom report --no-deep": lambda output: [
-            *(PBLOOM, "report", "--no-deep", str(path)),
-            *to(output),
+            *(PBLOOM, "report", "--no-deep", str(path), "-o", "-"),
         ],
         "pbloom build, one column": lambda output: [
             *(PBLOOM, "build", str(path), *one_column),

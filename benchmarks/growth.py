@@ -142,7 +142,7 @@ def _commands(file: Path, column: str) -> dict[str, Command]:
         "diff": lambda output: [PBLOOM, "diff", str(file), str(file)],
         "advise": reading("advise", "-c", column),
         "advise --budget": reading("advise", "-c", column, "--budget", "1MiB"),
-        "report": writing("report"),
+        "report": reading("report", "-o", "-"),
     }
 
 
