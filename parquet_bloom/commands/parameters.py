@@ -72,7 +72,7 @@ def is_written(param: click.Parameter) -> bool:
 
 
 class CopyPath(OutputPath):
-    """A new version of a file, which does not go to standard output."""
+    """A new version of a file, which does not go to standard output: `-` would become a file that is called so."""
 
     def convert(
         self,
@@ -80,7 +80,8 @@ class CopyPath(OutputPath):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> Path:
-        _check_no_stdout(self, value, param, ctx)
+        if os.fspath(value) == "-":
+            self.fail("-: standard output is not supported here, expected a file", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -106,28 +107,8 @@ class WrittenPath(OutputPath):
         return path
 
 
-class TablePath(WrittenPath):
-    """The same of a table, which does not go to standard output."""
-
-    def convert(
-        self,
-        value: str | os.PathLike[str],
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> Path:
-        _check_no_stdout(self, value, param, ctx)
-        return super().convert(value, param, ctx)
-
-
-def _check_no_stdout(
-    kind: LocalPath,
-    value: str | os.PathLike[str],
-    param: click.Parameter | None,
-    ctx: click.Context | None,
-) -> None:
-    """Raise BadParameter for `-`, which would become a file that is called so."""
-    if os.fspath(value) == "-":
-        kind.fail("-: standard output is not supported here, expected a file", param, ctx)
+class TablePath(CopyPath, WrittenPath):
+    """A table, which does not go to standard output either."""
 
 
 class FileOfValues(click.File):
@@ -146,7 +127,8 @@ class FileOfValues(click.File):
         return super().convert(value, param, ctx)
 
 
-# What names end with that are neither Parquet nor text, nor documents, as a policy that is found without --config: text has lines to read above its tables.
+# What names end with that are neither Parquet nor text, nor documents: text has lines to read above its tables. One is
+# that of a policy that is found without --config.
 _OTHERS: Final = (
     *(".csv", ".tsv", ".pdf", ".xls", ".xlsx", ".orc", ".avro", ".arrow"),
     *(".toml", ".feather", ".db", ".duckdb", ".sqlite", ".gz", ".zip"),
