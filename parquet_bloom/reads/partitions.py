@@ -83,6 +83,10 @@ class Partitions:
             if name in self.names:
                 self._values(name)
 
+    def names_of(self, path: str) -> Collection[str]:
+        """The columns that a file has."""
+        return self._texts.get(path, {}).keys()
+
     def value(self, path: str, name: str) -> pa.Scalar:
         """Of a column in a file; null if only others have it."""
         of_file = self._texts.get(path, {})

@@ -177,6 +177,21 @@ def without(predicate: Predicate, columns: Collection[str]) -> Predicate:
     return _where(predicate, lambda each: each.column not in columns)
 
 
+def besides(predicate: Predicate, known: Mapping[str, object], are_alike: AreAlike) -> Predicate:
+    """What is left to ask about rows of which some columns are known: without alternatives that these exclude, which would
+    not be asked for what the others say."""
+    match predicate:
+        case And():
+            return all_of([besides(part, known, are_alike) for part in predicate.parts])
+        case Or():
+            possible = [
+                part for part in predicate.parts if holds(part, known, are_alike) is not False
+            ]
+            # Of none, whoever knows more may have one.
+            return any_of([besides(part, known, are_alike) for part in possible] or [ANYTHING])
+    return without(predicate, known)
+
+
 def askable(predicate: Predicate, partitions: Collection[str] = ()) -> Predicate:
     """The same if nothing is said of which only partitions can be asked, but about columns of these."""
     return _where(predicate, lambda each: not isinstance(each, NotIn) or each.column in partitions)

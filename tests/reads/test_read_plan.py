@@ -441,6 +441,21 @@ def test_by_partitions_of_a_table(tmp_path: Path) -> None:
                 " as of !=, not in, null, NaN and values of another type"
             ),
         ),
+        # Files of other countries are asked for the id.
+        (
+            [[("country", "==", "DE")], [("id", "==", 2)]],
+            (
+                "2 row groups left in 2 of 3 files; excluded by statistics: 1 file, 1 row group;"
+                " 1 not asked: partitions have told"
+            ),
+        ),
+        (
+            [
+                [("country", "!=", "DE"), ("id", "==", 2)],
+                [("country", "==", "DE"), ("id", "==", 0)],
+            ],
+            ("1 row group left in 1 of 3 files; excluded by statistics: 2 files, 2 row groups"),
+        ),
     ],
     ids=str,
 )
