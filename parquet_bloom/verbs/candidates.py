@@ -76,11 +76,13 @@ def in_index(
     """Those that an index does not exclude: of its own files, or of these, by their names. Raises ValueTypeError, FormatError, OSError."""
     by = ByIndex(index, asked.manifest.generation, asked.manifest.made)
     new = set() if files is None else _not_known(asked, column, files)
+    # A table may have widened the type since, which its files then say.
+    may_be_wider = files is not None and bool(files.tables)
     try:
         found = asked.look_up_some(column, values)
     except ValueTypeError:
         # What is new may be of another type.
-        if files is None or not new:
+        if files is None or not (new or may_be_wider):
             raise
         return in_files(files, by)
     for value, reason in found.not_asked.items():
@@ -93,8 +95,6 @@ def in_index(
     places = _places(asked, found)
     whole = new | {unit.path for unit in found.unknown}
     not_held: dict[str, str] = {}
-    # A table may have widened the type since, which its files then say.
-    may_be_wider = files is not None and bool(files.tables)
     for each in found.not_held:
         paths = {unit.path for unit in each.units}
         if may_be_wider or len(each.problems) == len(values):
