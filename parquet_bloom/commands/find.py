@@ -266,14 +266,16 @@ def _complain_of_unknown(report: FindReport, asked: Sequence[object]) -> None:
 
 
 def _not_found(report: FindReport, asked: Sequence[object]) -> str:
-    """Of several values, how many are in no file; where some files are unknown, only how many were found is known."""
+    """Of several values, how many are in no file; where some files are unknown, how many were found, and that of those that
+    all could be asked for."""
     values = {*show_values(asked)}
     if len(values) < 2:
         return ""
     left = len(values - {show_value(row.value) for row in report.rows})
     if not report.unknown:
         return f"; {left:,} of {len(values):,} values in no file"
-    return f"; {len(values) - left:,} of {len(values):,} values found"
+    absent = f", {len(report.absent):,} in no file" if report.absent else ""
+    return f"; {len(values) - left:,} of {len(values):,} values found{absent}"
 
 
 def _unknown(report: FindReport) -> str:

@@ -47,13 +47,15 @@ class ByIndex:
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """The files to look into, of `num_files` in all. `all_paths`: tells where the columns of rows may be that those with
-    rows lack. `not_held`: of the others, those whose column cannot hold some of the values, and why."""
+    rows lack. `not_held`: of the others, those whose column cannot hold some of the values, and why;
+    `unsure`: the positions of these values."""
 
     found: Sequence[Candidate]
     num_files: int
     all_paths: Callable[[], Sequence[str]]
     by: ByIndex | None = None
     not_held: Mapping[str, str] = field(default_factory=dict)
+    unsure: Collection[int] = ()
 
     @property
     def are_by_index(self) -> bool:
@@ -95,12 +97,14 @@ def in_index(
     places = _places(asked, found)
     whole = new | {unit.path for unit in found.unknown}
     not_held: dict[str, str] = {}
+    unsure: set[int] = set()
     for each in found.not_held:
         paths = {unit.path for unit in each.units}
         if may_be_wider or len(each.problems) == len(values):
             whole |= paths
         else:
             not_held.update(dict.fromkeys(paths, in_one_line(each.problems, values)))
+            unsure.update(each.problems)
     if asked.places == "file":
         whole |= places.keys()
     wanted = whole | places.keys()
@@ -122,6 +126,7 @@ def in_index(
             for path, problem in sorted(not_held.items())
             if path not in wanted and (files is None or path in files.found)
         },
+        unsure,
     )
 
 
