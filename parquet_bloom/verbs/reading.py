@@ -35,6 +35,7 @@ from parquet_bloom.reads.predicates import (
     holds,
     listed,
     predicate_of,
+    with_text_of_dates,
     without,
 )
 from parquet_bloom.reads.pruning import MOST_LEFT, Left, Open, Pruned, Pruner
@@ -211,6 +212,8 @@ class Reading:
         if not names:
             return Possible(list(files.found), (), predicate, lambda _: predicate)
         alike = are_alike if self.is_of_tables else are_alike_in_names
+        dates = {name for name in names if self._partitions.are_dates(name)}
+        predicate = with_text_of_dates(predicate, dates)
 
         def known(path: str) -> dict[str, object]:
             there = self._partitions.names_of(path)
