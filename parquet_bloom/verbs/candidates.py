@@ -11,7 +11,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.index.states import in_stores_of
 from parquet_bloom.values.given import python_values, show_value
-from parquet_bloom.values.misfits import in_one_line
+from parquet_bloom.values.not_held import in_one_line
 
 if TYPE_CHECKING:
     from parquet_bloom.index.asking import AskedIndex, FoundValues

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from parquet_bloom.container.asked_once import those_not_held
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.native.lazy import Array, NDArray, np
-from parquet_bloom.values.misfits import in_one_line
+from parquet_bloom.values.not_held import in_one_line
 from parquet_bloom.verbs.probe import ProbedValues, ProbeReport, probe_file
 
 if TYPE_CHECKING:
