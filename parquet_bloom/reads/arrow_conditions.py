@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.reads.arrow_values import ComparedType, compared_as, is_uuid
+from parquet_bloom.reads.predicates import text_of_date
 from parquet_bloom.values.given import check_none_missing, list_values, plain_value
 
 _ALL: Final = pc.scalar(True)
@@ -36,6 +37,11 @@ class ArrowCondition:
         self.column, self._compare, self._values = column, compare, values
         # By type, as files mostly have the same.
         self._known: dict[pa.DataType, pc.Expression] = {}
+
+    def with_text_of_dates(self) -> ArrowCondition:
+        """The same for a column of text."""
+        values = [text_of_date(each) for each in self._values]
+        return ArrowCondition(self.column, self._compare, values)
 
     def of(self, key: Key) -> pc.Expression:
         """What it says about the column. Raises ValueTypeError for what cannot be compared with its values."""

@@ -87,7 +87,13 @@ class Matching:
     ) -> None:
         """`columns`: of the rows. Raises ValueTypeError for null and NaN in filters, ValueError for an operator that only
         engines have."""
-        self._any_of = conditions_of(filters)
+        self._any_of = [
+            [
+                each.with_text_of_dates() if partitions.are_dates(each.column) else each
+                for each in all_of
+            ]
+            for all_of in conditions_of(filters)
+        ]
         self._keys_of = {
             each.column.partition(".")[0] for all_of in self._any_of for each in all_of
         }

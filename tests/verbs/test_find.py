@@ -515,11 +515,15 @@ def test_a_value_that_a_column_cannot_hold_hides_no_other(tmp_path, kind, indexe
     told = "column id: -9: cannot be a value of INT32 INTEGER(32,false): expected 0 to 4294967295"
     told += "; nor can -7, -8"
     assert report.unknown == tuple(pb.UnknownFile(f"{lake}/{name}", told) for name in SOME)
-    assert (list(report.absent), report.files_by_filters) == ([], 0)
-    assert [Path(file.path).name for file in report.asked] == ["c.parquet"]
+    assert (list(report.absent), report.files_by_filters) == ([*range(1000, 1400)], 0)
+    assert [Path(file.path).name for file in report.asked] == [*ids]
     account = report.account(values).to_pylist()
+    assert [row["value"] for row in account if row["state"] == "absent"] == [
+        str(value) for value in report.absent
+    ]
     assert [row["value"] for row in account if row["state"] == "found"][:3] == ["18634", "3", "-7"]
-    assert "-9" in [row["value"] for row in account if row["state"] == "unknown"]
+    unknown = [row["value"] for row in account if row["state"] == "unknown"]
+    assert unknown == ["-9", "-8", None, None]
     assert are_held(lake, "id", values, index=index) is None
     (lake / "c.parquet").unlink()
     if indexed:
