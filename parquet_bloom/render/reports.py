@@ -58,6 +58,12 @@ class Remark(NamedTuple):
             return self.why
         return f"{self.why}; next: {for_many(self.next, 'FILE', names, concerned)}"
 
+    def without_others(self) -> Remark:
+        """Without the command, if that is for a table, and so for files of which something else is said."""
+        if self.next is None or "FILE" in self.next.split():
+            return self
+        return self._replace(next=None, text=self.text.replace(f"; next: {self.next}", ""))
+
 
 def about_alike(
     remarks: Sequence[Remark], names: Sequence[str] = (), concerned: Sequence[str] = ()
@@ -162,8 +168,11 @@ class Summary:
         every = [remark for alike in self._remarks.values() for _, remark in alike]
         some_come_first = any(each.comes_first for each in every)
         for alike in sorted(self._remarks.values(), key=lambda alike: -alike[0][1].rank):
-            is_for_these = some_come_first and is_rebuilding(alike[0][1].next)
-            write_text(self._grouped(alike, () if is_for_these else names))
+            if some_come_first and is_rebuilding(alike[0][1].next):
+                these = [(path, remark.without_others()) for path, remark in alike]
+                write_text(self._grouped(these, ()))
+            else:
+                write_text(self._grouped(alike, names))
         states = [f"{count:,} {painted(state)}" for state, count in self._states.most_common()]
         if self._num_failed:
             states.append(f"{self._num_failed:,} {painted('failed')}")

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 from make import wrong_writers as wrong
 from make.commands import outcome
 from make.defects_older import OLDER
@@ -473,6 +474,21 @@ def test_what_is_looked_at_first_is_not_repaired_with_others(tmp_path, monkeypat
     page = (tmp_path / "page.html").read_text()
     assert "next: pbloom validate . -c n --pages --diagnose<" in page
     assert "pbloom repair" not in page
+
+
+@pytest.mark.parametrize("lost", [[MANY, FEW], [MANY, FEW, MANY]])
+def test_nor_with_others_of_its_table(tmp_path, lost):
+    """Of which no single file is repaired."""
+    values = np.arange(5000) * 7919
+    for _ in lost:
+        write_deltalake(tmp_path, pa.table({"n": values}), mode="append")
+    pb.build_table(tmp_path, columns="n", min_file_size=0)
+    for path, some in zip(tmp_path.glob("*.parquet"), lost, strict=True):
+        data = path.read_bytes()
+        path.write_bytes(with_bits(data, bits_of(np.delete(values, some), len(bitset(data)) // 32)))
+    told = outcome("validate", tmp_path, "--table", "delta").stdout
+    look = f"pbloom validate {tmp_path} -c n --pages --diagnose --table delta"
+    assert re.findall("; next: (.*)", told) == [look]
 
 
 def test_nor_is_it_in_one_file(tmp_path):
