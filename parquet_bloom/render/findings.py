@@ -85,7 +85,7 @@ class FindingGroup:
         first = self.first
         columns = self.columns
         commands = united(filter(None, (each.next for each in self.findings)))
-        by_hand = first.by_hand and f"next: {first.by_hand}"
+        by_hand = next((f"next: {each.by_hand}" for each in self.findings if each.by_hand), None)
         parts = first.statement, self.diagnosis, by_hand
         return Remark(
             what=f"{painted(first.severity)} {first.definition.heading}{': ' if columns else ''}{columns}",
@@ -94,6 +94,7 @@ class FindingGroup:
             rank=first.rank,
             varies=any(each.statement != first.statement for each in self.findings),
             next=for_any(commands[0], path) if commands else None,
+            comes_first=any(each.is_to_be_looked_at for each in self.findings),
         )
 
 

@@ -144,6 +144,11 @@ def for_many(command: str, path: str, names: Sequence[str], concerned: Sequence[
     return for_all(command, path, names if is_for_all else concerned)
 
 
+def is_rebuilding(command: str | None) -> bool:
+    """Whether a command makes other filters of all that are wrong."""
+    return "--rebuild" in (command or "").split()
+
+
 def for_any(command: str, path: str) -> str:
     """A command for the file at `path`, for any file, called FILE."""
     return for_all(command, path, ())

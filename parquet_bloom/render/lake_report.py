@@ -15,7 +15,14 @@ from parquet_bloom.render.findings import (
     next_commands,
     united,
 )
-from parquet_bloom.render.hints import MOST_NAMES, command, for_many, hint_for
+from parquet_bloom.render.hints import (
+    MOST_NAMES,
+    command,
+    for_any,
+    for_many,
+    hint_for,
+    is_rebuilding,
+)
 from parquet_bloom.render.report import (
     MOST_COLUMNS,
     MOST_STEPS,
@@ -228,14 +235,20 @@ def _extent(rule: BrokenRule) -> str:
 
 
 def _commands(rule: BrokenRule, names: Sequence[str], num_files: int) -> list[str]:
-    """What helps about all of its columns and files, of `num_files` in all; if no command does, about the first file, as
-    the others need the same."""
+    """What helps about all of its columns and files, of `num_files` in all; first where somebody has to look."""
     if rule.files == 1:
         return next_commands(each for _, each in rule.examples)
     paths = list(dict.fromkeys(path for path, _ in rule.examples))
     named = paths if len(paths) == rule.files else []
     concerned = (names if rule.files == num_files else ()) or named
+    examples = sorted(rule.examples, key=lambda example: not example[1].is_to_be_looked_at)
+    some_come_first = examples[0][1].is_to_be_looked_at
     helps = (
-        for_many(each.next, path, names, concerned) for path, each in rule.examples if each.next
+        for_any(each.next, path)
+        if some_come_first and is_rebuilding(each.next)
+        else for_many(each.next, path, names, concerned)
+        for path, each in examples
+        if each.next
     )
-    return [f"next: {each}" for each in united(helps)]
+    by_hand = dict.fromkeys(each.by_hand for _, each in examples if each.by_hand)
+    return [f"next: {each}" for each in (*by_hand, *united(helps))]
