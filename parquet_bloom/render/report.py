@@ -29,9 +29,8 @@ from parquet_bloom.render.findings import (
     grouped_by_rule,
     next_commands,
     summary,
-    united,
 )
-from parquet_bloom.render.hints import command, in_options, with_hint
+from parquet_bloom.render.hints import command, in_options, united, with_hint
 from parquet_bloom.render.wording import shortened, size, where
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import rules
