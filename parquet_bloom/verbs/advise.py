@@ -93,7 +93,7 @@ class ColumnAdvice:
     In this file: `num_values`, with nulls in Parquet but not in ORC; `already`: groups with a filter;
     `missing`: groups without one that would get one;
     `too_small`: groups whose filter is too small for their values, as far as lengths say, in ORC bits;
-    `unreadable`: groups with a filter that no reader can use;
+    `unreadable`: groups with a filter that no reader can use, or in which no bit is set although there are values;
     `ndv`: distinct non-null values of the whole column; `ndv_error`: relative standard error of
     `ndv`, None if exact; `group_ndv`: the highest of any group; `only_dictionary`: whether all values
     are in dictionary pages, None in ORC; `filter_bytes`: all bitsets that `build` would write;
