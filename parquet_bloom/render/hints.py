@@ -178,6 +178,16 @@ def united(commands: Iterable[str]) -> list[str]:
     ]
 
 
+def but_for_rate(command: str) -> frozenset[tuple[str, ...]]:
+    """Equal for commands that build filters of the same columns, in any order, at whatever rates."""
+    import shlex
+
+    options = _options(shlex.split(command))
+    return frozenset(
+        (name, *sorted(",".join(values).split(","))) for name, *values in options if name != "--fpp"
+    )
+
+
 def _options(words: Iterable[str]) -> list[tuple[str, ...]]:
     """What stands before the first option, and each with what follows it."""
     found: list[list[str]] = [[]]

@@ -21,8 +21,7 @@ from parquet_bloom.render.report import (
     Step,
     in_order,
     lines_on_budget,
-    steps_against,
-    steps_to_build,
+    steps_of,
     template,
     wrong_by,
 )
@@ -76,8 +75,7 @@ def render_lake_report(
         to_build=to_build,
         steps=[
             *_steps_about_unread(report),
-            *steps_against(broken),
-            *steps_to_build(wanted, to_build),
+            *steps_of(broken, wanted, to_build),
         ],
         most_steps=MOST_STEPS,
         is_done=bool(report.advice and verdict == "fine")
