@@ -212,8 +212,8 @@ def _has_too_small(
 
 
 def _has_unusable(file: ParquetContainer, chunk: ColumnChunk, ndv: int) -> bool:
-    """Whether no reader can use the filter that is there, or loses all rows by it, as no bit is set. Its header is read,
-    and bits until one is set, mostly together: they are not proved."""
+    """Whether no reader can use the filter that is there, or loses all rows by it, as no bit is set. Its header is
+    read, and bits until one is set, mostly together: they are not proved."""
     try:
         stored = read_usable_header(file.window, file.footer, chunk)
         # What is sealed is opened whole, and never by chance without a bit.

@@ -118,7 +118,8 @@ class ColumnCounts:
     field of a VARIANT has values outside the column; `in_alp`: groups with pages in that encoding; `too_small`: those
     that have a filter that is too small for them, as far as lengths say, in ORC bits; `bytes_there`: of the bitsets of filters that
     are there; `fpp_there`: the sum of their FPPs in FPP_UNITs, with 1 for each of the `groups` without one that can be
-    used; `with_filter`: those of the `groups` that have one; `unreadable`: those with one that no reader can use, or without a bit.
+    used; `with_filter`: those of the `groups` that have one; `unreadable`: those with one that no reader can use,
+    or without a bit.
     """
 
     num_values: int = 0

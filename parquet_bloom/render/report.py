@@ -238,8 +238,8 @@ def steps_of(
     wanted: Sequence[ColumnAdvice],
     to_build: Sequence[str],
 ) -> list[Step]:
-    """What to do about rules, then about the advice. A command that does both stands where the rule does, at the rate that
-    is advised, and no other step says so again."""
+    """What to do about rules, then about the advice. A command that does both stands where the rule does, at the rate
+    that is advised, and no other step says so again."""
     steps, done = [], set[str]()
     advised = {but_for_rate(each): each for each in to_build}
     for step in _steps_against(broken):

@@ -95,8 +95,8 @@ class ReportView(ABC, Generic[SomeReport]):
 
 class SummarizedView(ReportView[SomeReport]):
     """The same; of several files each has but a line, unless more is asked for. `in_short`: what a terminal shows
-    below more than a few lines, about the option that sums them up; `named`: a state of which the first files are named
-    where only some are in it, and none has a line."""
+    below more than a few lines, about the option that sums them up; `named`: a state of which the first files are
+    named where only some are in it, and none has a line."""
 
     in_short: ClassVar[str] = ""
     named: ClassVar[str] = ""

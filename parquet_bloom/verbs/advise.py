@@ -173,8 +173,8 @@ def files_in_need(
     advice: ColumnAdvice, in_need: Mapping[str, Sequence[str]], num_files: int
 ) -> Sequence[str]:
     """The files to name where filters of the column are built again, as those that are good enough are, too, wherever
-    there are any; none where all of the files, so many, are to be named, as these are too many, or `build` keeps what is
-    good enough. `in_need`: that of an advisor."""
+    there are any; none where all of the files, so many, are to be named, as these are too many, or `build` keeps what
+    is good enough. `in_need`: that of an advisor."""
     paths = in_need.get(advice.column, ())
     is_few = len(paths) < num_files and len(paths) <= MAX_IN_NEED
     return paths if is_few and replacing([advice]) else ()

@@ -89,8 +89,8 @@ class FileInspection(VerbReport):
 
     @property
     def state(self) -> str:
-        """`with filters`; `without`; or if none can be used, `unknown`, if some are out of sight, else `without usable
-        ones`."""
+        """`with filters`; `without`; or if none can be used, `unknown`, if some are out of sight, else
+        `without usable ones`."""
         if self.num_filters:
             return "with filters"
         reasons = [why for part in self.parts for each in part.columns for why in each.why_unusable]
