@@ -7,7 +7,6 @@ groups of several columns are one.
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
@@ -17,7 +16,7 @@ from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.errors import quoted_name
-from parquet_bloom.render.hints import OF_FILES, NextLines, for_any
+from parquet_bloom.render.hints import OF_FILES, NextLines, for_any, united
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import is_cut, write_line, write_text
@@ -294,28 +293,3 @@ def next_commands(findings: Iterable[Finding]) -> list[str]:
     commands = united(filter(None, (found.next for found in told)))
     by_hand = dict.fromkeys(filter(None, (found.by_hand for found in told)))
     return [f"next: {each}" for each in (*commands, *by_hand)]
-
-
-def united(commands: Iterable[str]) -> list[str]:
-    """Each once, in order, whatever the order of its options is, and one for all columns for which it is the same."""
-    alike: dict[frozenset[tuple[str, ...]], tuple[list[str], list[str], dict[str, None]]] = {}
-    for command in commands:
-        words = shlex.split(command)
-        at = words.index("-c") + 1 if "-c" in words else len(words)
-        before, named, after = words[:at], words[at : at + 1], words[at + 1 :]
-        meaning = frozenset(_options(before) + _options(after))
-        alike.setdefault(meaning, (before, after, {}))[2].update(dict.fromkeys(named))
-    return [
-        shlex.join([*before, *([",".join(named)] if named else ()), *after])
-        for before, after, named in alike.values()
-    ]
-
-
-def _options(words: Iterable[str]) -> list[tuple[str, ...]]:
-    """What stands before the first option, and each with what follows it."""
-    found: list[list[str]] = [[]]
-    for word in words:
-        if word.startswith("-"):
-            found.append([])
-        found[-1].append(word)
-    return list(map(tuple, found))

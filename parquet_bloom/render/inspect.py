@@ -53,6 +53,7 @@ class InspectionView(SummarizedView["FileInspection"]):
     """Which filters files have. `next_lines`: the commands that help next; `columns`, `parts`: those that were
     asked for, if not all."""
 
+    named = "without"
     in_short = "--summary shows a row per column, over all files; --verbose shows each file."
 
     def __init__(
@@ -74,6 +75,9 @@ class InspectionView(SummarizedView["FileInspection"]):
             remarks=_missing(report, all_of_them=False),
             numbers={
                 "filters": num_filters, "bytes": report.filter_bytes, "size": report.size,
+                "unusable": sum(
+                    bool(column.why_unusable) for part in report.parts for column in part.columns
+                ),
             },
         )  # fmt: skip
 
@@ -188,15 +192,13 @@ def _next_verb(report: FileInspection) -> str | None:
 
 def _is_damaged(column: ChunkDescription) -> bool:
     """Whether a filter cannot be used, and not just because it is encrypted."""
-    reasons = [legacy.reason for legacy in column.legacy_filters]
-    if is_unusable(column):
-        reasons.append(column.reason)
-    return any(reason and not is_out_of_sight(reason) for reason in reasons)
+    return not all(map(is_out_of_sight, column.why_unusable))
 
 
 def _filters_take(numbers: Mapping[str, int]) -> str:
-    """`1,196 filters take 12.3 MiB of 1.2 GiB (1 %)`"""
-    filters, taken = number_of(numbers["filters"], "filter"), size(numbers["bytes"])
+    """`1,196 filters take 12.3 MiB of 1.2 GiB (1 %)`; where others cannot be used, `0 usable filters take …`"""
+    noun = "usable filter" if numbers["unusable"] else "filter"
+    filters, taken = number_of(numbers["filters"], noun), size(numbers["bytes"])
     share = percent(numbers["bytes"] / numbers["size"])
     take = "takes" if numbers["filters"] == 1 else "take"
     return f"{filters} {take} {taken} of {size(numbers['size'])} ({share})"
@@ -242,6 +244,7 @@ def write_inspection_summary(summary: InspectionSummary, verbose: bool = False) 
         write_text(f"no filters: {listed(without, verbose)}")
     total = {
         "filters": summary.num_filters, "bytes": summary.filter_bytes, "size": summary.size,
+        "unusable": sum(each.chunks_unusable for each in summary.columns),
     }  # fmt: skip
     if summary.files:
         rows_of = number_of(summary.num_rows, "row")

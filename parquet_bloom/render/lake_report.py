@@ -13,7 +13,6 @@ from parquet_bloom.render.findings import (
     FindingGroup,
     findings_in,
     next_commands,
-    united,
 )
 from parquet_bloom.render.hints import (
     MOST_NAMES,
@@ -22,6 +21,7 @@ from parquet_bloom.render.hints import (
     for_many,
     hint_for,
     is_rebuilding,
+    united,
 )
 from parquet_bloom.render.report import (
     MOST_COLUMNS,
@@ -29,14 +29,13 @@ from parquet_bloom.render.report import (
     Step,
     in_order,
     lines_on_budget,
-    steps_against,
-    steps_to_build,
+    steps_of,
     template,
     wrong_by,
 )
 from parquet_bloom.render.wording import shortened
 from parquet_bloom.storage.source import has_wildcard
-from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice, replacing, to_do
+from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice, files_in_need, replacing, to_do
 from parquet_bloom.verbs.inspect_summary import ColumnSummary
 from parquet_bloom.verbs.lake_report import BrokenRule, LakeReport
 from parquet_bloom.verbs.report import NOT_DEEP
@@ -84,8 +83,7 @@ def render_lake_report(
         to_build=to_build,
         steps=[
             *_steps_about_unread(report),
-            *steps_against(broken),
-            *steps_to_build(wanted, to_build),
+            *steps_of(broken, wanted, to_build),
         ],
         most_steps=MOST_STEPS,
         is_done=bool(report.advice and verdict == "fine")
@@ -176,25 +174,16 @@ def _to_build(
         budgets = {table.budget.bytes for table in report.advice if table.budget}
         within = [word for each in budgets for word in ("--budget", str(each))]
         return [command("build", *names, "--auto", *within, *options, *replacing(wanted))]
+    # A table is named for its files.
+    in_need = {} if "--table" in options else report.in_need
     return united(
         command(
-            *("build", *_in_need(report, each, names, options)),
+            *("build", *(files_in_need(each, in_need, report.summary.files) or names)),
             *("-c", as_option(each.column), "--fpp", repr(each.fpp)),
             *(*options, *replacing([each])),
         )
         for each in wanted
     )
-
-
-def _in_need(
-    report: LakeReport, advice: ColumnAdvice, names: Sequence[str], options: Sequence[str]
-) -> Sequence[str]:
-    """The files to name where filters of the column are built again, as those that are good enough are, too, wherever
-    there are any; all names, if these files are too many or a table is named for them."""
-    paths = report.in_need.get(advice.column, ())
-    is_few = 0 < len(paths) < report.summary.files and len(paths) <= MOST_NAMES
-    is_by_name = is_few and "--table" not in options
-    return paths if is_by_name and replacing([advice]) else names
 
 
 def _to_complete(

@@ -23,12 +23,15 @@ from parquet_bloom.render.terminal import complain, write_text
 from parquet_bloom.render.wording import (
     files_named,
     files_of,
+    first_of,
     in_one,
     in_the_first,
 )
 
 # Up to so many files have a line each.
 FEW = 20
+# Of those that are in the same state without a line, so many are named.
+MOST_IN_STATE = 5
 
 SomeReport = TypeVar("SomeReport")
 
@@ -99,9 +102,11 @@ class ReportView(ABC, Generic[SomeReport]):
 
 class SummarizedView(ReportView[SomeReport]):
     """The same; of several files each has but a line, unless more is asked for. `in_short`: what a terminal shows
-    below more than a few lines, about the option that sums them up."""
+    below more than a few lines, about the option that sums them up; `named`: a state of which the first files are
+    named where only some are in it, and none has a line."""
 
     in_short: ClassVar[str] = ""
+    named: ClassVar[str] = ""
 
     @abstractmethod
     def summarize(self, report: SomeReport) -> FileSummary:
@@ -145,6 +150,8 @@ class Summary:
         self._hint = view.hint
         self._stopwatch = Stopwatch()
         self._in_short = view.in_short
+        self._named_state = view.named
+        self._named: list[str] = []
         self._num_failed = 0
         self._states: Counter[str] = Counter()
         self._numbers: Counter[str] = Counter()
@@ -152,6 +159,8 @@ class Summary:
 
     def add(self, path: str, file: FileSummary) -> None:
         self._states[file.state] += 1
+        if file.state == self._named_state and len(self._named) < MOST_IN_STATE:
+            self._named.append(path)
         # What Counter.update does for any mapping, in a third of the time for so few.
         for name, number in file.numbers.items():
             self._numbers[name] += number
@@ -173,6 +182,9 @@ class Summary:
                 write_text(self._grouped(these, ()))
             else:
                 write_text(self._grouped(alike, names))
+        in_state = self._states[self._named_state]
+        if self._num_files > self._few and 0 < in_state < self._states.total():
+            write_text(f"{self._named_state}: {first_of(self._named, in_state)}")
         states = [f"{count:,} {painted(state)}" for state, count in self._states.most_common()]
         if self._num_failed:
             states.append(f"{self._num_failed:,} {painted('failed')}")

@@ -109,8 +109,12 @@ def files_of(paths: Sequence[str], num_files: int, noun: str = "file") -> str:
 
 def files_in(paths: Sequence[str], in_full: bool) -> str:
     """All of them, or `a.parquet, b.parquet, c.parquet and 2 more files`"""
-    most = len(paths) if in_full else MOST_PATHS
-    shown, more = ", ".join(paths[:most]), len(paths) - most
+    return first_of(paths if in_full else paths[:MOST_PATHS], len(paths))
+
+
+def first_of(paths: Sequence[str], num_files: int) -> str:
+    """The first of so many files: `a.parquet, b.parquet and 2 more files`"""
+    shown, more = ", ".join(paths), num_files - len(paths)
     return f"{shown} and {number_of(more, 'more file')}" if more > 0 else shown
 
 

@@ -138,7 +138,7 @@ def test_filters_that_nobody_sees_are_neither_none_nor_right(folder):
     assert outcome("validate", "a.parquet", "--require", "int64").code == 1
     first, _, _, last = outcome("inspect", "a.parquet", "b.parquet").stdout.splitlines()
     assert first.endswith("; no usable filters")
-    assert last.startswith("2 files: 2 unknown; 0 filters take 0 B of ")
+    assert last.startswith("2 files: 2 unknown; 0 usable filters take 0 B of ")
     page = "page.html"
     outcome("report", "a.parquet", "-o", page)
     assert none in Path(page).read_text()
