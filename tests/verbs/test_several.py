@@ -3,6 +3,7 @@
 import html
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -213,7 +214,12 @@ def test_report_of_several(lake):
 
 def test_one_report_speaks_for_all(lake):
     assert repr(pb.advise("lake")) == f"<FilesReport of {pb.advise('lake').reports[0]!r}>"
-    assert "files=2" in repr(pb.advise("lake"))
+    advice = pb.advise("lake")
+    assert "files=2" in repr(advice)
+    # Its columns, not how many there are.
+    assert advice._repr_html_() == advice.reports[0]._repr_html_()
+    tables = [replace(advice.reports[0], recommended=names) for names in (("a", "id"), ("id", "b"))]
+    assert pb.FilesReport(tuple(tables)).recommended == ("a", "id", "b")
 
 
 def test_files_are_counted_by_what_becomes_of_them(lake):
