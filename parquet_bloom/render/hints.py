@@ -11,7 +11,6 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import COLUMN_KEY_GIVEN_BY
 from parquet_bloom.vocabulary import (
     HAS_ONE,
-    HAS_UNUSABLE,
     IS_INDEX,
     NO_FILTER,
     NO_INDEX,
@@ -59,7 +58,6 @@ _HINTS_LIKE: Final = {
     r": truncated or not an? \w+ file: (?!.*, but as )[^;]*$": (
         "if it was one, its end is lost: take another copy"
     ),
-    rf"(^|: ){HAS_UNUSABLE}: [^;]*$": "--existing replace or pbloom repair --rebuild builds a new one",
     r": footer: damaged: [^;]*$": "take another copy of the file",
     r": not an? \w+ file: 0 bytes, expected .*$": "it is empty: take another copy",
     r": not an? \w+ file: (\d+ bytes, expected .*|does not start with PAR1(, but as .*)?)$": (

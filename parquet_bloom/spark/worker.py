@@ -32,7 +32,7 @@ from parquet_bloom.spark.request import Request
 from parquet_bloom.verbs.build import BuildReport, TakeFilters, build_opened, lacking, take_by_name
 from parquet_bloom.verbs.documents import as_json
 from parquet_bloom.verbs.several import message_of
-from parquet_bloom.vocabulary import is_kept
+from parquet_bloom.vocabulary import HAS_ONE
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
@@ -162,7 +162,7 @@ def outcome_of_build(report: BuildReport, lacked: Iterable[str]) -> Outcome:
     elif report.bytes_added:
         # The old filters had to go, and no new one is allowed.
         status = "removed"
-    elif any(map(is_kept, reasons)) or not reasons:
+    elif HAS_ONE in reasons or not reasons:
         status = "unchanged"
     return Outcome(
         path=report.path,
