@@ -50,7 +50,8 @@ class Outcome:
     removed or found, in ORC files those of all index groups; `bytes`: how much the file has grown since
     the run listed it. `seconds` on the executor, in attempt `attempt` (from 0) at the task, which Spark
     calls `task_attempt`. `document`: what the same verb on one file prints with `--json`, a line for
-    each column of a probe, without the absent ones of many values; None for an error, and for a file that was not opened. `size_before`, `size`
+    each column of a probe, without most of many values, which are alike; None for an error, and for a file that was not
+    opened. `size_before`, `size`
     and `version_before`, `version` (the ETag, or else the time of the last change): when it was listed,
     and afterwards; None where nobody tells. `requests`: sent to the object store that has it. `ok`:
     whether findings are below the limit, or any of the values may be there; None for other verbs. `dry_run`:
@@ -333,7 +334,7 @@ class Report:
 
     def documents(self, *, ok: bool | None = None) -> Iterator[RowFields]:
         """What the same verb on one file prints with `--json`, for each file that has it; of advise, for
-        each table. A probe of many values leaves out those that are absent, see there. ok: as for each."""
+        each table. A probe of many values leaves out those that are like most, see there. ok: as for each."""
         yield from map(json.loads, self.lines(ok=ok))
 
     def lines(self, *, ok: bool | None = None) -> Iterator[str]:

@@ -8,7 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
+from make.spark_requests import probe_request
 
+import parquet_bloom as pb
 from parquet_bloom.commands import spark as command
 from parquet_bloom.render.wording import size
 from parquet_bloom.spark.listing import errors_here
@@ -22,7 +24,9 @@ from parquet_bloom.spark.outcome import (
     Total,
     Totals,
 )
+from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.session import will_be_here
+from parquet_bloom.spark.worker import work_on_file
 
 
 @pytest.fixture
@@ -239,6 +243,52 @@ def test_probe_tells_by_its_exit_code(lake):
     assert wrong.stderr == outcome("probe", lake, "-c", "idd", "-v", "7").stderr
     names = f"{lake}/day=1/a.parquet, {lake}/day=2/a.parquet"
     assert wrong.stderr == f"pbloom: {names}: no column idd; did you mean id?\n"
+
+
+class Accounts:
+    """Outcomes, without a run."""
+
+    def __init__(self, outcomes):
+        self._outcomes = outcomes
+
+    def each(self, statuses, ok=None):
+        return iter(self._outcomes)
+
+
+def test_a_probe_says_in_one_line_what_is_unknown_in_a_file(tmp_path, capsys):
+    """Of many values, too, that a document has named, or not."""
+    asked = {"few": range(-3, 1), "many": [5, *range(-200, 0), 2**40]}
+    table, printed = pa.table({"id": pa.array(range(1000), pa.int32())}), {}
+    for name in ("none", "one", "both"):
+        pq.write_table(table, tmp_path / f"{name}.parquet", row_group_size=500)
+    for name, groups in {"one": [0], "both": None}.items():
+        path = tmp_path / f"{name}.parquet"
+        pb.build(path, columns=["id"], row_groups=groups, in_place=True, fpp=1e-6)
+    for many, values in asked.items():
+        paths = sorted(map(str, tmp_path.iterdir()))
+        done = [work_on_file(probe_request("id", values), LakeFile(each)) for each in paths]
+        totals, now = (Total("read", "", 3),), datetime.now(UTC)
+        texts = tuple(map(str, values))
+        report = Report("probe", "0", now, totals, 1.0, accounts=Accounts(done), asked=texts)
+        command._write(report)
+        printed[many] = capsys.readouterr().out.replace(f"{tmp_path}/", "").splitlines()
+    assert printed["few"] == [
+        "probe: 3 read, 3 may have a value; 1.0 s",
+        "file\tvalue\tverdict\trows to read",
+        "both.parquet\t0\tmaybe\t500",
+        "none.parquet\t-3, -2, -1, 0\tunknown\t1,000",
+        "one.parquet\t0\tmaybe\t1,000",
+        "one.parquet\t-3, -2, -1\tunknown\t500",
+    ]
+    assert printed["many"] == [
+        "probe: 3 read, 3 may have a value; 1.0 s",
+        "1099511627776: absent in 3 files",
+        "file\tvalue\tverdict\trows to read",
+        "both.parquet\t5\tmaybe\t500",
+        "none.parquet\t201 other values\tunknown\t1,000",
+        "one.parquet\t5\tmaybe\t1,000",
+        "one.parquet\t200 other values\tunknown\t500",
+    ]
 
 
 def test_a_probe_of_several_columns_says_which(spark, tmp_path):

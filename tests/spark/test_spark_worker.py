@@ -5,7 +5,7 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from make.spark_requests import build_request, strip_request
+from make.spark_requests import build_request, probe_request, strip_request
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -77,6 +77,49 @@ def test_what_an_attempt_has_done_that_left_no_account(path, only_missing):
     assert (second.status, second.filters) == ("added", 1)
     assert second.message == "added by an attempt of this run that left no account"
     assert (second.bytes, second.size, second.version) == (first.bytes, first.size, first.version)
+
+
+def probed(path, values):
+    """The outcome, its document, and what that of the local verb says of each value."""
+    outcome = work_on_file(probe_request("id", values), LakeFile(str(path)))
+    answers = {
+        each.pop("value"): each for each in pb.probe(path, "id", values).to_dict()["results"]
+    }
+    return outcome, json.loads(outcome.document), answers
+
+
+MANY = [*range(-150, 0), 2**40]
+
+
+@pytest.mark.parametrize(
+    ("filtered", "values", "named", "num_absent", "num_others"),
+    [
+        # One that the column cannot hold is absent also where there is no filter.
+        ("none", MANY, {str(2**40)}, 0, 150),
+        ("the first row group", [5, *MANY], {"5", str(2**40)}, 0, 150),
+        ("all row groups", [5, *MANY], {"5"}, 151, None),
+        # Most cannot be in the column.
+        ("none", [*range(40), *range(2**40, 2**40 + 90)], set(map(str, range(40))), 90, None),
+    ],
+)
+def test_a_probe_of_many_values_says_once_what_is_so_of_most(
+    filtered, values, named, num_absent, num_others, tmp_path
+):
+    path, options = tmp_path / "a.parquet", {"fpp": 1e-6, "in_place": True}
+    table = pa.table({"id": pa.array(range(1000), pa.int32())})
+    pq.write_table(table, path, row_group_size=500)
+    if filtered != "none":
+        some = [0] if filtered == "the first row group" else None
+        pb.build(path, columns=["id"], row_groups=some, **options)
+    outcome, document, answers = probed(path, values)
+    results = {each.pop("value"): each for each in document["results"]}
+    others = document["others"]
+    assert (results.keys(), document["num_absent"], outcome.ok) == (named, num_absent, True)
+    assert (others and others.pop("num_values")) == num_others
+    for value in answers.keys() - named:
+        results[value] = others or answers[value]
+        assert others or answers[value]["verdict"] == "absent"
+    assert results == answers
 
 
 # ------------------------------------------------------------------------------------------------
@@ -191,3 +234,10 @@ def test_orc_filters_that_are_stripped(orc_path):
 
 def stripped(path):
     return work_on_file(strip_request(), LakeFile(str(path)))
+
+
+def test_a_probe_of_many_values_without_filters_in_index_groups(orc_path):
+    _, document, answers = probed(orc_path, MANY)
+    assert (document["results"], document["num_absent"]) == ([], 0)
+    assert document["others"] == {"num_values": 151, **answers["-1"]}
+    assert all(each == answers["-1"] for each in answers.values())
