@@ -264,7 +264,14 @@ def _validate(planned: LakeFile, request: Request) -> Outcome:
         message = "; ".join(dict.fromkeys(finding.message for finding in report.findings)) or None
         filters = report.checked.filters
         document = text_of(report)
-        return _read(file, filters=filters, message=message, document=document, ok=report.ok)
+        return _read(
+            file,
+            filters=filters,
+            message=message,
+            document=document,
+            ok=report.ok,
+            state=report.state,
+        )
 
 
 def _probe(planned: LakeFile, request: Request) -> Outcome:

@@ -146,7 +146,7 @@ class ProbedValues(Sequence[ProbedValue]):
     def alike(self) -> NDArray[np.bool_]:
         """Which values need not be told of one by one: those that are absent or, if these are more, those that are unknown
         and get the same answers, as all do where there is no filter. Shape (values,), dtype bool."""
-        are_unknown = self.to_read.any(axis=1)
+        are_unknown = np.asarray(self.to_read.any(axis=1))
         are_absent = ~are_unknown
         are_unknown[self.maybe] = False
         if are_unknown.sum() <= are_absent.sum():

@@ -98,7 +98,7 @@ def test_trouble_is_told_apart_by_the_class_of_the_error():
     ]  # fmt: skip
     report = Report("probe", "id", datetime.now(UTC), totals.all(), 1.0)
     assert report.summary() == (
-        "probe: 3 files in 1.0 s: 3 error; 0 filters, 0 bytes; 2 error: ColumnError: 0 bytes;"
+        "probe: 3 files in 1.0 s: 3 error, none read; 0 filters, 0 bytes; 2 error: ColumnError: 0 bytes;"
         " 1 error: FooterError: 1 bytes"
     )
 
@@ -239,7 +239,7 @@ def test_probe_tells_by_its_exit_code(lake):
     ]
     # The same message about several files is one line, as of the local command.
     wrong = run("probe", lake, "-c", "idd", "-v", "7")
-    assert (wrong.code, lines(wrong)) == (2, ["probe: 2 refused"])
+    assert (wrong.code, lines(wrong)) == (2, ["probe: 2 refused, none read"])
     assert wrong.stderr == outcome("probe", lake, "-c", "idd", "-v", "7").stderr
     names = f"{lake}/day=1/a.parquet, {lake}/day=2/a.parquet"
     assert wrong.stderr == f"pbloom: {names}: no column idd; did you mean id?\n"

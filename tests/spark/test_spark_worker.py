@@ -1,17 +1,22 @@
 """What an outcome says of a file, without Spark."""
 
 import json
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from make.encrypting import FOOTER_KEY, Recipe, encrypt
 from make.spark_requests import build_request, probe_request, strip_request
 from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.files import open_file
+from parquet_bloom.options import ValidateOptions
 from parquet_bloom.orc.writer import StripesChange
+from parquet_bloom.spark.outcome import Report, Totals
 from parquet_bloom.spark.plan import LakeFile
+from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.worker import work_on_file
 
 
@@ -120,6 +125,41 @@ def test_a_probe_of_many_values_says_once_what_is_so_of_most(
         results[value] = others or answers[value]
         assert others or answers[value]["verdict"] == "absent"
     assert results == answers
+
+
+def test_validate_says_what_the_command_calls_a_file(tmp_path):
+    """Also in totals: where no key is given, nobody knows whether filters are right."""
+    plain, keys = tmp_path / "plain.parquet", {"id": FOOTER_KEY, "x": b"9876543210987654"}
+    pq.write_table(pa.table({"id": range(100), "x": range(100)}), plain)
+    pb.build(plain, columns=["x"], in_place=True)
+    for name, columns in {"locked": ("id", "x"), "partly": ("id",)}.items():
+        recipe = Recipe(columns={each: keys[each] for each in columns}, plaintext_footer=True)
+        (tmp_path / f"{name}.parquet").write_bytes(encrypt(plain.read_bytes(), recipe).data)
+    pq.write_table(pa.table({"x": range(100)}), tmp_path / "without.parquet")
+    wrong, (chunk,) = (
+        bytearray(plain.read_bytes()),
+        pb.inspect(plain, columns=["x"]).row_groups[0].columns,
+    )
+    end = chunk.filter.offset + chunk.filter.length
+    wrong[end - chunk.filter.num_bytes : end] = bytes(chunk.filter.num_bytes)
+    (tmp_path / "wrong.parquet").write_bytes(wrong)
+    totals, states = Totals(), {}
+    for path in sorted(tmp_path.iterdir()):
+        outcome = work_on_file(Request("validate", ValidateOptions(threads=1)), LakeFile(str(path)))
+        states[path.stem] = outcome.state
+        assert outcome.state == pb.validate(path).state
+        totals.add(outcome)
+    assert states == {
+        "locked": "unknown",
+        "partly": "ok where readable",
+        "plain": "ok",
+        "without": "without filters",
+        "wrong": "not ok",
+    }
+    report = Report("validate", "0", datetime.now(UTC), totals.all(), 1.0)
+    assert report.to_dict()["states"] == dict.fromkeys(sorted(states.values()), 1)
+    told = "5 read, 1 not ok, 1 ok where readable, 1 unknown, 1 without filters"
+    assert (report.counts_in_words, report.num_not_ok, report.ok) == (told, 1, False)
 
 
 # ------------------------------------------------------------------------------------------------
