@@ -17,7 +17,7 @@ from parquet_bloom.orc.writer import StripesChange
 from parquet_bloom.spark.outcome import Report, Totals
 from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.request import Request
-from parquet_bloom.spark.worker import work_on_file
+from parquet_bloom.spark.worker import MOST_WRITTEN_OUT, work_on_file
 
 
 @pytest.fixture
@@ -85,12 +85,11 @@ def test_what_an_attempt_has_done_that_left_no_account(path, only_missing):
 
 
 def probed(path, values):
-    """The outcome, its document, and what that of the local verb says of each value."""
+    """The outcome, its document, and what the local verb says of each value; of the file, both say the same."""
     outcome = work_on_file(probe_request("id", values), LakeFile(str(path)))
-    answers = {
-        each.pop("value"): each for each in pb.probe(path, "id", values).to_dict()["results"]
-    }
-    return outcome, json.loads(outcome.document), answers
+    document, local = json.loads(outcome.document), pb.probe(path, "id", values).to_dict()
+    assert {name: document[name] for name in local} | {"results": None} == local | {"results": None}
+    return outcome, document, {each.pop("value"): each for each in local["results"]}
 
 
 MANY = [*range(-150, 0), 2**40]
@@ -125,6 +124,8 @@ def test_a_probe_of_many_values_says_once_what_is_so_of_most(
         results[value] = others or answers[value]
         assert others or answers[value]["verdict"] == "absent"
     assert results == answers
+    few = values[:MOST_WRITTEN_OUT]
+    assert probed(path, few)[1] == pb.probe(path, "id", few).to_dict()
 
 
 def test_validate_says_what_the_command_calls_a_file(tmp_path):
