@@ -126,30 +126,46 @@ def _in_csv(
     text: str, delimiter: str, name: str, wanted: str | None, columns: Sequence[str]
 ) -> Iterator[tuple[int, str]]:
     """Each value after the line in which it ends."""
+    rows = _rows(text, delimiter, name)
+    line, header = next(rows, (1, []))
+    _check_delimiter(header, delimiter, name, columns if wanted is None else [wanted])
+    if wanted is None and len(header) == 1 and header[0] not in columns:
+        raise ColumnError(
+            f"{name}: line {line}: {header[0]}: expected the name of the column, {' or '.join(columns)};"
+            " if it is another name, use --values-column; if it is a value, do not call the file .csv"
+        )
+    at = header.index(_column(header, name, wanted, columns))
+    for line, row in rows:
+        if len(row) != len(header):
+            found = f"{number_of(len(row), 'field')}, expected {len(header)}"
+            raise FormatError(f"{name}: line {line}: {found}")
+        if not row[at]:
+            # Others read null there, which is in many rows that nobody means.
+            raise FormatError(
+                f"{name}: line {line}: nothing in {header[at]}, expected a value; -v '' asks for an empty text"
+            )
+        yield line, row[at]
+
+
+def _rows(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows that are not empty, each after the line in which it ends. Raises FormatError for a quote that is not
+    closed, which would take the rows after it for text."""
     import csv
 
-    rows = csv.reader(StringIO(text, newline=""), delimiter=delimiter)
+    rows = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    begins = 1
     try:
-        header = next(filter(None, rows), [])
-        _check_delimiter(header, delimiter, name, columns if wanted is None else [wanted])
-        if wanted is None and len(header) == 1 and header[0] not in columns:
-            raise ColumnError(
-                f"{name}: line {rows.line_num}: {header[0]}: expected the name of the column, {' or '.join(columns)};"
-                " if it is another name, use --values-column; if it is a value, do not call the file .csv"
-            )
-        at = header.index(_column(header, name, wanted, columns))
-        for row in filter(None, rows):
-            if len(row) != len(header):
-                found = f"{number_of(len(row), 'field')}, expected {len(header)}"
-                raise FormatError(f"{name}: line {rows.line_num}: {found}")
-            if not row[at]:
-                # Others read null there, which is in many rows that nobody means.
-                raise FormatError(
-                    f"{name}: line {rows.line_num}: nothing in {header[at]}, expected a value; -v '' asks for an empty text"
-                )
-            yield rows.line_num, row[at]
+        for row in rows:
+            if row:
+                yield rows.line_num, row
+            begins = rows.line_num + 1
     except csv.Error as error:
-        raise FormatError(f"{name}: line {rows.line_num}: no CSV: {error}") from None
+        fault = f"no CSV: {error}"
+        if str(error) == "unexpected end of data":
+            fault = 'no CSV: a quote is opened and never closed, expected another " after the text'
+        elif rows.line_num > begins:
+            fault = f'a quoted text goes on to line {rows.line_num}, where it is {fault}; expected a closing " before'
+        raise FormatError(f"{name}: line {begins}: {fault}") from None
 
 
 def _check_delimiter(

@@ -260,6 +260,11 @@ def test_empty_lines_at_the_end_are_no_values(folder, end):
         ("ids.csv", 'id,x\n7,"a\n\n"\nx,\n', "line 5: x: cannot be a value of INT64: expected an integer"),
         ("ids.csv", "id,x\n7,a\n,b\n", "line 3: nothing in id, expected a value; -v '' asks for an empty text"),
         ("ids.csv", "id,x\n7," + "a" * 200_000, "line 2: no CSV: field larger than field limit (131072)"),
+        ("ids.csv", 'id,x\n7,a\n\n9,"b\n5,c\n',
+         'line 4: no CSV: a quote is opened and never closed, expected another " after the text'),
+        ("ids.csv", 'id,x\n7,"b\n9,"c"\n',
+         "line 2: a quoted text goes on to line 3, where it is no CSV: ',' expected after '\"'; expected a closing \" before"),
+        ("ids.tsv", 'id\tx\n7\t"b"c\n', "line 2: no CSV: '\\t' expected after '\"'"),
     ],
 )  # fmt: skip
 def test_a_bad_line_is_named_by_its_number(folder, name, text, problem):
