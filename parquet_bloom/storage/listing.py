@@ -89,7 +89,14 @@ def _list_local(path: str, root: str | None) -> tuple[list[Found], list[str]]:
     with os.scandir(path) as found:
         entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
-        if is_hidden(entry.name) or (entry.is_symlink() and _is_below(entry.path, root)):
+        if is_hidden(entry.name):
+            continue
+        if entry.is_symlink() and not os.path.exists(entry.path):
+            # It leads nowhere, or in circles: whoever opens it says so.
+            if is_data_file(entry.name):
+                files.append(Found(entry.path, 0, None, None))
+            continue
+        if entry.is_symlink() and _is_below(entry.path, root):
             continue
         # One may be removed meanwhile.
         with suppress(FileNotFoundError):
@@ -103,7 +110,7 @@ def _list_local(path: str, root: str | None) -> tuple[list[Found], list[str]]:
 
 
 def _is_below(link: str, root: str | None) -> bool:
-    """Whether a link leads to what is found below `root` anyway, or nowhere."""
+    """Whether a link leads to what is found below `root` anyway."""
     real = os.path.realpath(link)
     if root is None or not real.startswith(os.path.join(root, "")):
         return False
