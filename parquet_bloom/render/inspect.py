@@ -11,7 +11,7 @@ from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.hints import OF_FILES, NextLines, with_key_hint, would_refuse
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import is_cut, write_line, write_table, write_text
-from parquet_bloom.render.wording import columns_alike, listed, shows_parts, size, where
+from parquet_bloom.render.wording import asked_for, columns_alike, listed, shows_parts, size, where
 from parquet_bloom.vocabulary import NO_KEY, is_no_filter, is_out_of_sight
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class InspectionView(SummarizedView["FileInspection"]):
     ) -> None:
         self._next_lines = next_lines
         self._columns = ",".join(map(quoted_name, columns or ()))
-        self._there = _asked_for(columns, parts)
+        self._there = asked_for(columns, parts)
 
     def summarize(self, report: FileInspection) -> FileSummary:
         rows, parts = report.num_rows, number_of(report.num_parts, UNITS[report.format].part)
@@ -161,7 +161,13 @@ def _write_by_column(report: FileInspection) -> None:
         for each in sorted(found, key=lambda each: -each.filter_bytes)
     ]
     heads = ("column", f"{units.part}s", "filters", "of the file", "FPP", "worst FPP")
-    write_table(heads, rows, _BY_COLUMN_GIVES, more="--summary --verbose shows all")
+    write_table(
+        heads,
+        rows,
+        _BY_COLUMN_GIVES,
+        more="--summary --verbose shows all",
+        whole_in="a pipe with --summary",
+    )
     write_text(shows_parts(units.part))
 
 
@@ -247,15 +253,6 @@ def write_inspection_summary(summary: InspectionSummary, verbose: bool = False) 
         rows_of = number_of(summary.num_rows, "row")
         files = number_of(summary.files, "file")
         write_text(f"{files}, {rows_of}: {_filters_take(total)}")
-
-
-def _asked_for(columns: Sequence[str] | None, parts: Sequence[int] | None) -> str:
-    """Of which filters the heading speaks, if not of all of the file."""
-    if columns is None and parts is None:
-        return ""
-    if parts is None and columns is not None and len(columns) == 1:
-        return f" in {quoted_name(columns[0])}"
-    return " in what was asked for"
 
 
 def _is_bare(column: ChunkDescription) -> bool:

@@ -46,6 +46,15 @@ def listed(items: Sequence[str], in_full: bool) -> str:
     return ", ".join(items) if in_full else shortened(items)
 
 
+def asked_for(columns: Sequence[str] | None, parts: Sequence[int] | None) -> str:
+    """` in user_id`: of which filters a line about a file speaks, if not of all that it has."""
+    if columns is None and parts is None:
+        return ""
+    if parts is None and columns is not None and len(columns) == 1:
+        return f" in {quoted_name(columns[0])}"
+    return " in what was asked for"
+
+
 def either(words: Sequence[str]) -> str:
     """`text, json or sarif`"""
     *most, last = words

@@ -320,6 +320,11 @@ def test_many_columns_in_several_row_groups_are_summed_up(tmp_path):
     ]
     # The first line has the path, which may be longer.
     assert max(map(len, shown[1:])) <= 80
+    left_out = (
+        "Left out for lack of room, but not in a pipe with --summary: of the file, worst FPP."
+    )
+    narrow = on_a_terminal(50, "inspect", tmp_path / "out.parquet")
+    assert left_out in " ".join(" ".join(narrow).split())
     summary = ("inspect", tmp_path / "out.parquet", "--summary")
     assert "And 2 more rows: --verbose shows all." in on_a_terminal(100, *summary)
     for every in (on_a_terminal(100, *summary, "--verbose"), outcome(*summary).stdout.splitlines()):
