@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.interruptions import undisturbed
-from parquet_bloom.render.palette import HEADINGS, in_color, painted, without_colors
+from parquet_bloom.render.palette import HEADINGS, in_color, is_dumb, painted, without_colors
 from parquet_bloom.render.table import (
     NAMES,
     cut,
@@ -332,7 +332,9 @@ def progress_in_words(
 ) -> AbstractContextManager[Callable[[int, int], None]]:
     """The same, whose label says how far it is: `said` of what is done, and of all. None of 0 is not known
     yet."""
-    if sys.stderr is None or not sys.stderr.isatty() or find_spec("rich") is None:
+    # On a dumb terminal, each would be an empty line.
+    has_bars = sys.stderr is not None and sys.stderr.isatty() and not is_dumb()
+    if not has_bars or find_spec("rich") is None:
         return nullcontext(_unshown)
     return _shown(said)
 
