@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -121,7 +122,8 @@ class InspectionView(SummarizedView["FileInspection"]):
             heads = (units.part, "column", *_OF_COLUMN)
             write_table(heads, rows, _GIVES, verbose, more=_MORE)
         if not verbose:
-            for remark in _missing(report, all_of_them=bool(rows)):
+            in_full = not sys.stdout.isatty()
+            for remark in _missing(report, all_of_them=bool(rows), in_full=in_full):
                 write_text(remark.text)
         groups = [
             (str(part.place.part), column.column, str(group.place.group), *_group_row(group))
@@ -237,15 +239,16 @@ def write_inspection_summary(summary: InspectionSummary, verbose: bool = False) 
         for each in summary.columns
         if not (each.filter_bytes or each.num_filters or each.chunks_unusable)
     ]
+    in_full = verbose or not sys.stdout.isatty()
     heads = ("column", "files", "chunks", "filters", "bytes", "of the files", "FPP", "worst FPP")
     if rows:
         write_table(heads, rows, _SUMMARY_GIVES, verbose, more=_MORE)
     if unreadable:
         write_text(
-            f"filters that cannot be read: {listed(unreadable, verbose)}; inspect FILE says why"
+            f"filters that cannot be read: {listed(unreadable, in_full)}; inspect FILE says why"
         )
     if without:
-        write_text(f"no filters: {listed(without, verbose)}")
+        write_text(f"no filters: {listed(without, in_full)}")
     total = {
         "filters": summary.num_filters, "bytes": summary.filter_bytes, "size": summary.size,
     }  # fmt: skip
@@ -260,8 +263,9 @@ def _is_bare(column: ChunkDescription) -> bool:
     return column.filter is None and not column.legacy_filters and not column.streams
 
 
-def _missing(report: FileInspection, all_of_them: bool) -> list[Remark]:
-    """Why chunks have no filter; unless `all_of_them`, only of those that should have one."""
+def _missing(report: FileInspection, all_of_them: bool, in_full: bool = False) -> list[Remark]:
+    """Why chunks have no filter; unless `all_of_them`, only of those that should have one. `in_full`: all columns are
+    named."""
     chunks = [
         (column.column, part.place, column.reason or "")
         for part in report.parts
@@ -269,7 +273,7 @@ def _missing(report: FileInspection, all_of_them: bool) -> list[Remark]:
         if _is_bare(column) and (all_of_them or is_unusable(column))
     ]
     remarks = []
-    for columns, places, reason in columns_alike(chunks):
+    for columns, places, reason in columns_alike(chunks, in_full):
         are_all = len(places) == len(report.parts)
         place = "" if are_all else f", {where(None, places)}"
         remarks.append(Remark(columns, reason, f"{columns}{place}: {with_key_hint(reason)}"))

@@ -341,6 +341,19 @@ def test_many_columns_in_several_row_groups_are_summed_up(tmp_path):
     assert not any("…" in line or "Left out" in line for line in narrow)
 
 
+def test_a_pipe_names_all_columns_without_filters(tmp_path):
+    wide = pa.table({f"c{at:02}": ["a", "b", f"d{at}"] for at in range(13)})
+    pq.write_table(wide, tmp_path / "wide.parquet")
+    build = ("build", tmp_path / "wide.parquet", "--in-place", "-c", "c12")
+    assert outcome(*build).code == 0
+    inspect, names = ("inspect", tmp_path / "wide.parquet"), ", ".join(wide.column_names[:12])
+    assert f"{names}: no filter" in outcome(*inspect).stdout.splitlines()
+    assert f"no filters: {names}" in outcome(*inspect, "--summary").stdout.splitlines()
+    for more, said in (((), "{}: no filter"), (("--summary",), "no filters: {}")):
+        first_ten = said.format(f"{FIRST_TEN}, … (12 in all)")
+        assert first_ten in on_a_terminal(400, *inspect, *more)
+
+
 @pytest.mark.parametrize("rows_in_group", [1000, 500])
 def test_the_largest_filters_come_first_where_not_all_are_shown(tmp_path, rows_in_group):
     """In a file of one row group and of two, and in the summary; verbose keeps the order of the file, and whole names
