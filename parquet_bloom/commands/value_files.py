@@ -9,7 +9,15 @@ from io import StringIO
 from typing import TYPE_CHECKING, BinaryIO
 
 from parquet_bloom.container import number_of
-from parquet_bloom.errors import ColumnError, FormatError, ValueTypeError, no_column
+from parquet_bloom.errors import (
+    ColumnError,
+    FormatError,
+    ParquetBloomError,
+    ValueTypeError,
+    complaint,
+    no_column,
+)
+from parquet_bloom.files import open_file
 from parquet_bloom.render.wording import files_of
 from parquet_bloom.values.types import LiteralInFile, TextInFile
 
@@ -196,9 +204,8 @@ def _in_parquet(
             is_alone = wanted is None and len(names) == 1
             column = names[0] if is_alone else _column(names, name, wanted, columns)
             found = file.read([column])[column]
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).partition("\n")[0]
-        raise FormatError(f"{name}: cannot be read: {reason}") from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        raise FormatError(_why_unreadable(name)) from None
     if found.null_count:
         raise ValueTypeError(
             f"{name}: column {column}: {number_of(found.null_count, 'null')}, expected values"
@@ -208,6 +215,17 @@ def _in_parquet(
     if _is_text(found.type) or (read_as == "string" and pa.types.is_integer(found.type)):
         return _in_rows(found, name, read_as)
     return list(list_values(found if pa.types.is_nested(found.type) else found.unique()))
+
+
+def _why_unreadable(name: str) -> str:
+    """In the words that are used of any other file, of one that can be opened again."""
+    try:
+        if os.path.isfile(name):
+            with open_file(name):
+                pass
+    except (ParquetBloomError, OSError) as error:
+        return complaint(error)
+    return f"{name}: damaged or encrypted Parquet, expected values: take another copy, or write them as text"
 
 
 def _is_text(kind: pa.DataType) -> bool:
