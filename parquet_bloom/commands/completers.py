@@ -118,6 +118,8 @@ def _first_file(path: str) -> str | None:
     if not os.path.isdir(path):
         return path
     files, folders = list_folder(path)
-    if files:
-        return files[0].path
+    for file in files:
+        # A link that leads nowhere has no size.
+        if file.size:
+            return file.path
     return next(filter(None, map(_first_file, folders)), None)

@@ -137,6 +137,7 @@ def test_columns_of_the_first_file_of_a_folder(folder):
     (folder / "lake" / "day=0").mkdir()
     assert completed("probe", "lake", "-c", "d") == []
     (folder / "events.orc").rename(folder / "lake" / "day=1" / "a.orc")
+    (folder / "lake" / "a.parquet").symlink_to("nowhere")
     assert completed("probe", "lake", "-c", "us") == ["plain,user_id"]
 
 

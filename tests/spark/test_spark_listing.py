@@ -143,6 +143,8 @@ def test_what_a_glob_matches(lake):
         [],
         [],
     )
+    (lake / "d=1" / "gone.parquet").symlink_to("/nowhere.parquet")
+    assert looked_up(f"{lake}/d=1/*.parquet")[0][1:] == [str(lake / "d=1" / "gone.parquet")]
     assert looked_up(f"{lake}/none*") == ([], [], [f"{lake}/none*"])
 
 
