@@ -61,6 +61,14 @@ _COMMON_NAMES = (
     *sorted(_CLIENT_OPTIONS),
 )
 
+# Of credentials that only one half is set of, by the end of what obstore says.
+_HALVES: Final = {
+    "Missing SecretAccessKey": "the access key is set without its secret: set AWS_SECRET_ACCESS_KEY, or the storage option"
+    " secret_access_key=SECRET",
+    "Missing AccessKeyId": "a secret is set without its access key: set AWS_ACCESS_KEY_ID, or the storage option"
+    " access_key_id=KEY",
+}
+
 
 def open_store(address: Address) -> ObjectStore:
     """The store of `opened_store`, as it is now."""
@@ -88,6 +96,8 @@ def opened_store(address: Address) -> Renewable[ObjectStore]:
     except (BaseError, ValueError) as error:
         # The values may be secrets.
         said = str(error).partition("\n")[0]
+        if half := next((what for each, what in _HALVES.items() if said.endswith(each)), None):
+            raise PermissionError(errno.EACCES, half, str(address)) from None
         for value in address.options.values():
             said = said.replace(value, "…") if value else said
         raise OSError(errno.EINVAL, f"storage options: {said}", str(address)) from None
