@@ -231,6 +231,12 @@ def _failure(address: Address, error: BaseException) -> OSError:
     return OSError(errno.EIO, f"no answer{_from(address)}: {said}{_elsewhere(address)}", path)
 
 
+def no_store(address: Address) -> OSError:
+    """For a server that says of objects that cannot be there that they are."""
+    said = f"what answers at {_host(address)} is no object store: expected 404 for a key that is in none, found 200"
+    return OSError(errno.EIO, said + _elsewhere(address), str(address))
+
+
 def _nothing_at(address: Address) -> str:
     """Whose name has no suffix may be meant for a folder, which is one only with something in it."""
     may_be_folder = address.store.has_folders and "." not in address.key.rpartition("/")[2]
