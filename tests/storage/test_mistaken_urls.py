@@ -347,7 +347,7 @@ def test_a_web_page_is_no_empty_folder(server, body, verb, name):
 def test_a_web_page_is_no_bucket_of_google(server):
     server.faults += [Fault(200, "<a/>", kind=kind, times=99) for kind in ("LIST", "HEAD")]
     options = {"base_url": server.endpoint, "skip_signature": "true"}
-    with pytest.raises(OSError, match="is no object store: expected 404 .* option base_url=URL"):
+    with pytest.raises(OSError, match=r"is no object store: expected 404 .* option base_url=URL"):
         pb.inspect(["gs://lake/"], storage_options=options)
 
 
