@@ -158,7 +158,8 @@ def _is_aws(endpoint: str | None) -> bool:
     return endpoint is None or host.endswith((".amazonaws.com", ".amazonaws.com.cn"))
 
 
-@lru_cache(maxsize=64)
+# Each takes 12 MB, and there is a new one whenever the environment has new credentials.
+@lru_cache(maxsize=16)
 def _client(
     given: tuple[tuple[str, str], ...], endpoint: str | None, bucket: str, whose: object
 ) -> Renewable[BaseClient]:
