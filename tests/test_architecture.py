@@ -312,12 +312,13 @@ LATE = {
         *("engines.engine", "engines.reading"),
     },
     "for URLs, and stores beside the local disk": {
-        *("storage.address", "storage.objects", "storage.remote", "storage.store_kinds"),
-        *("storage.traffic",),
+        *("storage.address", "storage.objects", "storage.remote", "storage.store_environment"),
+        *("storage.store_kinds", "storage.traffic"),
     },
     "to change files, which --help of a command does not": {
         *("verbs.build", "verbs.repair", "verbs.strip"),
     },
+    "for what a shell completes": {"index.manifest"},
     "to look at files, without which an index answers": {"options", "verbs.listed_files"},
     "for tables": {
         *("commands.table_inputs", "storage.folder", "storage.table_formats", "tables"),
@@ -569,7 +570,9 @@ UNUSED = {
     *("asyncio", "concurrent", "csv", "glob", "json", "logging", "lzma", "shutil", "socket"),
     *("subprocess", "tomllib"),
 }
-OF_URLS = {"parquet_bloom.storage.address", "parquet_bloom.storage.store_kinds"}
+OF_URLS = {
+    f"parquet_bloom.storage.{each}" for each in ("address", "store_environment", "store_kinds")
+}
 # What writes, and what only folders, globs and outputs need.
 OF_WRITERS = {
     *("pathlib", "parquet_bloom.parquet.pages.page", "parquet_bloom.parquet.edit.change"),

@@ -23,6 +23,7 @@ from parquet_bloom.commands.build_options import (
 from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.sections import Command
+from parquet_bloom.commands.store_options import store_options_again
 from parquet_bloom.commands.table_options import building_in_tables
 from parquet_bloom.container import UNITS
 from parquet_bloom.options import AdviseOptions, BuildOptions, TableOptions
@@ -196,7 +197,11 @@ def _recommended(
     answers.inputs.each(work, complaints=answers.inputs.complaints(answers.at_once))
     tables = list(advisor.tables())
     asked = engines_named(wanted.engines)
-    alike = (*options_again(click.get_current_context(), _JUDGED_BY), *arguments_of(keys))
+    alike = (
+        *options_again(click.get_current_context(), _JUDGED_BY),
+        *store_options_again(),
+        *arguments_of(keys),
+    )
     why = for_all(command("advise", "FILE", *alike), "FILE", answers.inputs.read_names)
     for table in tables:
         if not table.recommended:

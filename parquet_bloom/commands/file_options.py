@@ -22,6 +22,7 @@ from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.program import words_of
 from parquet_bloom.render.terminal import complain
+from parquet_bloom.storage import without_options
 from parquet_bloom.storage.paths import expand, is_changed_since, not_listed
 from parquet_bloom.storage.source import is_url
 
@@ -49,8 +50,13 @@ class FilesAsked:
 
     @property
     def whole_names(self) -> tuple[str, ...]:
-        """The names, if they say all that was asked for."""
-        return () if self.manifest or self.since or self.shard else self.names
+        """The names, as they are shown, if they say all that was asked for."""
+        return () if self.manifest or self.since or self.shard else self.shown_names
+
+    @property
+    def shown_names(self) -> tuple[str, ...]:
+        """Without options of stores that are in URLs."""
+        return tuple(map(without_options, self.names))
 
     def found(self, left_out: LeftOut) -> FoundInputs:
         """The files, and errors; `left_out` takes what folders have besides, and nobody named. Of a manifest, only

@@ -23,7 +23,7 @@ from parquet_bloom.commands.sections import (
     output_option,
     together,
 )
-from parquet_bloom.commands.store_options import storage_options, stores
+from parquet_bloom.commands.store_options import storage_options, store_options_again, stores
 from parquet_bloom.commands.table_options import newest_tables, table_views
 from parquet_bloom.container import Units, number_of, some_of
 from parquet_bloom.errors import for_command, quoted_name
@@ -298,7 +298,7 @@ def probe(
     if may_miss and not as_json:
         complain(NOT_LISTED)
     elif is_outdated and not as_json:
-        again = command("index", "add", "--index", index_path)
+        again = command("index", "add", "--index", index_path, *store_options_again())
         complain(
             f"{index_path}: not up to date: `{again}` reads what changed; name what is new, too"
         )
@@ -419,7 +419,9 @@ def check(
     else:
         _write_check(report, stopwatch.so_far(report.files_checked))
         if report.is_mended_by_add:
-            again = (*arguments_of(keys), *hash_key_arguments(hash_key))
+            again = (
+                *store_options_again(), *arguments_of(keys), *hash_key_arguments(hash_key),
+            )  # fmt: skip
             named = _to_add(report, files, view)
             write_text(next_line("index", "add", "--index", report.index, *named, *again))
     sys.exit(NO if report.findings else FINE)
@@ -535,7 +537,7 @@ def sql(
         for line in f"{query.text};".split("\n"):
             write_line(line)
         if query.is_long:
-            compact_it = command("index", "compact", "--index", index_path)
+            compact_it = command("index", "compact", "--index", index_path, *store_options_again())
             complain(
                 f"{column}: {query.num_segments:,} segments are asked one by one: fewer after {compact_it}"
             )

@@ -15,6 +15,7 @@ from parquet_bloom.commands.file_options import FilesAsked
 from parquet_bloom.commands.inputs import Inputs
 from parquet_bloom.commands.parameters import PAGE_FILE
 from parquet_bloom.commands.sections import Command, output_option
+from parquet_bloom.commands.store_options import store_options_again
 from parquet_bloom.commands.table_options import table_views
 from parquet_bloom.errors import needing
 from parquet_bloom.options import (
@@ -27,6 +28,7 @@ from parquet_bloom.program import FINE
 from parquet_bloom.render.findings import summary
 from parquet_bloom.render.terminal import progress, write_bytes, write_text
 from parquet_bloom.render.wording import size
+from parquet_bloom.storage import without_options
 from parquet_bloom.storage.paths import stands_for_several
 from parquet_bloom.verbs.answer_file import answer_file
 from parquet_bloom.verbs.lake_report import FileLookedAt, LakeReporter
@@ -145,7 +147,7 @@ def _of_many(
     keys: Keys | None,
 ) -> _Page:
     inputs.check_columns(options.columns or ())
-    names = files.names or (str(files.manifest),)
+    names = files.shown_names or (without_options(str(files.manifest)),)
     reporter = LakeReporter(names, options, advised, keys)
     at_a_time, of_each = inputs.threads_for(options.threads)
 
@@ -171,5 +173,7 @@ def _of_many(
 def _build_options(view: TableView | None) -> tuple[str, ...]:
     """What `build` needs besides names to change all that was looked at; none if it would change more."""
     if view is None:
-        return ("--in-place",)
-    return ("--table", view.kind) if view == TableView(kind=view.kind) else ()
+        return ("--in-place", *store_options_again())
+    if view != TableView(kind=view.kind):
+        return ()
+    return ("--table", view.kind, *store_options_again())

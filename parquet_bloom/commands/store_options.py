@@ -22,6 +22,13 @@ def storage_options() -> Mapping[str, str]:
     return found
 
 
+def store_options_again() -> tuple[str, ...]:
+    """The options that give the next command the same."""
+    from parquet_bloom.storage.address import Options
+
+    return Options(storage_options()).arguments
+
+
 def _keep(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> None:
     """Keep them for whatever opens a file."""
     ctx.meta[_GIVEN] = settings(ctx, param, texts)

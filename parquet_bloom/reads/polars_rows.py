@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -17,6 +18,7 @@ from parquet_bloom.reads.predicates import ANYTHING, Predicate
 from parquet_bloom.reads.pruning import Left
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.source import is_url, local_name
+from parquet_bloom.storage.store_environment import find_endpoint
 
 if TYPE_CHECKING:
     from parquet_bloom.reads.whole_groups import WholeGroups
@@ -130,8 +132,17 @@ def _name_of(path: str) -> str:
 
 
 def _options_of(path: str) -> dict[str, str] | None:
-    """Those of the store of a file: polars has the same names for them."""
-    return dict(path.options) or None if isinstance(path, Address) else None
+    """Those of the store of a file: polars has the same names for them. With the place that the environment says, which
+    polars reads only once for the same options."""
+    if not isinstance(path, Address):
+        return None
+    store = path.store
+    accounts = {name: os.environ[name] for name in store.account_variables if name in os.environ}
+    # The last of several names for the same goes before the others.
+    options = {name.lower(): value for name, value in accounts.items()} | dict(path.options)
+    if (endpoint := find_endpoint(store, path.options)) is not None:
+        options |= {f"{store.prefix}{name}": endpoint for name in store.endpoint_options}
+    return options or None
 
 
 class RowsOfTables:

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from parquet_bloom.container.in_commands import AsFile, InCommands, command_for
+from parquet_bloom.container.in_commands import AsFile, InCommands, command_for, store_arguments
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import COLUMN_KEY_GIVEN_BY
+from parquet_bloom.storage import without_options
 from parquet_bloom.vocabulary import (
     HAS_ONE,
-    HAS_UNUSABLE,
     IS_INDEX,
     NO_FILTER,
     NO_INDEX,
@@ -59,7 +59,6 @@ _HINTS_LIKE: Final = {
     r": truncated or not an? \w+ file: (?!.*, but as )[^;]*$": (
         "if it was one, its end is lost: take another copy"
     ),
-    rf"(^|: ){HAS_UNUSABLE}: [^;]*$": "--existing replace or pbloom repair --rebuild builds a new one",
     r": footer: damaged: [^;]*$": "take another copy of the file",
     r": not an? \w+ file: 0 bytes, expected .*$": "it is empty: take another copy",
     r": not an? \w+ file: (\d+ bytes, expected .*|does not start with PAR1(, but as .*)?)$": (
@@ -115,10 +114,11 @@ def would_refuse(obstacles: Sequence[str] | None) -> list[str]:
 
 
 def command(verb: str, *arguments: str) -> str:
-    """`pbloom advise 'my data.parquet'`"""
+    """`pbloom advise 'my data.parquet'`, with the options of the stores that files among the arguments are in."""
     import shlex
 
-    return shlex.join(["pbloom", verb, *arguments])
+    of_stores = () if "--storage-option" in arguments else store_arguments(*arguments)
+    return shlex.join(["pbloom", verb, *map(without_options, arguments), *of_stores])
 
 
 def next_line(verb: str, *arguments: str) -> str:

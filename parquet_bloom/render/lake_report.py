@@ -9,10 +9,10 @@ from parquet_bloom import __version__
 from parquet_bloom.container import number_of
 from parquet_bloom.engines.settings import as_option
 from parquet_bloom.render.findings import (
-    NOTHING_CHECKED,
     FindingGroup,
     findings_in,
     next_commands,
+    nothing_checked,
 )
 from parquet_bloom.render.hints import (
     MOST_NAMES,
@@ -102,7 +102,7 @@ def lake_summary(report: LakeReport) -> str:
         "pages": 0,
     }  # fmt: skip
     if not report.filters and not any(report.severities.values()) and not report.num_failed:
-        return NOTHING_CHECKED
+        return nothing_checked()
     unread = f"; {number_of(report.num_failed, 'file')} could not be read" * bool(report.num_failed)
     if report.num_unknown:
         unread += f"; {number_of(report.num_unknown, 'file')} with encrypted columns, no key"

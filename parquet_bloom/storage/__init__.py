@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from parquet_bloom.arguments import mapping_given
+from parquet_bloom.arguments import PATH_OR_URL, mapping_given, path_given
 from parquet_bloom.errors import UnsupportedError, lacking
 from parquet_bloom.storage.source import (
     LocalSource,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from parquet_bloom.storage.remote import RemoteFolder
 
 __all__ = [
+    "address_if_any",
     "address_of",
     "discard_folder",
     "folder_at",
@@ -33,6 +35,7 @@ __all__ = [
     "open_source",
     "own_library",
     "with_options",
+    "without_options",
     "writable_folder",
 ]
 
@@ -46,6 +49,18 @@ def address_of(url: str, options: Mapping[str, str] | None = None) -> Address:
     from parquet_bloom.storage.address import Address
 
     return Address.of(url, options)
+
+
+def address_if_any(name: str) -> Address | None:
+    """The same for what may be the name of anything else: None for that."""
+    with suppress(OSError):
+        return address_of(name) if is_object(name) else None
+    return None
+
+
+def without_options(name: str) -> str:
+    """A name as it is shown: what is behind the question mark of an object's URL, or before its host, may be secret."""
+    return str(address_if_any(name) or name)
 
 
 def with_options(
@@ -67,9 +82,7 @@ def open_source(path: str | os.PathLike[str], size: int | None = None) -> Source
 
     Raises OSError, UnsupportedError if what reads objects is not installed, TypeError for anything but
     one path."""
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"path: {path!r}, expected one path or URL, as str or os.PathLike")
-    text = os.fspath(path)
+    text = path_given("path", path, PATH_OR_URL)
     if is_object(text):
         address = address_of(text)
         try:

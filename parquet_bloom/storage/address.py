@@ -13,11 +13,13 @@ read through pyarrow, see `remote`.
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, Self
+from functools import reduce
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from parquet_bloom.storage.source import is_object
-from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME, Store
+from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME, STORES, Store
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -28,6 +30,20 @@ if TYPE_CHECKING:
 
 # Not escaped in the URL of a key. An asterisk in a key would be taken for a glob.
 UNESCAPED = "/:@!$&'(),;=+"
+
+# The options whose values are no secrets.
+_SHOWN: Final = frozenset(
+    (
+        *("allow_http", "allow_invalid_certificates", "connect_timeout", "proxy_excludes"),
+        *("read_timeout", "timeout"),
+        *("account_name", "default_region", "region", "request_payer", "skip_signature"),
+        *("unsigned_payload", "use_azure_cli", "use_emulator", "virtual_hosted_style_request"),
+    )
+)
+# Those that are unless there is a name, a password or a signature in them.
+_SHOWN_URLS: Final = frozenset(
+    ("proxy_url", *(name for store in STORES for name in store.endpoint_options))
+)
 
 # What pyarrow calls it in the query of a URL, and obstore as an option.
 _PYARROW_OPTIONS = {"access_key": "access_key_id", "secret_key": "secret_access_key"}
@@ -48,6 +64,12 @@ class Options(dict[str, str]):
     def __repr__(self) -> str:
         return f"<options: {', '.join(self) or 'none'}>"
 
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What gives a command the same options, with a word in place of a value that may be secret."""
+        pairs = (f"{name}={_shown(name, value)}" for name, value in self.items())
+        return tuple(word for each in pairs for word in ("--storage-option", each))
+
 
 class Address(str):
     """The URL of an object or folder, without what must not be shown: that is in `options` of the
@@ -56,7 +78,7 @@ class Address(str):
 
     __slots__ = ("listed", "options", "query")
 
-    options: Mapping[str, str]
+    options: Options
     query: str
     listed: Listed | None
 
@@ -153,6 +175,14 @@ class Address(str):
         from urllib.parse import unquote
 
         return unquote(self.partition("://")[2].partition("/")[2])
+
+
+def _shown(option: str, value: str) -> str:
+    prefixes = (store.prefix for store in STORES)
+    name = reduce(str.removeprefix, prefixes, option.lower())
+    if name in _SHOWN_URLS:
+        return value if re.fullmatch(r"https?://[^@?#]*", value) else "URL"
+    return value if name in _SHOWN else "VALUE"
 
 
 def is_on(value: str) -> bool:

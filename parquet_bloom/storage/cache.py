@@ -31,6 +31,7 @@ from parquet_bloom.storage.source import (
     local_name,
     version_of,
 )
+from parquet_bloom.storage.store_environment import place_of
 from parquet_bloom.storage.traffic import Requests
 
 if TYPE_CHECKING:
@@ -201,12 +202,7 @@ def _as_recorded(source: Source, size: int) -> Source:
 
 
 def _store_of(url: str) -> object:
-    """What tells stores apart that have the same URLs; credentials do not."""
-    if not is_object(url):
-        return None
-    address = address_of(url)
-    names = [name for name in sorted(address.options) if "endpoint" in name or "account" in name]
-    return address.query, *((name, address.options[name]) for name in names)
+    return place_of(address_of(url)) if is_object(url) else None
 
 
 class _CachedSource:

@@ -14,8 +14,10 @@ class Store(NamedTuple):
     installed. credentials: what to do if there are none; to_read, to_write: which permissions are needed by those that the
     store knows, where its code for a refusal tells that it does. prefix: with which its options may begin.
     endpoint_options, endpoint_variables: what names another endpoint than the cloud's own, the first that
-    is set. has_folders: whether objects can be listed. has_suffix_ranges: whether the last bytes of an
-    object of unknown size can be asked for.
+    is set; of the options, obstore heeds the last one before the others. variables: the beginnings of those that any of
+    the libraries reads. files: that they read, by the variable that names each, and where it is otherwise.
+    account_variables: that say whose store it is. has_folders: whether objects can be listed. has_suffix_ranges:
+    whether the last bytes of an object of unknown size can be asked for.
 
     adapter: a module of `objects`, and its class; none if objects are only read. library: what that
     imports. unfinished: the function of that module that finds what killed replacements have left in
@@ -33,6 +35,9 @@ class Store(NamedTuple):
     prefix: str = ""
     endpoint_options: tuple[str, ...] = ()
     endpoint_variables: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    files: tuple[tuple[str, str], ...] = ()
+    account_variables: tuple[str, ...] = ()
     has_folders: bool = True
     has_suffix_ranges: bool = True
     adapter: tuple[str, str] | None = None
@@ -55,6 +60,11 @@ STORES: Final = (
         prefix="aws_",
         endpoint_options=("endpoint", "endpoint_url", "endpoint_url_s3"),
         endpoint_variables=("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
+        variables=("AWS_",),
+        files=(
+            ("AWS_CONFIG_FILE", "~/.aws/config"),
+            ("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials"),
+        ),
         adapter=("s3_adapter", "S3Adapter"),
         library="boto3",
         unfinished="unfinished_uploads",
@@ -70,6 +80,16 @@ STORES: Final = (
         prefix="google_",
         endpoint_options=("base_url",),
         endpoint_variables=("GOOGLE_BASE_URL",),
+        variables=("GOOGLE_", "SERVICE_ACCOUNT", "GCE_METADATA_"),
+        files=(
+            (
+                "GOOGLE_APPLICATION_CREDENTIALS",
+                "~/.config/gcloud/application_default_credentials.json",
+            ),
+            ("GOOGLE_SERVICE_ACCOUNT", ""),
+            ("GOOGLE_SERVICE_ACCOUNT_PATH", ""),
+            ("SERVICE_ACCOUNT", ""),
+        ),
         adapter=("gcs_adapter", "GoogleAdapter"),
         library="google-auth",
         discards="Google discards them after a week",
@@ -85,6 +105,8 @@ STORES: Final = (
         prefix="azure_",
         endpoint_options=("endpoint", "storage_endpoint"),
         endpoint_variables=("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
+        variables=("AZURE_", "AZURITE_", "IDENTITY_", "MSI_"),
+        account_variables=("AZURE_STORAGE_ACCOUNT_NAME",),
         has_suffix_ranges=False,
         adapter=("azure_adapter", "AzureAdapter"),
         library="azure-storage-blob",

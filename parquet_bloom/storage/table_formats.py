@@ -112,7 +112,7 @@ def check_not_in_table(file: Path | str) -> None:
     if isinstance(file, Path):
         table = _local_table(file)
     else:
-        table = _remote_table(_parent(file), time.monotonic() // KNOWN_FOR, _options_of(file))
+        table = _remote_table(_parent(file), time.monotonic() // KNOWN_FOR, _store_of(file))
     if table:
         format, root = table
         raise RewriteError(
@@ -218,22 +218,23 @@ def _remote_side_file(url: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _remote_table(
-    folder: str | None, period: float, options: tuple[tuple[str, str], ...]
+    folder: str | None, period: float, place: tuple[str | None, ...]
 ) -> tuple[TableFormat, str] | None:
-    """The table at the URL `folder` or above it; `period` makes cache entries expire, and `options` of
-    the store tell folders apart."""
+    """The table at the URL `folder` or above it; `period` makes cache entries expire, and the `place` of
+    the store tells folders apart."""
     if folder is None:
         return None
     if format := _format_at(folder_at(folder)):
         return format, folder
-    return _remote_table(_parent(folder), period, options)
+    return _remote_table(_parent(folder), period, place)
 
 
-def _options_of(url: str) -> tuple[tuple[str, str], ...]:
-    """Those of the object store, sorted."""
+def _store_of(url: str) -> tuple[str | None, ...]:
     if not is_object(url):
         return ()
-    return tuple(sorted(address_of(url).options.items()))
+    from parquet_bloom.storage.store_environment import place_of
+
+    return place_of(address_of(url))
 
 
 def _parent(url: str) -> str | None:

@@ -727,7 +727,7 @@ def test_files_that_are_given_twice(lake, monkeypatch):
     assert said("validate", lake)[0][-1].startswith(f"{FILES} files: {FILES} ok")
 
 
-def test_inspect_says_that_only_some_was_asked_for(tmp_path, monkeypatch):
+def test_that_only_some_was_asked_for_is_said(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pq.write_table(pa.table({"id": range(9), "day": range(9)}), "a.parquet")
     pb.build("a.parquet", in_place=True, columns=["id"], unconditional=True)
@@ -738,6 +738,11 @@ def test_inspect_says_that_only_some_was_asked_for(tmp_path, monkeypatch):
     ):
         head = outcome("inspect", "a.parquet", *asked).stdout.splitlines()[0]
         assert head.endswith(f"; no filters in {there}")
+        said = f"a.parquet: no filters in {there}, so nothing was checked"
+        ended = outcome("validate", "a.parquet", *asked, "--no-config")
+        assert ended.stdout.splitlines() == [said, "  next: pbloom advise a.parquet -c day"]
+        ended = outcome("validate", "a.parquet", *asked, "--no-config", "--format", "github")
+        assert ended.stdout == f"pbloom: {said}\n"
 
 
 def test_where_filters_of_many_files_say_little_probe_says_what_says_more(tmp_path, monkeypatch):

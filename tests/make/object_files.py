@@ -20,6 +20,7 @@ import parquet_bloom as pb
 from parquet_bloom.storage import remote
 from parquet_bloom.storage.objects import (
     gcs_client,
+    listing,
     pace,
     replacement,
     s3_adapter,
@@ -55,6 +56,7 @@ def send_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     server at the same port, whose credentials held."""
     for opened in (stores._opened, s3_client._client, gcs_client._session):
         opened.cache_clear()
+    monkeypatch.setattr(listing, "_stores", set())
     monkeypatch.setattr(sending, "PAUSES", (0.001,) * 3)
     monkeypatch.setattr(sending, "PACE", Pace())
     monkeypatch.setattr(pace, "FIRST", 0.0)

@@ -16,10 +16,13 @@ DOTS = "one of dots (//, /./, /../)"
 UNREACHABLE = f"a key with an empty part, or {DOTS}, cannot be reached"
 
 
+def words(server):
+    given = [f"{name}={value}" for name, value in server.options.items()]
+    return [word for each in given for word in ("--storage-option", each)]
+
+
 def inspected(server, *urls):
-    words = [f"{name}={value}" for name, value in server.options.items()]
-    options = [word for each in words for word in ("--storage-option", each)]
-    return outcome("inspect", *urls, *options, "--summary")
+    return outcome("inspect", *urls, *words(server), "--summary")
 
 
 def complaint(server, url):
@@ -316,3 +319,53 @@ def test_brackets_that_are_no_host(server):
         "not a URL: Invalid IPv6 URL",
         "s3://[b/x.parquet",
     )
+
+
+@pytest.mark.parametrize("body", ["<html><body><p>Log in</p></body></html>", "<a/>"])
+@pytest.mark.parametrize(
+    ("verb", "name"),
+    [
+        (["inspect"], ""),
+        (["inspect"], "day=*/*.parquet"),
+        (["find", "-c", "int64", "-v", "1"], ""),
+        (["find", "-c", "int64", "-v", "1"], "day=*/*.parquet"),
+        (["clean-temp"], ""),
+        (["clean-temp"], "day=1/"),
+    ],
+)
+def test_a_web_page_is_no_empty_folder(server, body, verb, name):
+    """Its XML is no listing, and would be one of nothing."""
+    server.faults += [Fault(200, body, kind=kind, times=99) for kind in ("LIST", "HEAD", "GET")]
+    result = outcome(*verb, f"s3://lake/{name}", *words(server))
+    assert result.code == 2
+    assert (
+        f"s3://lake/{name}: what answers at 127.0.0.1:{server.port} is no object store: expected 404 for a key that"
+        " is in none, found 200; --storage-option endpoint=URL names another host"
+    ) in result.stderr
+
+
+def test_a_web_page_is_no_bucket_of_google(server):
+    server.faults += [Fault(200, "<a/>", kind=kind, times=99) for kind in ("LIST", "HEAD")]
+    options = {"base_url": server.endpoint, "skip_signature": "true"}
+    with pytest.raises(OSError, match=r"is no object store: expected 404 .* option base_url=URL"):
+        pb.inspect(["gs://lake/"], storage_options=options)
+
+
+def test_an_index_loses_no_files_by_it(server, tmp_path):
+    server.put("lake/x.parquet", DATA)
+    index = ["index", "add", "--index", tmp_path / "index", *words(server)]
+    build = ["index", "build", "s3://lake/", "-c", "int64", *index[2:]]
+    assert outcome(*build).code == 0
+    server.faults += [Fault(200, "<a/>", kind=kind, times=99) for kind in ("LIST", "HEAD")]
+    result = outcome(*index)
+    assert result.code == 2
+    assert "is no object store" in result.stderr
+    server.faults.clear()
+    assert "1 file" in outcome(*index).stdout
+
+
+def test_a_folder_that_is_empty_is_asked_about_once(server):
+    server.put("other/x.parquet", DATA)
+    for _ in range(2):
+        assert "no Parquet or ORC files" in complaint(server, "s3://lake/a/")
+    assert server.count("HEAD") == 1

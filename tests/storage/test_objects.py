@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import shlex
 import subprocess
 import sys
 import time
@@ -10,8 +11,10 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES, ROOT
 from make.commands import PATIENCE_SECONDS, outcome
@@ -453,10 +456,10 @@ def test_listings(tree, name, places, page):
 def test_files_deeper_than_a_glob_are_named(tree, name, hint):
     _, (error,) = expand([f"s3://bucket/lake/{name}"], tree.options)
     assert error.strerror == f"no Parquet or ORC files{hint}"
-    assert len(tree.asked) == 2
+    assert tree.count("LIST") == 2
     _, (error,) = expand(["s3://bucket/none/?region=x"], tree.options)
     assert error.strerror == "no Parquet or ORC files"
-    assert len(tree.asked) == 3
+    assert tree.count("LIST") == 3
 
 
 @pytest.mark.parametrize(
@@ -652,6 +655,127 @@ def test_secrets_are_not_in_what_debuggers_show():
     assert repr(Address.of(URL).options) == "<options: none>"
     assert address.options == {"secret_access_key": SECRET, "region": "x"}
     assert address.other(URL).found("a").options is address.options
+
+
+@pytest.mark.parametrize(
+    ("variable", "option", "problem"),
+    [
+        (
+            "AWS_ACCESS_KEY_ID",
+            "access_key_id",
+            (
+                "the access key is set without its secret: set AWS_SECRET_ACCESS_KEY, or the storage option"
+                " secret_access_key=SECRET"
+            ),
+        ),
+        (
+            "AWS_SECRET_ACCESS_KEY",
+            "secret_access_key",
+            "a secret is set without its access key: set AWS_ACCESS_KEY_ID, or the storage option access_key_id=KEY",
+        ),
+    ],
+)
+def test_half_of_the_credentials(store, monkeypatch, variable, option, problem):
+    place = {"endpoint": store.endpoint, "region": "us-east-1"}
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    with failing(PermissionError, f"{URL}: {problem}"):
+        pb.inspect(URL, storage_options={**place, option: SECRET})
+    monkeypatch.setenv(variable, SECRET)
+    with failing(PermissionError, f"{URL}: {problem}"):
+        pb.inspect(URL, storage_options=place)
+
+
+# ------------------------------------------------------------------------------------------------
+# The command that helps next
+
+
+def again(store):
+    """The options that it has, with words for secrets."""
+    return (
+        f"--storage-option endpoint={store.endpoint} --storage-option region=us-east-1"
+        " --storage-option access_key_id=VALUE --storage-option secret_access_key=VALUE"
+    )
+
+
+def test_the_next_command_is_about_the_same_store(s3):
+    s3.put(NAME, (FIXTURES / "java_filters.parquet").read_bytes())
+    (report,) = pb.validate([URL], policy=pb.Policy(), storage_options=s3.options)
+    (command,) = {each.next for each in report.findings if each.rule == "PB207"}
+    assert command == f"pbloom strip {URL} -c boolean --in-place {again(s3)}"
+    _, *given = shlex.split(command)
+    secrets = {f"{name}=VALUE": f"{name}={s3.options[name]}" for name in s3.options}
+    assert outcome(*(secrets.get(each, each) for each in given)).code == 0
+    assert s3.objects[NAME] != (FIXTURES / "java_filters.parquet").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        (
+            ["probe", URL, "-c", "unfiltered", "-v", "1"],
+            f"next: pbloom advise {URL} -c unfiltered {{}}\n",
+        ),
+        (
+            ["diff", URL, "s3://lake/other.parquet"],
+            f"next: pbloom diff {URL} s3://lake/other.parquet --diagnose {{}}\n",
+        ),
+        (
+            ["index", "check", "s3://lake/day=1/", "--index", "s3://lake/i"],
+            "next: pbloom index add --index s3://lake/i s3://lake/day=1/ {}\n",
+        ),
+        (
+            ["build", "s3://lake/few/", "--auto", "--in-place", "--dry-run"],
+            "no column that advise would build; `pbloom advise s3://lake/few/ {}` says why\n",
+        ),
+    ],
+    ids=["probe", "diff", "index check", "build"],
+)
+def test_commands_that_are_named_are_about_the_same_store(s3, tmp_path, command, line):
+    s3.put(NAME, FIXTURE.read_bytes())
+    (first,) = pb.inspect(FIXTURE, columns="int64").row_groups[0].columns
+    data = bytearray(FIXTURE.read_bytes())
+    data[first.filter.offset + first.filter.length - 1] ^= 0xFF
+    s3.put("lake/other.parquet", bytes(data))
+    pq.write_table(pa.table({"int64": [1]}), tmp_path / "few.parquet")
+    s3.put("lake/few/x.parquet", (tmp_path / "few.parquet").read_bytes())
+    pb.Index.build("s3://lake/i", "s3://lake/few/", "int64", storage_options=s3.options).close()
+    run = outcome(*command, *words(s3))
+    assert line.format(again(s3)) in run.stdout + run.stderr, run.output
+
+
+@pytest.mark.parametrize(
+    ("option", "shown"),
+    {
+        "endpoint=http://minio:9000": "endpoint=http://minio:9000",
+        "endpoint=http://me:hush@minio:9000": "endpoint=URL",
+        "AWS_REGION=x": "AWS_REGION=x",
+        "base_url=https://host/?sign=hush": "base_url=URL",
+        "google_service_account=/hush": "google_service_account=VALUE",
+        "account_name=me": "account_name=me",
+        "azure_storage_sas_key=hush": "azure_storage_sas_key=VALUE",
+        "skip_signature=true": "skip_signature=true",
+        "newer=hush": "newer=VALUE",
+    }.items(),
+)
+def test_which_values_are_shown(option, shown):
+    name, _, value = option.partition("=")
+    assert Address.of(URL, {name: value}).options.arguments == ("--storage-option", shown)
+
+
+def test_names_are_shown_without_what_is_behind_the_question_mark(store, tmp_path):
+    """Also where they stand for many files."""
+    for name in ("x", "y"):
+        store.put(f"lake/day=2/{name}.parquet", FIXTURE.read_bytes())
+    place = f"endpoint={quote(store.endpoint)}&region=us-east-1"
+    url = f"s3://lake/day=2/?{place}&access_key_id=KEY&secret_access_key={SECRET}"
+    run = outcome("validate", url, "--require", "unfiltered")
+    build = f"pbloom build s3://lake/day=2/ -c unfiltered --in-place {again(store)}"
+    assert f"next: {build}\n" in run.stdout
+    page = tmp_path / "page.html"
+    assert outcome("report", url, "-o", page).code == 0
+    assert '<p class="path name">s3://lake/day=2/</p>' in page.read_text()
+    assert SECRET not in run.output + page.read_text()
 
 
 def test_a_url_that_is_signed_for_get_alone(store, tmp_path):

@@ -270,3 +270,35 @@ def test_writing_goes_on_with_new_credentials(s3, profile, kind):
     # Parts are sent at the same time, and boto3 itself asks for the region of a bucket that refuses a HEAD.
     assert "NEW" in keys[number + 1 : number + 3]
     assert s3.objects[NAME] == s3.objects[OTHER] != OLD
+
+
+@pytest.mark.parametrize("is_file", [False, True], ids=["variables", "profile"])
+@pytest.mark.parametrize("verb", ["probe", "build"])
+def test_credentials_that_are_set_right_after_a_refusal(s3, profile, monkeypatch, verb, is_file):
+    """They hold in the same process."""
+
+    def name(key):
+        if is_file:
+            profile(key)
+        else:
+            monkeypatch.setenv("AWS_ACCESS_KEY_ID", key)
+            monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+
+    def ask():
+        options = {"endpoint": s3.endpoint, "region": "us-east-1"}
+        if verb == "probe":
+            pb.probe(URL, "int64", 1, storage_options=options)
+        else:
+            pb.build(URL, columns=["int64"], in_place=True, storage_options=options)
+
+    s3.put(NAME, OLD)
+    name("WRONG")
+    kind = "GET" if verb == "probe" else "CREATE"
+    s3.faults.append(Fault(403, in_xml("SignatureDoesNotMatch"), kind=kind))
+    with pytest.raises(PermissionError):
+        ask()
+    assert {*keys_in(s3)} == {"WRONG"}
+    s3.asked.clear()
+    name("RIGHT")
+    ask()
+    assert {*keys_in(s3)} == {"RIGHT"}

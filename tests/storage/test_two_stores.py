@@ -18,6 +18,7 @@ from make.commands import outcome
 from make.object_server import ObjectServer
 
 import parquet_bloom as pb
+from parquet_bloom.storage import open_source
 
 QUERY = "X-Amz-Signature=a%2Fb&X-Amz-Date=1"
 
@@ -162,6 +163,56 @@ def test_by_commands(name, url, server, other):
     shown = by_command(verb, url, *words)
     assert "Signature" not in shown
     check(server, other, url)
+
+
+@pytest.fixture
+def asked_before(server: ObjectServer, other: ObjectServer, data: Any) -> str:
+    """A URL that was read, of an object that the environment's store has."""
+    for store, value in ((server, "right"), (other, "wrong")):
+        store.put("two/d/x.parquet", data(value))
+    url = "s3://two/d/x.parquet"
+    assert pb.find(url, "k", "right").rows == ()
+    assert pb.polars_source(url).collect()["k"].to_list() == ["wrong", "wrong wrong"]
+    return url
+
+
+@pytest.mark.parametrize("name", READS)
+def test_what_the_environment_says_now_counts(
+    name, asked_before, server, other, tmp_path, monkeypatch
+):
+    """Not what it said at the first call."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server.endpoint)
+    other.asked.clear()
+    read, expected = READS[name]
+    assert read(asked_before, tmp_path) == expected
+    check(server, other, asked_before)
+
+
+def test_a_cache_tells_stores_of_the_environment_apart(asked_before, server, other, monkeypatch):
+    """Though size, ETag and name are the same."""
+    cache = pb.Cache()
+    monkeypatch.setattr(server, "etag", other.etag)
+    for store, found in ((other, 0), (server, 1), (other, 0)):
+        monkeypatch.setenv("AWS_ENDPOINT_URL", store.endpoint)
+        assert len(pb.find(asked_before, "k", "right", cache=cache).rows) == found
+
+
+def test_a_file_stays_in_the_store_where_it_was_opened(asked_before, server, other, monkeypatch):
+    source = open_source(asked_before)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server.endpoint)
+    source.check_unchanged()
+    assert server.asked == []
+
+
+@pytest.mark.parametrize(
+    "option", ["endpoint", "endpoint_url", "aws_endpoint_url_s3", "AWS_ENDPOINT"]
+)
+def test_an_endpoint_of_an_option_goes_before_all_of_the_environment(
+    option, asked_before, server, other, monkeypatch
+):
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", other.endpoint)
+    found = pb.find(asked_before, "k", "right", storage_options={option: server.endpoint})
+    assert len(found.rows) == 1
 
 
 def test_an_index_by_commands(url, server, other, tmp_path):

@@ -101,7 +101,9 @@ def test_many_take_several_pages(s3):
     assert s3.uploads == {}
     assert s3.count("UPLOADS") == 3
     assert s3.count("PARTS") == 10
-    assert s3.count("ABORT") == s3.count("HEAD") == 5
+    assert s3.count("ABORT") == 5
+    # One more, because nothing else was left there.
+    assert s3.count("HEAD") == 6
 
 
 def test_the_clock_of_the_store_decides(s3, monkeypatch):

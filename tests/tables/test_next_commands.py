@@ -84,6 +84,16 @@ def test_one_file_leads_on(tmp_path):
     assert "next: " not in outcome("probe", *table, "-c", "id", "-v", "x").stdout
 
 
+def test_options_of_stores_come_again(tmp_path, monkeypatch):
+    use_catalog(tmp_path, monkeypatch)
+    iceberg_tables.make_table(commits=1)
+    given = ("--storage-option", "region=x", "--storage-option", "secret_access_key=hush")
+    table = (NAME, "--table", "iceberg", "--catalog", CATALOG)
+    words = next_of("validate", *table, *given, "--no-config", "--require", "id")
+    again = (*given[:3], "secret_access_key=VALUE")
+    assert words == ["build", NAME, "-c", "id", *table[1:], *again, "--all-sizes"]
+
+
 def test_older_versions_are_only_read(table):
     """Nothing changes them any more."""
     found = open_table(table[0], catalog=CATALOG if "--catalog" in table else None)

@@ -440,6 +440,39 @@ def test_a_file_that_is_spelled_in_several_ways_is_one(tmp_path, monkeypatch):
     assert pb.find(["a.parquet", "link/../a.parquet"], "id", 5).num_files == 2
 
 
+def test_a_link_that_leads_nowhere_is_a_file_that_cannot_be_read(tmp_path, monkeypatch):
+    """Its volume may not be mounted: it holds nothing only once somebody has looked."""
+    monkeypatch.chdir(tmp_path)
+    for folder in ("lake", "volume"):
+        (tmp_path / folder).mkdir()
+    for name in ("lake/a.parquet", "volume/b.parquet"):
+        pq.write_table(pa.table({"id": [5]}), name)
+    (tmp_path / "lake/b.parquet").symlink_to("../volume/b.parquet")
+    (tmp_path / "lake/loop.parquet").symlink_to("loop.parquet")
+    (tmp_path / "volume").rename("elsewhere")
+    gone = ("b.parquet", "No such file or directory")
+    loop = ("loop.parquet", "Too many levels of symbolic links")
+    index = pb.Index.build("index", "lake", columns=["id"])
+    for asked in (
+        {"files": "lake"},
+        {"files": "lake/*"},
+        {"index": "index"},
+        {"files": "lake", "index": "index"},
+    ):
+        report = pb.find(column="id", values=5, **{"files": None, **asked})
+        assert (list(map(told, report.unknown)), len(report.rows)) == ([gone, loop], 1)
+    with pytest.raises(FileNotFoundError, match=r"lake/b\.parquet"):
+        pb.rows("lake/*[ab].parquet", {"id": 5})
+    (tmp_path / "elsewhere").rename("volume")
+    index.add()
+    report = pb.find(None, "id", 5, index="index")
+    assert (list(map(told, report.unknown)), len(report.rows)) == ([loop], 2)
+
+
+def told(file):
+    return Path(file.path).name, file.reason
+
+
 NULL, NAN = "null at position 1", "NaN at position 1"
 
 

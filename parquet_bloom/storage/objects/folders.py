@@ -16,7 +16,7 @@ from obstore.exceptions import AlreadyExistsError
 
 from parquet_bloom.storage.address import UNESCAPED, Address, Listed
 from parquet_bloom.storage.folder import Entry
-from parquet_bloom.storage.objects.listing import list_below, list_beside
+from parquet_bloom.storage.objects.listing import check_is_store, list_below, list_beside
 from parquet_bloom.storage.objects.requests import ask, submit
 from parquet_bloom.storage.objects.sending import Returned
 from parquet_bloom.storage.temporary_files import Leftover, is_left
@@ -66,7 +66,10 @@ class ObjectFolder:
     def leftovers(self, older_than: float, deep: bool = False) -> Iterator[Leftover]:
         """The leftovers in it of at least that many seconds; `deep`: below it, too. Raises OSError."""
         listed = list_below if deep else list_beside
-        for meta in listed(self._address, self._prefix, self._traffic):
+        metas = listed(self._address, self._prefix, self._traffic)
+        if not metas:
+            check_is_store(self._address)
+        for meta in metas:
             key, size, since = meta["path"], meta["size"], meta["last_modified"].timestamp()
             if is_left(key.rpartition("/")[2], since, older_than):
                 place = self._address.found(key, Listed(size, meta["e_tag"]))

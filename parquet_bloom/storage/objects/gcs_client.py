@@ -35,6 +35,7 @@ from parquet_bloom.storage.objects.sending import (
     prefix_of,
 )
 from parquet_bloom.storage.objects.stores import checks_certificates, proxies_in
+from parquet_bloom.storage.store_environment import environment_of
 from parquet_bloom.storage.traffic import HEAD, PUT, Requests, Traffic, count
 
 _ENDPOINT: Final = "https://storage.googleapis.com"
@@ -125,7 +126,8 @@ class GoogleClient:
         host = urlsplit(self.endpoint).hostname or ""
         self.is_google = host == "googleapis.com" or host.endswith(".googleapis.com")
         # Connections are not shared by processes.
-        session = _session(tuple(sorted(found.items())), os.getpid())
+        whose = os.getpid(), environment_of(address.store)
+        session = _session(tuple(sorted(found.items())), whose)
         self._sender = Sender(prefix_of(address), traffic, GOOGLE, session)
         self._objects = f"/b/{quote(address.host, safe='')}/o"
         self._uploads = f"{self.endpoint}/upload/storage/v1{self._objects}"
@@ -363,7 +365,7 @@ class _Signed:
 
 
 @lru_cache(maxsize=64)
-def _session(given: tuple[tuple[str, str], ...], process: int) -> Renewable[requests.Session]:
+def _session(given: tuple[tuple[str, str], ...], whose: object) -> Renewable[requests.Session]:
     return Renewable(lambda: _signing(dict(given)))
 
 

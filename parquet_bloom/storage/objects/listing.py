@@ -16,8 +16,10 @@ import obstore
 from parquet_bloom.storage.address import Address, Listed
 from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.objects.object_source import version_told
-from parquet_bloom.storage.objects.requests import ask, submit
+from parquet_bloom.storage.objects.requests import ask, no_store, submit
 from parquet_bloom.storage.source import has_wildcard, is_data_file, is_hidden, is_of_index
+from parquet_bloom.storage.store_environment import find_endpoint, place_of
+from parquet_bloom.storage.temporary_files import hidden_name
 from parquet_bloom.storage.traffic import HEAD, LIST, Requests, Traffic, count
 
 if TYPE_CHECKING:
@@ -169,7 +171,10 @@ def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
 
 def _listed(address: Address, prefix: str) -> list[ObjectMeta]:
     """The objects below a prefix, which is whole segments, sorted."""
-    return sorted(list_below(address, prefix, Traffic()), key=lambda meta: meta["path"])
+    metas = list_below(address, prefix, Traffic())
+    if not metas:
+        check_is_store(address)
+    return sorted(metas, key=lambda meta: meta["path"])
 
 
 def _address(beside: Address, meta: ObjectMeta) -> Address:
@@ -206,6 +211,8 @@ def found_in(folder: Address) -> tuple[list[Found], list[str]]:
     prefix = f"{key}/" if key else ""
     listed = _listed_beside(folder, prefix or None, Traffic())
     names = sorted(each.strip("/") for each in listed["common_prefixes"])
+    if not (names or listed["objects"]):
+        check_is_store(folder)
     folders: list[str] = [
         folder.found(name) for name in names if not is_hidden(name.rpartition("/")[2])
     ]
@@ -224,6 +231,8 @@ def found_below(folder: Address) -> Iterator[Found]:
 
     while True:
         metas = submit(partial(ask, folder, LIST, page, Traffic())).result()
+        if not metas and last is None:
+            check_is_store(folder)
         yield from _found(folder, prefix, metas)
         # obstore fills pages, all but the last one.
         if len(metas) < _PAGE:
@@ -244,6 +253,27 @@ def _as_found(beside: Address, meta: ObjectMeta) -> Found:
     size, changed = meta["size"], meta["last_modified"]
     path = beside.found(meta["path"])
     return Found(path, size, version_told(size, meta["e_tag"], changed), changed.timestamp())
+
+
+# The buckets, each at its place, in which not everything is there that is asked for.
+_stores: Final[set[tuple[tuple[str | None, ...], str]]] = set()
+
+
+def check_is_store(address: Address) -> None:
+    """Where a listing is empty: raise OSError if whatever is asked for is there. obstore takes any XML for a listing, so a
+    web server at an endpoint, or a page that asks to log in, would be an empty folder."""
+    bucket = place_of(address), address.host
+    if bucket in _stores or find_endpoint(address.store, address.options) is None:
+        return
+    folder = address.other(f"{address.scheme}://{address.host}")
+    try:
+        is_there = found_at(folder.found(hidden_name("nothing"))) is not None
+    except OSError as error:
+        # Whoever refuses has looked at what was asked. It is there, and nothing is said of it.
+        is_there = "Header missing" in str(error)
+    if is_there:
+        raise no_store(address)
+    _stores.add(bucket)
 
 
 def list_below(address: Address, prefix: str, traffic: Traffic) -> Sequence[ObjectMeta]:

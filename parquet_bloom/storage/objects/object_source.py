@@ -22,6 +22,7 @@ from parquet_bloom.storage.objects.requests import (
     changed,
     submit,
 )
+from parquet_bloom.storage.objects.stores import opened_store
 from parquet_bloom.storage.source import changed as changed_before_writing
 from parquet_bloom.storage.source import check_length
 from parquet_bloom.storage.traffic import GET, HEAD, Requests, Traffic, count
@@ -55,6 +56,8 @@ class ObjectSource:
         # The store's own name of the version that was opened, if it keeps several.
         self.generation: str | None = None
         self.size = 0
+        # Where it is read from whatever the environment says later.
+        self._store = submit(partial(opened_store, address)).result()
         if size is not None and size > TAIL_BYTES:
             self.size, tail = size, memoryview(b"")
         else:
@@ -173,7 +176,7 @@ class ObjectSource:
             data = memoryview(answer.bytes())
             return answer.meta, answer.range, data
 
-        meta, found, data = ask(self.address, GET, got, self.traffic)
+        meta, found, data = ask(self.address, GET, got, self.traffic, self._store)
         count(self.traffic, Requests(bytes_down=len(data)))
         self.generation = self.generation or meta["version"]
         if size is None:
@@ -215,7 +218,7 @@ class ObjectSource:
             return answer.meta
 
         try:
-            return ask(self.address, GET, got, self.traffic)
+            return ask(self.address, GET, got, self.traffic, self._store)
         except NoSuchRangeError:
             raise changed(self.address) from None
 
@@ -225,6 +228,7 @@ class ObjectSource:
             HEAD,
             lambda store: obstore.head(store, self.address.key),
             self.traffic,
+            self._store,
         )
 
     def _version_in(self, meta: ObjectMeta) -> tuple[int, str | None, datetime]:

@@ -28,8 +28,9 @@ from obstore.exceptions import (
 
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.failures import EXPIRED, Failures, why_refused
-from parquet_bloom.storage.objects.sending import Returned, Sender, prefix_of
-from parquet_bloom.storage.objects.stores import find_endpoint, opened_store
+from parquet_bloom.storage.objects.sending import Renewable, Returned, Sender, prefix_of
+from parquet_bloom.storage.objects.stores import opened_store
+from parquet_bloom.storage.store_environment import find_endpoint
 from parquet_bloom.storage.traffic import Requests, Traffic
 from parquet_bloom.vocabulary import NO_OBJECT, NO_OBJECT_OR_FOLDER
 
@@ -131,14 +132,15 @@ def ask(
     kind: Requests,
     work: Callable[[ObjectStore], Returned],
     traffic: Traffic,
+    store: Renewable[ObjectStore] | None = None,
 ) -> Returned:
     """What `work` returns, which sends one request of a `kind` to the store; sent again if its failure may
-    pass: see `sending`.
+    pass: see `sending`. `store`: None for the one that the address and the environment say now.
 
     Raises OSError that names `address`: FileNotFoundError, PermissionError, ChangedError,
     NoSuchRangeError, others.
     """
-    sender = Sender(prefix_of(address), traffic, OBSTORE, opened_store(address))
+    sender = Sender(prefix_of(address), traffic, OBSTORE, store or opened_store(address))
     try:
         return sender.send(work, kind)
     except ChangedError:
@@ -227,6 +229,12 @@ def _failure(address: Address, error: BaseException) -> OSError:
         return OSError(errno.EIO, f"no answer{_from(address)}: {no_tls}", path)
     said = _JARGON.sub("", _without_url(error, line)) or "the host cannot be reached"
     return OSError(errno.EIO, f"no answer{_from(address)}: {said}{_elsewhere(address)}", path)
+
+
+def no_store(address: Address) -> OSError:
+    """For a server that says of objects that cannot be there that they are."""
+    said = f"what answers at {_host(address)} is no object store: expected 404 for a key that is in none, found 200"
+    return OSError(errno.EIO, said + _elsewhere(address), str(address))
 
 
 def _nothing_at(address: Address) -> str:

@@ -30,11 +30,8 @@ from parquet_bloom.storage.address import Address, is_on
 from parquet_bloom.storage.objects.failures import ChangeFailures
 from parquet_bloom.storage.objects.logs import unlogged
 from parquet_bloom.storage.objects.sending import Attempts, Renewable, Sender, prefix_of
-from parquet_bloom.storage.objects.stores import (
-    checks_certificates,
-    find_endpoint,
-    proxies_in,
-)
+from parquet_bloom.storage.objects.stores import checks_certificates, proxies_in
+from parquet_bloom.storage.store_environment import environment_of, find_endpoint
 from parquet_bloom.storage.traffic import Requests, Traffic
 
 _making: Final = Lock()
@@ -67,9 +64,8 @@ class S3Client:
             )
         self.endpoint = find_endpoint(address.store, address.options)
         self.is_aws = _is_aws(self.endpoint)
-        profile = os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE")
         # Connections are not shared by processes.
-        whose = os.getpid(), profile
+        whose = os.getpid(), environment_of(address.store)
         # Threads that begin at the same time would each make one, which takes 20 MB.
         with _making, unlogged():
             client = _client(tuple(sorted(options.items())), self.endpoint, address.host, whose)
@@ -162,7 +158,8 @@ def _is_aws(endpoint: str | None) -> bool:
     return endpoint is None or host.endswith((".amazonaws.com", ".amazonaws.com.cn"))
 
 
-@lru_cache(maxsize=64)
+# Each takes 12 MB, and there is a new one whenever the environment has new credentials.
+@lru_cache(maxsize=16)
 def _client(
     given: tuple[tuple[str, str], ...], endpoint: str | None, bucket: str, whose: object
 ) -> Renewable[BaseClient]:

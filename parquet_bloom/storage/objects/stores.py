@@ -22,6 +22,7 @@ from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.logs import unlogged
 from parquet_bloom.storage.objects.sending import Renewable
 from parquet_bloom.storage.source import has_wildcard
+from parquet_bloom.storage.store_environment import environment_of, find_endpoint
 from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME, Store
 
 # Of the client, for all stores; the rest are options of the store.
@@ -60,6 +61,14 @@ _COMMON_NAMES = (
     *sorted(_CLIENT_OPTIONS),
 )
 
+# Of credentials that only one half is set of, by the end of what obstore says.
+_HALVES: Final = {
+    "Missing SecretAccessKey": "the access key is set without its secret: set AWS_SECRET_ACCESS_KEY, or the storage option"
+    " secret_access_key=SECRET",
+    "Missing AccessKeyId": "a secret is set without its access key: set AWS_ACCESS_KEY_ID, or the storage option"
+    " access_key_id=KEY",
+}
+
 
 def open_store(address: Address) -> ObjectStore:
     """The store of `opened_store`, as it is now."""
@@ -67,11 +76,13 @@ def open_store(address: Address) -> ObjectStore:
 
 
 def opened_store(address: Address) -> Renewable[ObjectStore]:
-    """The store; one for all objects with the same options. Raises OSError that names `address`."""
+    """The store; one for all objects with the same options, as long as the environment says the same. Raises OSError
+    that names `address`."""
     _check(address)
     root = f"{address.scheme.lower()}://{address.host}"
+    given = tuple(sorted(address.options.items()))
     try:
-        return _opened(root, tuple(sorted(address.options.items())), address.query, _profile())
+        return _opened(root, given, address.query, environment_of(address.store))
     except UnknownConfigurationKeyError as error:
         name = str(error).split("'")[1]
         of_store = address.store.endpoint_options[:1] if "endpoint" in name else ()
@@ -85,6 +96,8 @@ def opened_store(address: Address) -> Renewable[ObjectStore]:
     except (BaseError, ValueError) as error:
         # The values may be secrets.
         said = str(error).partition("\n")[0]
+        if half := next((what for each, what in _HALVES.items() if said.endswith(each)), None):
+            raise PermissionError(errno.EACCES, half, str(address)) from None
         for value in address.options.values():
             said = said.replace(value, "…") if value else said
         raise OSError(errno.EINVAL, f"storage options: {said}", str(address)) from None
@@ -107,29 +120,21 @@ def _check(address: Address) -> None:
         raise OSError(errno.EINVAL, what, str(address))
 
 
-def find_endpoint(store: Store, options: Mapping[str, str]) -> str | None:
-    """The endpoint that is set for a store of this kind, as obstore looks for it: first in the options,
-    then in the environment. None if there is none."""
-    plain = {name.lower().removeprefix(store.prefix): value for name, value in options.items()}
-    given = next((plain[name] for name in store.endpoint_options if name in plain), None)
-    if given is not None:
-        return given
-    return next(filter(None, map(os.environ.get, store.endpoint_variables)), None)
-
-
-def _profile() -> str | None:
-    return os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE")
+def _is_endpoint(store: Store, option: str) -> bool:
+    return option.lower().removeprefix(store.prefix) in store.endpoint_options
 
 
 @lru_cache(maxsize=64)
 def _opened(
-    root: str, given: tuple[tuple[str, str], ...], query: str, profile: str | None
+    root: str, given: tuple[tuple[str, str], ...], query: str, environment: bytes
 ) -> Renewable[ObjectStore]:
-    return Renewable(lambda: _store(root, given, query, profile))
+    # New credentials are for the same place.
+    endpoint = find_endpoint(STORE_BY_SCHEME[root.partition("://")[0]], dict(given))
+    return Renewable(lambda: _store(root, given, query, endpoint))
 
 
 def _store(
-    root: str, given: tuple[tuple[str, str], ...], query: str, profile: str | None
+    root: str, given: tuple[tuple[str, str], ...], query: str, endpoint: str | None
 ) -> ObjectStore:
     # obstore's types know some names of options; it takes more. Credentials of a file or of the environment are
     # read here.
@@ -138,7 +143,6 @@ def _store(
     scheme, _, host = root.partition("://")
     store = STORE_BY_SCHEME[scheme]
     opened_by = getattr(obstore_classes, store.opened_by)
-    endpoint = find_endpoint(store, options)
     if (endpoint or root).startswith("http://"):
         client.setdefault("allow_http", "true")
     # Requests are sent again by `sending`.
@@ -148,6 +152,11 @@ def _store(
             raise UnknownConfigurationKeyError(f"Configuration key: {next(iter(options))!r}")
         url = f"{root}/?{query}" if query else root
         return cast(ObjectStore, opened_by.from_url(url, **settings))
+    if endpoint is not None:
+        # One name for it, the last: what the environment says by that would go before what an option says by another.
+        options = {name: value for name, value in options.items() if not _is_endpoint(store, name)}
+        options[f"{store.prefix}{store.endpoint_options[-1]}"] = endpoint
+    profile = os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE")
     if store.name == "s3" and profile and not _has_keys(options):
         settings |= _from_profile(profile, options)
     if scheme.startswith("abfs") and "@" in host:

@@ -22,6 +22,7 @@ from parquet_bloom.parallel import read_once
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.storage.source import is_object
+from parquet_bloom.storage.store_environment import find_endpoint
 from parquet_bloom.storage.traffic import Requests
 from parquet_bloom.tables.batches import by_partition
 from parquet_bloom.tables.delta.action import ENGINE, Action, decoded
@@ -236,8 +237,6 @@ def _version_at(folder: Folder, as_of: datetime, first: int | None = None) -> in
 
 def _has_endpoint(url: str) -> bool:
     """Whether it is in a store that is set, and may not be Amazon's."""
-    from parquet_bloom.storage.objects.stores import find_endpoint
-
     address = Address.of(url)
     return find_endpoint(address.store, address.options) is not None
 

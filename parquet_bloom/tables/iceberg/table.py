@@ -31,7 +31,7 @@ from parquet_bloom.container.in_commands import AsTable
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.parallel import read_once
 from parquet_bloom.storage import with_options
-from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.address import Address, Options
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.tables.batches import partition_of
 from parquet_bloom.tables.iceberg.commit import NewSizes, committed
@@ -144,7 +144,8 @@ class IcebergTable(LakeTable):
     def in_commands(self) -> AsTable:
         options: tuple[str, ...] = ("--table", self.kind)
         if self._catalog is not None:
-            options = (*options, "--catalog", self._catalog)
+            of_store = Options(self._options or {}).arguments
+            options = (*options, "--catalog", self._catalog, *of_store)
         if not self._is_newest:
             version = self._moment.name or str(self.version)
             return AsTable(self.location, (*options, "--version", version), None)
