@@ -69,7 +69,7 @@ from parquet_bloom.values.literals import encode_given
 from parquet_bloom.values.types import LeafType
 
 # The most memory that counting and sampling one chunk takes.
-HASHES_BYTES: Final = 8 << 20
+HASHES_BYTES: Final = 12 << 20
 
 ENCODED: Final = "part of a VARIANT that holds encoded values: no predicate asks for their bytes"
 

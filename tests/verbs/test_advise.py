@@ -50,7 +50,7 @@ def made_table():
     return pa.table(
         {
             "sorted": order,
-            "sorted_text": [f"event-{number:012d}" for number in order],
+            "sorted_text": [f"s3://{'folder/' * 20}{number:012d}" for number in order],
             "drifting": order + rng.integers(0, ROWS // 10, NUM_ROWS),
             "clustered": order + rng.integers(0, 2 * ROWS, NUM_ROWS),
             "random": unique,
