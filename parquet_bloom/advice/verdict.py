@@ -96,8 +96,8 @@ class Evidence:
         can be looked up."""
         if self.reads is None:
             return None
-        if not self.users or self.all_search_dictionaries:
-            return self.reads.by_statistics
+        if (whatever := self._read_in_any_case) is not None:
+            return whatever
         return self.other_rate.groups_read if self.other_rate else self.reads.with_filter
 
     @property
@@ -110,9 +110,18 @@ class Evidence:
         """The same with the filters that are there; None if there are none."""
         if self.reads is None or not self.counts.with_filter:
             return None
-        if not self.users or self.all_search_dictionaries:
-            return self.reads.by_statistics
+        if (whatever := self._read_in_any_case) is not None:
+            return whatever
         return self.reads.at_mean_fpp(self.counts.fpp_there * FPP_UNIT / self.counts.groups)
+
+    @property
+    def _read_in_any_case(self) -> float | None:
+        """What a look-up reads whatever filters there are: in engines that use none, what min/max leaves, and in those
+        that search dictionaries, what holds the value; None where it depends on them."""
+        assert self.reads is not None
+        if not self.users:
+            return self.reads.by_statistics
+        return self.reads.holding if self.all_search_dictionaries else None
 
     @property
     def in_dictionaries(self) -> tuple[str, ...]:
@@ -191,8 +200,7 @@ def _reason_to_skip(evidence: Evidence) -> str:
     if not evidence.users:
         return _who_uses_none(evidence)
     if evidence.all_search_dictionaries:
-        instead = f"{_not_needed_for(evidence)}, which are searched instead of the filters"
-        return "; ".join(filter(None, (instead, _not_used(evidence))))
+        return "; ".join(filter(None, (_searched_instead(evidence), _not_used(evidence))))
     if counts.filters == 0:
         return f"the target FPP is out of reach {evidence.limit}"
     if reads is None:
@@ -209,6 +217,14 @@ def _reason_to_skip(evidence: Evidence) -> str:
     if evidence.saved < NOTHING_SAVED * reads.by_statistics:
         return f"a filter rules out next to nothing: {_comparison(evidence)}"
     return ""
+
+
+def _searched_instead(evidence: Evidence) -> str:
+    """What a look-up reads where dictionaries are searched, with filters and without them."""
+    instead = f"{_not_needed_for(evidence)}, which are searched instead of the filters"
+    if evidence.reads is None:
+        return instead
+    return f"{instead}, so a look-up reads {_mean(evidence.reads.holding)} of {evidence.groups}"
 
 
 def _who_uses_none(evidence: Evidence) -> str:
