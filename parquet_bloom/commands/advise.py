@@ -118,10 +118,13 @@ def advise(
     # Only documents are about single files.
     of_files = Advisor(options, keys) if as_json else None
     advisor = of_files or TableAdvisor(options, keys)
+    # The options that commands which change the files need besides.
+    missing_keys: dict[tuple[str, ...], None] = {}
 
     def work(path: str) -> None:
         with progress(path) as show, inputs.open(path, keys) as file:
             advisor.add_file(file, show)
+            missing_keys[file.missing_key_arguments] = None
 
     code = inputs.each(work, complaints=inputs.complaints(answers.at_once))
     reports = list(of_files.reports() if of_files else advisor.tables())
@@ -139,7 +142,8 @@ def advise(
     if not as_json:
         judging = (*_judging(options), *words_of_policy(config, no_config))
         steps = [*_to_repair(reports), *_to_build(reports, options, judging, advisor.in_need)]
-        lines = _next_lines(reports, options, inputs, steps, arguments_of(keys))
+        of_keys = (*arguments_of(keys), *chain.from_iterable(missing_keys))
+        lines = _next_lines(reports, options, inputs, steps, of_keys)
         for line in [""] * bool(details and lines) + lines:
             write_line(line)
     sys.exit(code)
@@ -532,7 +536,7 @@ def _next_lines(
     keys: Sequence[str],
 ) -> list[str]:  # fmt: skip
     """None if only some row groups were judged, or `build` would refuse. `keys`: the options that files are opened
-    with."""
+    and changed with."""
     if options.parts or any(each.obstacles for each in reports):
         return []
     path = next((each.path for each in inputs.files if each.path not in inputs.unread), "")
