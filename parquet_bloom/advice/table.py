@@ -275,9 +275,7 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
     # What the target costs and saves is known better than by an offer.
     chosen = next((offer for offer in offers if offer.rate == fpp < target), None)
     users = tuple(
-        use.engine
-        for use in subject.engines
-        if use.uses and (not engines or use.engine in engines)
+        use.engine for use in subject.engines if use.uses and (not engines or use.engine in engines)
     )
     evidence = Evidence(
         files=table.files,
