@@ -174,7 +174,7 @@ class AdviceView(SummarizedView[AdviceReport]):
     def summarize(self, report: AdviceReport) -> FileSummary:
         judged = _judged(report)
         return FileSummary(
-            state="with columns to build" if _all_to_build(judged) else "without",
+            state=f"with{'' if _all_to_build(judged) else 'out'} columns to build",
             line=_heading(report, judged, self._engines, in_full=False),
             remarks=[Remark("budget", line, line) for line in _on_budget(report, in_full=False)],
             numbers={"files": report.files},
@@ -185,6 +185,9 @@ class AdviceView(SummarizedView[AdviceReport]):
         files = number_of(numbers["files"] + self._num_failed, "file")
         failed = f", {self._num_failed:,} of them {painted('failed')}" * bool(self._num_failed)
         return files + failed
+
+    def hint(self, states: Mapping[str, int], numbers: Mapping[str, int]) -> str:
+        return "--verbose shows the columns of each table, and why"
 
     def write(self, report: AdviceReport, verbose: bool = False) -> None:
         """One line about the files, then one row per column, or where these are too many for a terminal, per

@@ -331,7 +331,9 @@ def test_a_budget_for_several_tables_is_told_of_each(tmp_path):
         table = pa.table({f"in_{name}": numbers})
         pq.write_table(table, tmp_path / name, row_group_size=5_000, use_dictionary=False)
     names = (tmp_path / "a", tmp_path / "b")
-    lines = outcome("advise", *names, "--budget", "20KiB").stdout.splitlines()
+    found = outcome("advise", *names, "--budget", "20KiB")
+    assert found.complaint == "--verbose shows the columns of each table, and why"
+    lines = found.stdout.splitlines()
     assert [line.replace(f"{tmp_path}/", "") for line in lines] == [
         "a: 30,000 rows in 6 row groups, 122.2 KiB; build filters for in_a (at 42 %)",
         "b: 30,000 rows in 6 row groups, 122.2 KiB; the budget is too small",
@@ -343,7 +345,7 @@ def test_a_budget_for_several_tables_is_told_of_each(tmp_path):
         "b: in_b: left out: needs at least 14,336 bytes, and 6,144 of the budget are left",
         "b: --budget 28672 has room for all of them",
         "b: -c COLUMN gives one column the whole budget, and a lower rate where that has room",
-        "2 tables: 1 with columns to build, 1 without; 2 files",
+        "2 tables: 1 with columns to build, 1 without columns to build; 2 files",
         "next: pbloom build a b --auto --in-place --budget 20480",
     ]
 
