@@ -141,7 +141,8 @@ def advise(
         summary.finish()
     if not as_json:
         judging = (*_judging(options), *words_of_policy(config, no_config))
-        steps = [*_to_repair(reports), *_to_build(reports, options, judging, advisor.in_need)]
+        to_build = _to_build(reports, options, inputs, judging, advisor.in_need)
+        steps = [*_to_repair(reports), *to_build]
         of_keys = (*arguments_of(keys), *chain.from_iterable(missing_keys))
         lines = _next_lines(reports, options, inputs, steps, of_keys)
         for line in [""] * bool(details and lines) + lines:
@@ -384,15 +385,11 @@ def _all_with_filters(judged: Sequence[_Judged]) -> list[ColumnAdvice]:
 
 
 def _rates(report: AdviceReport) -> dict[str, str]:
-    """By column, the rate to build at if that is not the usual one; within a budget, what comes of it."""
-    rates = {
+    """By column, the rate to build at if that is not the usual one."""
+    return {
         each.column: exact_percent(each.fpp)
         for each in report.columns
         if each.fpp not in (None, DEFAULT_FPP)
-    }
-    within = report.budget.columns if report.budget else ()
-    return rates | {
-        each.column: percent(each.fpp_expected) for each in within if each.column in rates
     }
 
 
@@ -542,7 +539,7 @@ def _next_lines(
     and changed with."""
     if options.parts or any(each.obstacles for each in reports):
         return []
-    path = next((each.path for each in inputs.files if each.path not in inputs.unread), "")
+    path = _first_read(inputs)
     is_one = len(inputs.files) == 1
     commands = []
     for each in steps:
@@ -553,6 +550,10 @@ def _next_lines(
             names = each.files or inputs.read_names
             commands.append(found if is_one else for_all(found, path, names))
     return [f"next: {each}" for each in united(commands)]
+
+
+def _first_read(inputs: Inputs) -> str:
+    return next((each.path for each in inputs.files if each.path not in inputs.unread), "")
 
 
 def _to_repair(reports: Sequence[AdviceReport]) -> Iterator[_Next]:
@@ -569,11 +570,13 @@ def _at_rate(advice: ColumnAdvice) -> tuple[str, ...]:
 def _to_build(
     reports: Sequence[AdviceReport],
     options: AdviseOptions,
+    inputs: Inputs,
     judging: Sequence[str],
     in_need: Mapping[str, Sequence[str]],
 ) -> Iterator[_Next]:
     """Those of one table are named, so that nothing is judged again, unless they are many. Several tables have columns
-    of their own, and within a budget each column has a rate of its own. `judging`: the options by which columns are
+    of their own, and within a budget each column has a rate of its own; where a lake's table cannot be judged again, they
+    are named all the same. `judging`: the options by which columns are
     chosen; `in_need`: that of the advisor."""
     wanted = [
         each
@@ -581,10 +584,13 @@ def _to_build(
         for each in _all_to_build(_judged(report))
         if each.missing or each.too_small
     ]
-    is_alike = len(reports) == 1 and options.budget is None
-    if not (is_alike and (options.value_sample or len(wanted) <= MOST_SHOWN)):
+    if not wanted:
+        return
+    can_be_judged = command_for(inputs.in_commands(_first_read(inputs)), "pbloom build --auto", {})
+    is_short = options.budget is None and (options.value_sample or len(wanted) <= MOST_SHOWN)
+    if len(reports) > 1 or (can_be_judged and not is_short):
         among = ",".join(map(as_option, options.columns or ()))
-        if wanted and not options.value_sample:
+        if not options.value_sample:
             others = (*judging, *replacing(wanted))
             yield _Next("build", f"--auto{' -c COLUMN' * bool(among)}", among, others)
         return

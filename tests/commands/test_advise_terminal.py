@@ -319,7 +319,7 @@ def test_details_have_the_rates_that_a_budget_chose(tmp_path):
     table = pa.table({"a": numbers, "b": numbers + 1})
     pq.write_table(table, path, row_group_size=5_000, use_dictionary=False)
     told = outcome("advise", path, "--budget", "30KiB", "--details").stdout
-    assert "build filters for a (at 42 %), b (at 42 %)" in told
+    assert "build filters for a (at 50 %), b (at 50 %)" in told
     assert "\nas recommended\t28.0 KiB\t" in told
     assert told.count("  at 50 %: 14.0 KiB, ") == told.count(" row groups read (recommended)") == 2
 
@@ -335,7 +335,7 @@ def test_a_budget_for_several_tables_is_told_of_each(tmp_path):
     assert found.complaint == "--verbose shows the columns of each table, and why"
     lines = found.stdout.splitlines()
     assert [line.replace(f"{tmp_path}/", "") for line in lines] == [
-        "a: 30,000 rows in 6 row groups, 122.2 KiB; build filters for in_a (at 42 %)",
+        "a: 30,000 rows in 6 row groups, 122.2 KiB; build filters for in_a (at 50 %)",
         "b: 30,000 rows in 6 row groups, 122.2 KiB; the budget is too small",
         "2 tables: budget: 14.0 KiB of the budget of 20.0 KiB are used, over all files, without headers",
         (
