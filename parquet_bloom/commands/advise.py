@@ -357,7 +357,7 @@ def _heading(
     rates = _rates(report)
     built = listed([_named(each, rates) for each in _all_to(judged, "build")], in_full)
     again = listed([_named(each, rates) for each in _all_to(judged, "rebuild")], in_full)
-    kept = listed([each.column for each in _all_to(judged, "keep")], in_full)
+    kept = listed([quoted_name(each.column) for each in _all_to(judged, "keep")], in_full)
     to_build = f"build filters for {built}" if built else ""
     to_rebuild = f"rebuild the filters of {again}" if again else ""
     to_keep = f"keep the filters of {kept}" if kept else ""
@@ -395,7 +395,8 @@ def _rates(report: AdviceReport) -> dict[str, str]:
 
 def _named(advice: ColumnAdvice, rates: Mapping[str, str]) -> str:
     rate = rates.get(advice.column)
-    return f"{advice.column} (at {rate})" if rate else advice.column
+    name = quoted_name(advice.column)
+    return f"{name} (at {rate})" if rate else name
 
 
 def _row(judged: _Judged) -> Cells:
@@ -493,7 +494,7 @@ def _write_rates(judged: Sequence[_Judged], units: Units, sums_up: bool, in_full
     rows.insert(0, ("no filters", "", "", f"{without:,.2f}"))
     write_line("")
     write_text(
-        f"{number_of(len(chosen), 'column')} to build: {listed([each.column for each in chosen], in_full)}"
+        f"{number_of(len(chosen), 'column')} to build: {listed([quoted_name(each.column) for each in chosen], in_full)}"
     )
     write_table(("rate", "filters", "of all files", f"{units.group}s read"), rows)
     sizes = [sum(each.filter_bytes for each in offers) for offers in by_rate.values()]

@@ -360,6 +360,8 @@ def test_one_command_builds_what_is_advised(tmp_path, monkeypatch):
 
     command = """pbloom build 'my ids.parquet' -c 'id,"other, id"' --fpp 0.01 --in-place"""
     assert commands() == [command]
+    advised = outcome("advise", "my ids.parquet").stdout
+    assert 'build filters for id, "other, id"; keep the filters of old\n' in advised
     assert commands("-g", "0") == commands("--no-deep") == []
     assert outcome(*shlex.split(command)[1:]).code == 0
     assert commands() == []
