@@ -36,6 +36,8 @@ from parquet_bloom.values.types import LeafType
 from parquet_bloom.vocabulary import NO_VALUES, AdviceVerdict
 
 FEW_VALUES = 100
+# Rows of a row group in which several, each with many values, could be.
+LARGE_GROUP = 500_000
 NOTHING_SAVED = 0.1
 SORTED = 1.5
 SORTED_SAVED = 0.5
@@ -250,7 +252,7 @@ def _reason_to_doubt(evidence: Evidence) -> str:
     if evidence.is_alone:
         return (
             f"one {evidence.unit}: a filter can only say that a value is not in it, which helps if"
-            " the table has more; name all its files to have them judged together"
+            f" the table has more; name all its files to have them judged together{_or_smaller(evidence)}"
         )
     if reads.with_filter > WORTHWHILE * reads.by_statistics:
         return "a filter saves less than half of what min/max leaves to read"
@@ -261,6 +263,11 @@ def _reason_to_doubt(evidence: Evidence) -> str:
     if evidence.counts.filter_bytes > evidence.counts.chunk_bytes:
         return "the filters are larger than the column"
     return ""
+
+
+def _or_smaller(evidence: Evidence) -> str:
+    is_large = evidence.counts.group_rows >= LARGE_GROUP
+    return f", or write smaller {evidence.unit}s, so that filters exclude some of them" * is_large
 
 
 def _listed(names: tuple[str, ...]) -> str:
