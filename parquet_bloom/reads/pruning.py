@@ -188,8 +188,10 @@ class Excluded(NamedTuple):
         return cls(
             **counts,
             why_not_asked=tuple(why_not_asked),
-            by_chance=tuple(found for each in chances.values() if (found := _summed(each))),
+            by_chance=tuple(filter(None, map(_summed, chances.values()))),
             without_filter=tuple(without.values()),
+            undecided=(),
+            without_zone=(),
         )
 
 

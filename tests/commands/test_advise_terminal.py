@@ -238,8 +238,10 @@ def test_the_verdict_for_an_engine(tmp_path):
     )
     assert verdicts("--engine", "spark") == (
         "skip",
-        "not needed for Spark: all values are in dictionaries, which are searched instead of the filters, so a look-up"
-        " reads 1.01 of 10 row groups",
+        (
+            "not needed for Spark: all values are in dictionaries, which are searched instead of the filters, so a"
+            " look-up reads 1.01 of 10 row groups"
+        ),
     )
     assert verdicts("--engine", "polars") == (
         "skip",

@@ -297,7 +297,9 @@ def test_what_is_advised_names_the_key_that_building_needs(folder, names):
     advised = outcome("advise", *names, "-c", "int32").stdout.splitlines()[-1]
     assert advised == f"next: {command} --in-place --footer-key KEYSPEC"
     outcome("report", *names, "-c", "int32", "-o", "page.html")
-    assert f">{command} --fpp 0.01 --in-place --footer-key KEYSPEC<" in Path("page.html").read_text()
+    assert (
+        f">{command} --fpp 0.01 --in-place --footer-key KEYSPEC<" in Path("page.html").read_text()
+    )
 
 
 def test_a_difference_is_diagnosed_with_the_same_options(folder):
