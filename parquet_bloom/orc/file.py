@@ -67,6 +67,7 @@ class OrcContainer(OrcReader):
     # Footers of ORC files are not signed, and no keys open them.
     unverified: None = None
     key_arguments: tuple[str, ...] = ()
+    missing_key_arguments: tuple[str, ...] = ()
 
     page_notes: tuple[str, ...] = ()
     leaves: tuple[()] = ()
@@ -234,8 +235,9 @@ class OrcContainer(OrcReader):
             return PartsLeft(parts, parts, is_decidable=False)
         asks_filters = by_filters and asked is not None
         self._will_read_indexes(parts, [column], FILTER_KINDS if asks_filters else ())
-        groups = {part: self._within(column, part, holds) for part in parts}
-        within = [part for part in parts if any(groups[part])]
+        some = [part for part in parts if self.tail.stripes[part].num_rows]
+        groups = {part: self._within(column, part, holds) for part in some}
+        within = [part for part in some if any(groups[part])]
         if asked is None or not by_filters:
             return PartsLeft(within, within)
         answers = {part: self._answers(column, part, groups[part], asked) for part in within}
@@ -246,7 +248,9 @@ class OrcContainer(OrcReader):
             for each in rates
             if None not in each
         ]
-        return PartsLeft(within, left, by_chance)
+        chunks = [OrcChunk(self.stripe(part), column) for part in left]
+        without_filter = sum(not chunk.has_filters for chunk in chunks)
+        return PartsLeft(within, left, by_chance, without_filter)
 
     def _answers(
         self, column: OrcColumn, part: int, within: Sequence[bool], asked: AskedValues

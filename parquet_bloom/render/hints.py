@@ -8,7 +8,7 @@ from typing import Final
 
 from parquet_bloom.container.in_commands import AsFile, InCommands, command_for, store_arguments
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import COLUMN_KEY_GIVEN_BY
+from parquet_bloom.errors import COLUMN_KEY_GIVEN_BY, WRAPPED_KEY_GIVEN_BY
 from parquet_bloom.storage import without_options
 from parquet_bloom.vocabulary import (
     HAS_ONE,
@@ -44,11 +44,11 @@ _HINTS: Final = {
     NO_INDEX: "pbloom index build makes one",
     IS_INDEX: "pbloom index probe --index asks it, pbloom index check --index proves it and says what is in it",
 }
-# Of a key that key material names: that of the column itself is in nobody's hands.
 _WRAPPED: Final = rf"(^|: ){NO_KEY}: wrapped by master key [^;]*$"
 # By reasons that have numbers or names in them: patterns, which few commands need, so that none is compiled before.
 _HINTS_LIKE: Final = {
-    _WRAPPED: "--keys, --kms or --master-key gives it",
+    _WRAPPED: WRAPPED_KEY_GIVEN_BY,
+    r"(^|: )encrypted: no key for column [^;]* \((wrapped by master key|key material) [^;]*\)$": WRAPPED_KEY_GIVEN_BY,
     r"(^|: )encrypted: no key for column [^;]*\)$": COLUMN_KEY_GIVEN_BY,
     r"the most allowed: misses the target of [\d.]+ %$": (
         "a higher --max-bytes or --fpp allows one, --force writes this one"
@@ -191,6 +191,21 @@ def but_for_rate(command: str) -> frozenset[tuple[str, ...]]:
     return frozenset(
         (name, *sorted(",".join(values).split(","))) for name, *values in options if name != "--fpp"
     )
+
+
+# What is said of filters to build.
+_OF_BUILDING: Final = frozenset(("--existing", "--fpp", "--max-bytes"))
+
+
+def stripping(command: str) -> str:
+    """The command that strips the filters that this one builds again; any other as it is."""
+    import shlex
+
+    (pbloom, verb, *names), *options = _options(shlex.split(command))
+    if verb != "build" or ("--existing", "replace") not in options:
+        return command
+    kept = [word for option in options if option[0] not in _OF_BUILDING for word in option]
+    return shlex.join([pbloom, "strip", *names, *kept])
 
 
 def _options(words: Iterable[str]) -> list[tuple[str, ...]]:

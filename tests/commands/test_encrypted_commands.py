@@ -253,6 +253,19 @@ def test_the_next_command_has_the_same_keys(options, again, folder):
     assert OWN.decode() not in (folder / "page.html").read_text()
 
 
+def test_the_next_command_names_the_key_that_it_needs(folder):
+    """Anyone can read what is not encrypted below a signed footer, but not sign it again."""
+    recipe = Recipe(columns={"int64": OWN}, plaintext_footer=True)
+    Path("a.parquet").write_bytes(encrypt(PLAIN.read_bytes(), recipe).data)
+    asked = ("validate", "a.parquet", "-c", "int32", "--no-config", "--require", "int32")
+    command = "pbloom build a.parquet -c int32 --in-place --footer-key"
+    assert outcome(*asked).stdout.splitlines()[-1].strip() == f"next: {command} KEYSPEC"
+    given = f"{command} env:FOOTER,hex"
+    again = outcome(*asked, "--footer-key", "env:FOOTER,hex").stdout
+    assert again.splitlines()[-1].strip() == f"next: {given}"
+    assert outcome(*given.split()[1:]).code == 0
+
+
 @pytest.mark.parametrize("wrong", ["int64", "string"])
 def test_only_the_keys_of_the_columns_that_are_compared_count(folder, wrong):
     keys = {"int64": OWN, "string": OWN} | {wrong: bytes(16)}
@@ -271,6 +284,21 @@ def test_only_the_keys_of_the_columns_that_are_compared_count(folder, wrong):
     assert (whole.code, f"column {wrong}: ColumnMetaData: cannot be" in whole.complaint) == (
         2,
         True,
+    )
+
+
+@pytest.mark.parametrize("names", [("a.parquet",), ("a.parquet", "b.parquet")])
+def test_what_is_advised_names_the_key_that_building_needs(folder, names):
+    recipe = Recipe(columns={"int64": OWN}, plaintext_footer=True)
+    for name in names:
+        Path(name).write_bytes(encrypt(PLAIN.read_bytes(), recipe).data)
+    Path("pbloom.toml").write_text("[validate]\nrequire = ['int32']\n")
+    command = f"pbloom build {' '.join(names)} -c int32"
+    advised = outcome("advise", *names, "-c", "int32").stdout.splitlines()[-1]
+    assert advised == f"next: {command} --in-place --footer-key KEYSPEC"
+    outcome("report", *names, "-c", "int32", "-o", "page.html")
+    assert (
+        f">{command} --fpp 0.01 --in-place --footer-key KEYSPEC<" in Path("page.html").read_text()
     )
 
 
