@@ -33,6 +33,11 @@ OF_ONE_TYPE: Final = (
     "each value is looked for in each --column: a column of another type takes a call of its own"
 )
 
+# Nothing else mends an index: all of it is derived from its files.
+MADE_ANEW: Final = (
+    "pbloom index build --overwrite, with its files and columns, makes the index anew"
+)
+
 _HINTS: Final = {
     HAS_ONE: "--existing replace rebuilds it for the rate of --fpp",
     NO_FILTER: "pbloom build adds one",
@@ -57,6 +62,10 @@ _HINTS_LIKE: Final = {
     ),
     r": truncated or not an? \w+ file: (?!.*, but as )[^;]*$": (
         "if it was one, its end is lost: take another copy"
+    ),
+    # Of the files of an index.
+    r"(^|/)(manifest-\d{10}\.json|[0-9a-f]{16}\.[a-z]+[^/: ]*\.parquet): [^;]*(damaged|not a manifest|of the manifest)": (
+        MADE_ANEW
     ),
     r": footer: damaged: [^;]*$": "take another copy of the file",
     r": not an? \w+ file: 0 bytes, expected .*$": "it is empty: take another copy",
