@@ -112,12 +112,14 @@ def _filters_behind(
 
 def check_end(file: OpenFile, replaced: Iterable[ChunkKey]) -> None:
     """Raise FooterError if the footer assigns bytes behind the data to pages, to a page index, or to a
-    filter other than those of the `replaced` chunks: what is written there would be taken for them."""
+    filter other than those of the `replaced` chunks: what is written there would be taken for them. Raise PageError if
+    that is so because the file has lost bytes."""
     check_pages(file)
     check_indexes(file)
     width = len(file.footer.leaves)
     numbers = {row_group * width + column for row_group, column in replaced}
     if file.footer.layout.filters_reach_past_the_end(numbers):
+        check_nothing_is_lost(file)
         raise FooterError(
             f"{file.path}: footer: kept filters extend past {file.footer.start}, where the"
             " data ends: repair all column chunks first"
