@@ -389,7 +389,7 @@ def test_what_an_index_was_built_with_is_in_the_command_that_builds_it_anew(lake
     )
     anew = "; pbloom index build --overwrite, with its files and columns, makes the index anew"
     complaint = outcome("index", "probe", "--index", folder, "-c", "id", "-v", 5).complaint
-    assert complaint.removesuffix(anew) in expected and complaint.endswith(anew)
+    assert complaint in [each + anew for each in expected]
     path.with_name("manifest-0000000001.json").write_bytes(b"damaged")
     assert outcome("index", "check", "--index", folder).complaint == (
         f"{folder}/manifest-0000000001.json: damaged: its CRC-32 is wrong{anew}"
