@@ -97,7 +97,8 @@ def rest_without(file: OpenFile, selection: Selection, gone: Gone, has_edits: bo
     staying = [
         (start, stop) for start, stop in unused if stop <= end and not rest.cuts.covers(start, stop)
     ]
-    return replace(rest, unused=tuple(sorted(staying)), unknown=_unknown_bytes(file, known))
+    unknown = _unknown_bytes(file, known, staying)
+    return replace(rest, unused=tuple(sorted(staying)), unknown=unknown)
 
 
 def cuts_without(file: OpenFile, gone: Gone) -> Cuts:
@@ -159,15 +160,14 @@ def _selected(file: OpenFile, selection: Selection) -> Collection[ChunkKey]:
     return {(part, column.index) for part in parts for column in columns}
 
 
-def _unknown_bytes(file: OpenFile, known: Known) -> int:
-    """How many bytes behind the data the footer gives to nothing and that look like no filters; none where keys are missing,
-    so that nobody can say."""
+def _unknown_bytes(file: OpenFile, known: Known, staying: Collection[Range]) -> int:
+    """How many bytes behind the data are of no filter that is `staying` or that the footer knows; 0 where keys are
+    missing, so that nobody can say."""
     if hides_filters(file) or known.start <= known.data_end:
         return 0
     whole = known.data_end, known.start
-    return sum(
-        end - start for start, end in without(whole, file.footer.layout.filters.sharing(*whole))
-    )
+    told = [*file.footer.layout.filters.sharing(*whole), *staying]
+    return sum(end - start for start, end in without(whole, told))
 
 
 def _claimed(file: OpenFile, chunks: Collection[ChunkKey]) -> Iterator[Range]:

@@ -4,7 +4,8 @@
                                                   known from  ^
 
 Behind the data, what is known is a filter of the footer, an earlier footer of the file, or a filter in a
-chain that leads to one of them. In front of that may be bytes of another program, which stay.
+chain that leads to one of them, or one of an earlier footer if that is all else there is. In front of that may be bytes
+of another program, which stay.
 
 A filter goes if its header and the footer agree where it is. One with a damaged header goes if all bytes behind the
 data are known: then no others can be where the footer says that it is.
@@ -63,6 +64,12 @@ def known_behind_data(file: OpenFile, more: Iterable[Range] = ()) -> Known:
     ]
     start = _start_of_what_leads_to(footer_start, [*taken, *found])
     of_ends = {place for end in ends for place in (used_filters(end) or {}).values()}
+    if ends and of_ends.issuperset(without((data_end, footer_start), [*taken, *found])):
+        # Filters of which the footer of an end knows, and that have no headers by which they would be found.
+        start = data_end
+    if ends and of_ends.issuperset(without((data_end, footer_start), [*taken, *found])):
+        # What only the footer of an end knows has no header by which it would be among the found ones.
+        start = data_end
     behind = {key: place for key, place in used.items() if place[0] >= start}
     unused = tuple(sorted(each for each in found if each[0] >= start and each not in of_ends))
     return Known(data_end, start, behind, unused, ends)
