@@ -49,6 +49,46 @@ from parquet_bloom.render.hints import for_many, in_options, next_line, with_hin
         ),
         (
             "a.parquet: truncated or not a Parquet file: does not end with PAR1, but as HTML does",
+            "; it may be what a server said instead of sending the file: take another copy",
+        ),
+        (
+            "a.parquet: truncated or not a Parquet file: does not end with PAR1, but as encrypted Parquet does",
+            "; take another copy of the file",
+        ),
+        (
+            "a.parquet: footer: no FileCryptoMetaData: no encryption_algorithm",
+            "; take another copy of the file",
+        ),
+        (
+            "a.parquet: not a Parquet file: does not start with PAR1, but with zeros",
+            "; what was in it was never written, or is lost: take another copy",
+        ),
+        (
+            "a.parquet: not a Parquet file: does not start with PAR1, but as a Git LFS pointer does",
+            "; `git lfs pull` gets the file that it stands for",
+        ),
+        (
+            "a.parquet: not a Parquet file: does not start with PAR1, but as gzip does",
+            "; what is in another format must first be written as Parquet or ORC",
+        ),
+        (
+            "a.parquet: row group 0, column price: page header at 43984: ends inside a value",
+            "; take another copy of the file, or see with pbloom validate --pages what else is damaged",
+        ),
+        (
+            "a.parquet: row group 0, column price: page at 4: its header does not say how long it is",
+            "; take another copy of the file, or see with pbloom validate --pages what else is damaged",
+        ),
+        (
+            "a.parquet: row group 0, column id: SNAPPY: snappy: corrupt input (expected literal)",
+            "; take another copy of the file, or see with pbloom validate --pages what else is damaged",
+        ),
+        (
+            "a.parquet: row group 3, column id: page header at 4: damaged: the file has lost bytes: take another copy of it",
+            "",
+        ),
+        (
+            "a.parquet: row group 3, column id: page at 4: checksum 1, expected 2; --ignore-checksums reads it anyway",
             "",
         ),
         (
