@@ -131,17 +131,26 @@ _SPARING: Final = frozenset(("advise", "build", "repair", "validate"))
 
 
 def for_many(command: str, path: str, names: Sequence[str], concerned: Sequence[str] = ()) -> str:
-    """A command that helps with the file at `path`, for all that `names` mean; if files that need no help would change,
-    or these names are too many, for those that `concerned` means; and for any file, called FILE, if these are too many,
-    too, or it is about a row group, which in others is another."""
+    """A command that helps with the file at `path`, for those that `concerned` means; if these are too many, for all that
+    `names` mean, unless files that need no help would change; and for any file, called FILE, if these are too many, too,
+    or it is about a row group, which in others is another."""
     import shlex
 
     words = shlex.split(command)
     if "-g" in words:
         return for_any(command, path)
     is_sparing = words[1] in _SPARING and "--existing" not in words
-    is_for_all = is_sparing and 0 < len(names) <= MOST_NAMES
+    is_for_all = is_sparing and not 0 < len(concerned) <= MOST_NAMES
     return for_all(command, path, names if is_for_all else concerned)
+
+
+def concerned_of(
+    paths: Sequence[str], names: Sequence[str], num_read: int, num_failed: int
+) -> Sequence[str]:
+    """What means the files at `paths`, of so many that could be read, and no others: `names`, which mean all of these, if
+    they are all. With those that could not, a command for a folder would fail: few files are named instead."""
+    is_few = num_failed > 0 and len(paths) <= MOST_NAMES
+    return (names if len(paths) == num_read and not is_few else ()) or paths
 
 
 def for_any(command: str, path: str) -> str:
