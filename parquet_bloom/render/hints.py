@@ -8,7 +8,7 @@ from typing import Final
 
 from parquet_bloom.container.in_commands import AsFile, InCommands, command_for
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import COLUMN_KEY_GIVEN_BY
+from parquet_bloom.errors import COLUMN_KEY_GIVEN_BY, WRAPPED_KEY_GIVEN_BY
 from parquet_bloom.vocabulary import (
     HAS_ONE,
     IS_INDEX,
@@ -43,11 +43,11 @@ _HINTS: Final = {
     NO_INDEX: "pbloom index build makes one",
     IS_INDEX: "pbloom index probe --index asks it, pbloom index check --index proves it and says what is in it",
 }
-# Of a key that key material names: that of the column itself is in nobody's hands.
 _WRAPPED: Final = rf"(^|: ){NO_KEY}: wrapped by master key [^;]*$"
 # By reasons that have numbers or names in them: patterns, which few commands need, so that none is compiled before.
 _HINTS_LIKE: Final = {
-    _WRAPPED: "--keys, --kms or --master-key gives it",
+    _WRAPPED: WRAPPED_KEY_GIVEN_BY,
+    r"(^|: )encrypted: no key for column [^;]* \((wrapped by master key|key material) [^;]*\)$": WRAPPED_KEY_GIVEN_BY,
     r"(^|: )encrypted: no key for column [^;]*\)$": COLUMN_KEY_GIVEN_BY,
     r"the most allowed: misses the target of [\d.]+ %$": (
         "a higher --max-bytes or --fpp allows one, --force writes this one"

@@ -49,6 +49,7 @@ class NextCommands:
         self._policy_of = policy_of
         self._named = file.in_commands
         self._keys = file.key_arguments
+        self._missing_keys = file.missing_key_arguments
         self._may_be_built = may_be_built
         self._sound = sound
         self._is_like_damage = LikeDamage(file)
@@ -158,7 +159,8 @@ class NextCommands:
             "ROW_GROUP": None if place is None else str(place.part),
             "LIMIT": limit,
         }
-        again = (*self._keys, *self._limits(command, column, is_too_large))
+        missing_keys = self._missing_keys if "--in-place" in command else ()
+        again = (*self._keys, *missing_keys, *self._limits(command, column, is_too_large))
         return command_for(self._named, command, values, again)
 
     def _limits(self, command: str, column: str | None, is_too_large: bool) -> list[str]:

@@ -253,6 +253,19 @@ def test_the_next_command_has_the_same_keys(options, again, folder):
     assert OWN.decode() not in (folder / "page.html").read_text()
 
 
+def test_the_next_command_names_the_key_that_it_needs(folder):
+    """Anyone can read what is not encrypted below a signed footer, but not sign it again."""
+    recipe = Recipe(columns={"int64": OWN}, plaintext_footer=True)
+    Path("a.parquet").write_bytes(encrypt(PLAIN.read_bytes(), recipe).data)
+    asked = ("validate", "a.parquet", "-c", "int32", "--no-config", "--require", "int32")
+    command = "pbloom build a.parquet -c int32 --in-place --footer-key"
+    assert outcome(*asked).stdout.splitlines()[-1].strip() == f"next: {command} KEYSPEC"
+    given = f"{command} env:FOOTER,hex"
+    again = outcome(*asked, "--footer-key", "env:FOOTER,hex").stdout
+    assert again.splitlines()[-1].strip() == f"next: {given}"
+    assert outcome(*given.split()[1:]).code == 0
+
+
 @pytest.mark.parametrize("wrong", ["int64", "string"])
 def test_only_the_keys_of_the_columns_that_are_compared_count(folder, wrong):
     keys = {"int64": OWN, "string": OWN} | {wrong: bytes(16)}
