@@ -185,7 +185,7 @@ def _in_parquet(
         raise FormatError(f"{name}: cannot be read: {reason}") from None
     if found.null_count:
         raise ValueTypeError(
-            f"{name}: column {column}: {number_of(found.null_count, 'null')}, expected values"
+            f"{name}: column {column}: {number_of(found.null_count, 'null')}, expected values: leave out such rows"
         )
     if pa.types.is_dictionary(found.type):
         found = found.cast(found.type.value_type)
