@@ -44,7 +44,8 @@ from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.filters.ahead import survey_ranges
-from parquet_bloom.parquet.filters.bloom import read_header, read_usable_header
+from parquet_bloom.parquet.filters.bloom import bits, read_header, read_usable_header
+from parquet_bloom.parquet.filters.clear import is_clear_from
 from parquet_bloom.parquet.filters.field import Elsewhere
 from parquet_bloom.parquet.filters.insertion import build_filter, reason_for_none
 from parquet_bloom.parquet.footer import shredded, value_order
@@ -184,7 +185,7 @@ class ParquetSurveyor:
         found.has_filter = chunk.has_filters
         highest = highest_rate(options, chunk.leaf.name)
         found.has_too_small = _has_too_small(chunk, found.ndv, filter, highest)
-        found.has_unreadable = _has_unreadable(file, chunk)
+        found.has_unreadable = _has_unusable(file, chunk, found.ndv)
         blocks = _bytes_there(file, chunk) // BLOCK_BYTES
         if blocks and not found.has_unreadable:
             found.fpp_there = expected_fpp(found.ndv, blocks)
@@ -210,13 +211,17 @@ def _has_too_small(
     return blocks < min(min_blocks(ndv, highest), wanted)
 
 
-def _has_unreadable(file: ParquetContainer, chunk: ColumnChunk) -> bool:
-    """Whether no reader can use the filter that is there. Only its header is read: the bits are not proved."""
+def _has_unusable(file: ParquetContainer, chunk: ColumnChunk, ndv: int) -> bool:
+    """Whether no reader can use the filter that is there, or loses all rows by it, as no bit is set. Its header is
+    read, and bits until one is set, mostly together: they are not proved."""
     try:
-        read_usable_header(file.window, file.footer, chunk)
+        stored = read_usable_header(file.window, file.footer, chunk)
+        # What is sealed is opened whole, and never by chance without a bit.
+        if stored is None or stored.is_encrypted or not ndv:
+            return False
+        return is_clear_from(bits(file.window, stored), 0, stored.num_bytes)
     except ParquetBloomError:
         return True
-    return False
 
 
 def _bytes_there(file: ParquetContainer, chunk: ColumnChunk) -> int:

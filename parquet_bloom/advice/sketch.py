@@ -77,7 +77,8 @@ class GroupSurvey:
     the dictionary page if it has all values, else 0; None in a format without such pages; `dictionary_bytes`: its size,
     None where it has not all values; `in_alp`: whether any page is
     in that encoding, as the footer says; `has_filter`: one is there; `has_too_small`: one that is too small for the
-    values, as its length says, in ORC its bits; `has_unreadable`: one that no reader can use, whatever its bits;
+    values, as its length says, in ORC its bits; `has_unreadable`: one that no reader can use, or without a bit for
+    the values;
     `fpp_there`: of the one that is there, as far as that is known, 1 without one that can be used.
     """
 
@@ -117,7 +118,8 @@ class ColumnCounts:
     field of a VARIANT has values outside the column; `in_alp`: groups with pages in that encoding; `too_small`: those
     that have a filter that is too small for them, as far as lengths say, in ORC bits; `bytes_there`: of the bitsets of filters that
     are there; `fpp_there`: the sum of their FPPs in FPP_UNITs, with 1 for each of the `groups` without one that can be
-    used; `with_filter`: those of the `groups` that have one; `unreadable`: those with one that no reader can use.
+    used; `with_filter`: those of the `groups` that have one; `unreadable`: those with one that no reader can use,
+    or without a bit.
     """
 
     num_values: int = 0

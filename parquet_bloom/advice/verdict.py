@@ -290,11 +290,11 @@ def _with_those_there(evidence: Evidence) -> str:
 
 
 def _unreadable(evidence: Evidence) -> str:
-    """Which filters nobody can use, so that a look-up reads the groups all the same."""
+    """Which filters nobody can use, so that a look-up reads the groups all the same, or misses rows in them."""
     if unreadable := evidence.counts.unreadable:
         have = "has a filter" if unreadable == 1 else "have filters"
         return (
-            f"{number_of(unreadable, evidence.unit)} {have} that cannot be read: pbloom validate says"
+            f"{number_of(unreadable, evidence.unit)} {have} that cannot be used: pbloom validate says"
             " why, pbloom repair --rebuild builds new ones"
         )
     return ""

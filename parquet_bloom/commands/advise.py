@@ -29,7 +29,7 @@ from parquet_bloom.filters.rates import exact_percent, percent
 from parquet_bloom.options import DEFAULT_FPP, AdviseOptions
 from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.engine_use import in_words, limits, notes, users
-from parquet_bloom.render.hints import for_all, would_refuse
+from parquet_bloom.render.hints import for_all, united, would_refuse
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView, Summary
 from parquet_bloom.render.terminal import (
@@ -54,6 +54,7 @@ from parquet_bloom.verbs.advise import (
     ColumnAdvice,
     RateOffer,
     TableAdvisor,
+    files_in_need,
     replacing,
     to_do,
 )
@@ -137,7 +138,8 @@ def advise(
         summary.finish()
     if not as_json:
         judging = (*_judging(options), *words_of_policy(config, no_config))
-        lines = list(_next_lines(reports, options, inputs, judging, arguments_of(keys)))
+        steps = [*_to_repair(reports), *_to_build(reports, options, judging, advisor.in_need)]
+        lines = _next_lines(reports, options, inputs, steps, arguments_of(keys))
         for line in [""] * bool(details and lines) + lines:
             write_line(line)
     sys.exit(code)
@@ -515,54 +517,57 @@ def _used(advice: ColumnAdvice) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Next:
-    """A verb and its options: those that choose, with the columns, if these are named, and others."""
+    """A verb and its options: those that choose, with the columns, if these are named, and others; `files`: the only
+    ones to change, none for all."""
 
     verb: str
     choosing: str
     columns: str
     others: tuple[str, ...]
+    files: Sequence[str] = ()
 
 
 def _next_lines(
-    reports: Sequence[AdviceReport], options: AdviseOptions, inputs: Inputs, judging: Sequence[str],
+    reports: Sequence[AdviceReport], options: AdviseOptions, inputs: Inputs, steps: Iterable[_Next],
     keys: Sequence[str],
-) -> Iterator[str]:  # fmt: skip
-    """None if only some row groups were judged, or `build` would refuse. `judging`: the options by which columns are
-    chosen; `keys`: those that files are opened with."""
+) -> list[str]:  # fmt: skip
+    """None if only some row groups were judged, or `build` would refuse. `keys`: the options that files are opened
+    with."""
     if options.parts or any(each.obstacles for each in reports):
-        return
+        return []
     path = next((each.path for each in inputs.files if each.path not in inputs.unread), "")
-    for each in (*_to_repair(reports), *_to_build(reports, options, judging)):
+    is_one = len(inputs.files) == 1
+    commands = []
+    for each in steps:
         command = f"pbloom {each.verb} FILE {each.choosing} --in-place"
         again = (*each.others, *_as_for_advice(options), *keys)
         found = command_for(inputs.in_commands(path), command, {"COLUMN": each.columns}, again)
         if found is not None:
-            is_one = len(inputs.files) == 1
-            yield f"next: {found if is_one else for_all(found, path, inputs.read_names)}"
+            names = each.files or inputs.read_names
+            commands.append(found if is_one else for_all(found, path, names))
+    return [f"next: {each}" for each in united(commands)]
 
 
 def _to_repair(reports: Sequence[AdviceReport]) -> Iterator[_Next]:
     """Where filters cannot be read. Those of columns that get new ones in any case need no repair."""
-    wanted = [each for report in reports for each in _all_to_build(_judged(report))]
-    broken = [each for each in wanted if each.unreadable and not each.too_small]
-    for others, columns in _by_options(broken).items():
-        yield _Next("repair", "--rebuild -c COLUMN", ",".join(columns), others)
+    for each in (each for report in reports for each in _all_to_build(_judged(report))):
+        if each.unreadable and not each.too_small:
+            yield _Next("repair", "--rebuild -c COLUMN", as_option(each.column), _at_rate(each))
 
 
-def _by_options(wanted: Iterable[ColumnAdvice]) -> dict[tuple[str, ...], list[str]]:
-    """The columns, as options name them, by the other options that they need."""
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for each in wanted:
-        rate = () if each.fpp in (None, DEFAULT_FPP) else ("--fpp", repr(each.fpp))
-        alike.setdefault((*rate, *replacing([each])), []).append(as_option(each.column))
-    return alike
+def _at_rate(advice: ColumnAdvice) -> tuple[str, ...]:
+    return () if advice.fpp in (None, DEFAULT_FPP) else ("--fpp", repr(advice.fpp))
 
 
 def _to_build(
-    reports: Sequence[AdviceReport], options: AdviseOptions, judging: Sequence[str]
+    reports: Sequence[AdviceReport],
+    options: AdviseOptions,
+    judging: Sequence[str],
+    in_need: Mapping[str, Sequence[str]],
 ) -> Iterator[_Next]:
     """Those of one table are named, so that nothing is judged again, unless they are many. Several tables have columns
-    of their own, and within a budget each column has a rate of its own."""
+    of their own, and within a budget each column has a rate of its own. `judging`: the options by which columns are
+    chosen; `in_need`: that of the advisor."""
     wanted = [
         each
         for report in reports
@@ -576,8 +581,10 @@ def _to_build(
             others = (*judging, *replacing(wanted))
             yield _Next("build", f"--auto{' -c COLUMN' * bool(among)}", among, others)
         return
-    for others, columns in _by_options(wanted).items():
-        yield _Next("build", "-c COLUMN", ",".join(columns), others)
+    for each in wanted:
+        others = (*_at_rate(each), *replacing([each]))
+        files = files_in_need(each, in_need, reports[0].files)
+        yield _Next("build", "-c COLUMN", as_option(each.column), others, files)
 
 
 def _judging(options: AdviseOptions) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from parquet_bloom.container import WHERE_KNOWN, Bits, FilterDescription, Located, Place, record
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.vocabulary import is_no_filter
 
 # Called while the bits of a filter are in memory, with a function that returns them.
 GetBits = Callable[[], Bits]
@@ -110,6 +111,12 @@ class ChunkDescription:
         """How many can be used, of any dialect."""
         usable_legacy = sum(each.reason is None for each in self.legacy_filters)
         return usable_legacy + (self.filter.num_filters if self.filter else 0)
+
+    @property
+    def why_unusable(self) -> tuple[str, ...]:
+        """What keeps filters that are there, or may be, from being used: damage, or lack of a key."""
+        reasons = (self.reason, *(each.reason for each in self.legacy_filters))
+        return tuple(each for each in reasons if each and not is_no_filter(each))
 
     @property
     def filter_bytes(self) -> int:

@@ -82,10 +82,13 @@ class _Broken:
 
 
 def write_github(
-    reports: Sequence[ValidationReport], failures: Sequence[Failure], names: Sequence[str] = ()
+    reports: Sequence[ValidationReport],
+    failures: Sequence[Failure],
+    names: Sequence[str] = (),
+    there: str = "",
 ) -> None:
     """The commands, first those about files of which nothing is known, and a line for those who read the log: about the
-    file, or in total. `names`: what means all files of the reports."""
+    file, or in total. `names`: what means all files of the reports; `there`: see wording.asked_for."""
     num_files = len(reports) + len(failures)
     for command in (
         *_annotated_failures(failures, num_files),
@@ -93,7 +96,7 @@ def write_github(
     ):
         write_line(command)
     # A file name could be a command if it came first.
-    write_line(f"pbloom: {_in_total(reports, num_files)}")
+    write_line(f"pbloom: {_in_total(reports, num_files, there)}")
 
 
 def github_annotations(
@@ -126,10 +129,10 @@ def _annotated_failures(failures: Sequence[Failure], num_files: int) -> Iterator
         yield _command("error", those[0].path, "not checked", [message])
 
 
-def _in_total(reports: Sequence[ValidationReport], num_files: int) -> str:
+def _in_total(reports: Sequence[ValidationReport], num_files: int, there: str) -> str:
     """`a.parquet: 1 note in 8 filters: ok`; `3 files: 1 ok, 1 not ok, 1 failed; 1 error in 16 filters`"""
     if num_files == len(reports) == 1:
-        return f"{reports[0].path}: {summary(reports[0])}"
+        return f"{reports[0].path}: {summary(reports[0], there)}"
     states = Counter(report.state for report in reports)
     numbers = sum(map(numbers_of, reports), Counter[str]())
     counts = [f"{count:,} {state}" for state, count in states.most_common()]

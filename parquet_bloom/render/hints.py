@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from parquet_bloom.container.in_commands import AsFile, InCommands, command_for
@@ -153,6 +153,11 @@ def concerned_of(
     return (names if len(paths) == num_read and not is_few else ()) or paths
 
 
+def is_rebuilding(command: str | None) -> bool:
+    """Whether a command makes other filters of all that are wrong."""
+    return "--rebuild" in (command or "").split()
+
+
 def for_any(command: str, path: str) -> str:
     """A command for the file at `path`, for any file, called FILE."""
     return for_all(command, path, ())
@@ -166,6 +171,43 @@ def for_all(command: str, path: str, names: Sequence[str]) -> str:
     files = names if 0 < len(names) <= MOST_NAMES else ("FILE",)
     words = shlex.split(command)
     return shlex.join(word for each in words for word in (files if each == path else (each,)))
+
+
+def united(commands: Iterable[str]) -> list[str]:
+    """Each once, in order, whatever the order of its options is, and one for all columns for which it is the same."""
+    import shlex
+
+    alike: dict[frozenset[tuple[str, ...]], tuple[list[str], list[str], dict[str, None]]] = {}
+    for command in commands:
+        words = shlex.split(command)
+        at = words.index("-c") + 1 if "-c" in words else len(words)
+        before, named, after = words[:at], words[at : at + 1], words[at + 1 :]
+        meaning = frozenset(_options(before) + _options(after))
+        alike.setdefault(meaning, (before, after, {}))[2].update(dict.fromkeys(named))
+    return [
+        shlex.join([*before, *([",".join(named)] if named else ()), *after])
+        for before, after, named in alike.values()
+    ]
+
+
+def but_for_rate(command: str) -> frozenset[tuple[str, ...]]:
+    """Equal for commands that build filters of the same columns, in any order, at whatever rates."""
+    import shlex
+
+    options = _options(shlex.split(command))
+    return frozenset(
+        (name, *sorted(",".join(values).split(","))) for name, *values in options if name != "--fpp"
+    )
+
+
+def _options(words: Iterable[str]) -> list[tuple[str, ...]]:
+    """What stands before the first option, and each with what follows it."""
+    found: list[list[str]] = [[]]
+    for word in words:
+        if word.startswith("-"):
+            found.append([])
+        found[-1].append(word)
+    return list(map(tuple, found))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,27 +9,33 @@ from parquet_bloom import __version__
 from parquet_bloom.container import number_of
 from parquet_bloom.engines.settings import as_option
 from parquet_bloom.render.findings import (
-    NOTHING_CHECKED,
     FindingGroup,
     findings_in,
     next_commands,
+    nothing_checked,
+)
+from parquet_bloom.render.hints import (
+    MOST_NAMES,
+    command,
+    for_any,
+    for_many,
+    hint_for,
+    is_rebuilding,
     united,
 )
-from parquet_bloom.render.hints import MOST_NAMES, command, for_many, hint_for
 from parquet_bloom.render.report import (
     MOST_COLUMNS,
     MOST_STEPS,
     Step,
     in_order,
     lines_on_budget,
-    steps_against,
-    steps_to_build,
+    steps_of,
     template,
     wrong_by,
 )
 from parquet_bloom.render.wording import shortened
 from parquet_bloom.storage.source import has_wildcard
-from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice, replacing, to_do
+from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice, files_in_need, replacing, to_do
 from parquet_bloom.verbs.inspect_summary import ColumnSummary
 from parquet_bloom.verbs.lake_report import BrokenRule, LakeReport
 from parquet_bloom.verbs.report import NOT_DEEP
@@ -77,8 +83,7 @@ def render_lake_report(
         to_build=to_build,
         steps=[
             *_steps_about_unread(report),
-            *steps_against(broken),
-            *steps_to_build(wanted, to_build),
+            *steps_of(broken, wanted, to_build),
         ],
         most_steps=MOST_STEPS,
         is_done=bool(report.advice and verdict == "fine")
@@ -97,7 +102,7 @@ def lake_summary(report: LakeReport) -> str:
         "pages": 0,
     }  # fmt: skip
     if not report.filters and not any(report.severities.values()) and not report.num_failed:
-        return NOTHING_CHECKED
+        return nothing_checked()
     unread = f"; {number_of(report.num_failed, 'file')} could not be read" * bool(report.num_failed)
     if report.num_unknown:
         unread += f"; {number_of(report.num_unknown, 'file')} with encrypted columns, no key"
@@ -169,25 +174,16 @@ def _to_build(
         budgets = {table.budget.bytes for table in report.advice if table.budget}
         within = [word for each in budgets for word in ("--budget", str(each))]
         return [command("build", *names, "--auto", *within, *options, *replacing(wanted))]
+    # A table is named for its files.
+    in_need = {} if "--table" in options else report.in_need
     return united(
         command(
-            *("build", *_in_need(report, each, names, options)),
+            *("build", *(files_in_need(each, in_need, report.summary.files) or names)),
             *("-c", as_option(each.column), "--fpp", repr(each.fpp)),
             *(*options, *replacing([each])),
         )
         for each in wanted
     )
-
-
-def _in_need(
-    report: LakeReport, advice: ColumnAdvice, names: Sequence[str], options: Sequence[str]
-) -> Sequence[str]:
-    """The files to name where filters of the column are built again, as those that are good enough are, too, wherever
-    there are any; all names, if these files are too many or a table is named for them."""
-    paths = report.in_need.get(advice.column, ())
-    is_few = 0 < len(paths) < report.summary.files and len(paths) <= MOST_NAMES
-    is_by_name = is_few and "--table" not in options
-    return paths if is_by_name and replacing([advice]) else names
 
 
 def _to_complete(
@@ -228,14 +224,20 @@ def _extent(rule: BrokenRule) -> str:
 
 
 def _commands(rule: BrokenRule, names: Sequence[str], num_files: int) -> list[str]:
-    """What helps about all of its columns and files, of `num_files` in all; if no command does, about the first file, as
-    the others need the same."""
+    """What helps about all of its columns and files, of `num_files` in all; first where somebody has to look."""
     if rule.files == 1:
         return next_commands(each for _, each in rule.examples)
     paths = list(dict.fromkeys(path for path, _ in rule.examples))
     named = paths if len(paths) == rule.files else []
     concerned = (names if rule.files == num_files else ()) or named
+    examples = sorted(rule.examples, key=lambda example: not example[1].is_to_be_looked_at)
+    some_come_first = examples[0][1].is_to_be_looked_at
     helps = (
-        for_many(each.next, path, names, concerned) for path, each in rule.examples if each.next
+        for_any(each.next, path)
+        if some_come_first and is_rebuilding(each.next)
+        else for_many(each.next, path, names, concerned)
+        for path, each in examples
+        if each.next
     )
-    return [f"next: {each}" for each in united(helps)]
+    by_hand = dict.fromkeys(each.by_hand for _, each in examples if each.by_hand)
+    return [f"next: {each}" for each in (*by_hand, *united(helps))]

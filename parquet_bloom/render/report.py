@@ -7,8 +7,11 @@ any number of columns and findings; the page shows some and says how many more t
 
 from __future__ import annotations
 
+import csv
 import os.path
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import groupby
 from typing import Any
@@ -29,9 +32,8 @@ from parquet_bloom.render.findings import (
     grouped_by_rule,
     next_commands,
     summary,
-    united,
 )
-from parquet_bloom.render.hints import command, in_options, with_hint
+from parquet_bloom.render.hints import but_for_rate, command, in_options, united, with_hint
 from parquet_bloom.render.wording import shortened, size, where
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import rules
@@ -103,7 +105,7 @@ def render_report(report: FileReport, build: Sequence[str] = ()) -> str:
         wrong=wrong_by(_broken_columns(report)),
         to_build=to_build,
         rules=groups,
-        steps=[*steps_against(map(_broken, groups)), *steps_to_build(wanted, to_build)],
+        steps=steps_of(map(_broken, groups), wanted, to_build),
         most_steps=MOST_STEPS,
         is_done=bool(report.advice and verdict == "fine" and not wanted),
         most_places=MOST_PLACES,
@@ -212,7 +214,7 @@ def _broken(groups: Sequence[FindingGroup]) -> tuple[Finding, str, Sequence[str]
     return groups[0].first, number_of(times, "time"), _commands(groups)
 
 
-def steps_against(broken: Iterable[tuple[Finding, str, Sequence[str]]]) -> list[Step]:
+def _steps_against(broken: Iterable[tuple[Finding, str, Sequence[str]]]) -> list[Step]:
     """What to do about rules, of each the first finding, how many there are, and the commands that help: errors before
     warnings, and first what is wrong with filters that are there, as rows may be lost by them. Each command once."""
     told: set[str] = set()
@@ -231,13 +233,43 @@ def _urgency(first: Finding) -> tuple[int, bool]:
     return -first.rank, not first.is_against_filter
 
 
-def steps_to_build(wanted: Sequence[ColumnAdvice], commands: Sequence[str]) -> Iterator[Step]:
+def steps_of(
+    broken: Iterable[tuple[Finding, str, Sequence[str]]],
+    wanted: Sequence[ColumnAdvice],
+    to_build: Sequence[str],
+) -> list[Step]:
+    """What to do about rules, then about the advice. A command that does both stands where the rule does, at the rate
+    that is advised, and no other step says so again."""
+    steps, done = [], set[str]()
+    advised = {but_for_rate(each): each for each in to_build}
+    for step in _steps_against(broken):
+        commands = [advised.get(but_for_rate(each), each) for each in step.commands]
+        if both := {*commands} & {*to_build}:
+            done |= both
+            step = replace(step, commands=commands, note=_on_rates(_built_by(both, wanted)))
+        steps.append(step)
+    built = _built_by(done, wanted)
+    rest = [each for each in wanted if each not in built]
+    return [*steps, *_steps_to_build(rest, [each for each in to_build if each not in done])]
+
+
+def _built_by(commands: Iterable[str], wanted: Iterable[ColumnAdvice]) -> list[ColumnAdvice]:
+    """The columns that the commands name."""
+    words = map(shlex.split, commands)
+    names = {name for each in words for name in next(csv.reader([each[each.index("-c") + 1]]))}
+    return [each for each in wanted if each.column in names]
+
+
+def _on_rates(wanted: Iterable[ColumnAdvice]) -> str:
+    return IF_CHOSEN if any(each.too_small for each in wanted) else ""
+
+
+def _steps_to_build(wanted: Sequence[ColumnAdvice], commands: Sequence[str]) -> Iterator[Step]:
     """The filters that are advised and missing or too small, if commands build them."""
     if commands:
         names = shortened([*dict.fromkeys(each.column for each in wanted)])
         few = "Filters that are advised are missing or too small"
-        note = IF_CHOSEN if any(each.too_small for each in wanted) else ""
-        yield Step("build", f"{few}: {names}", "", "advice", commands, note)
+        yield Step("build", f"{few}: {names}", "", "advice", commands, _on_rates(wanted))
 
 
 def in_order(advice: Sequence[ColumnAdvice]) -> Sequence[ColumnAdvice]:

@@ -16,19 +16,22 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from parquet_bloom.container import number_of, without_numbers
-from parquet_bloom.render.hints import concerned_of, for_many
+from parquet_bloom.render.hints import concerned_of, for_many, is_rebuilding
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import complain, write_text
 from parquet_bloom.render.wording import (
     files_named,
     files_of,
+    first_of,
     in_one,
     in_the_first,
 )
 
 # Up to so many files have a line each.
 FEW = 20
+# Of those that are in the same state without a line, so many are named.
+MOST_IN_STATE = 5
 
 SomeReport = TypeVar("SomeReport")
 
@@ -37,7 +40,7 @@ class Remark(NamedTuple):
     """Something to know about one file, where `text` says it all. In several files, remarks are alike
     that have the same `what` and differ only in numbers in `why` and `next`, the command that helps with any of them,
     called FILE; those of the highest `rank` come first. `varies`: in the file itself there are several, and `why` is
-    about the first."""
+    about the first. `comes_first`: before `repair` changes what may be the only trace of something else."""
 
     what: str
     why: str
@@ -45,6 +48,7 @@ class Remark(NamedTuple):
     rank: int = 0
     varies: bool = False
     next: str | None = None
+    comes_first: bool = False
 
     @property
     def likeness(self) -> tuple[str, str]:
@@ -56,6 +60,12 @@ class Remark(NamedTuple):
         if self.next is None:
             return self.why
         return f"{self.why}; next: {for_many(self.next, 'FILE', names, concerned)}"
+
+    def without_others(self) -> Remark:
+        """Without the command, if that is for a table, and so for files of which something else is said."""
+        if self.next is None or "FILE" in self.next.split():
+            return self
+        return self._replace(next=None, text=self.text.replace(f"; next: {self.next}", ""))
 
 
 def about_alike(
@@ -92,9 +102,11 @@ class ReportView(ABC, Generic[SomeReport]):
 
 class SummarizedView(ReportView[SomeReport]):
     """The same; of several files each has but a line, unless more is asked for. `in_short`: what a terminal shows
-    below more than a few lines, about the option that sums them up."""
+    below more than a few lines, about the option that sums them up; `named`: a state of which the first files are
+    named where only some are in it, and none has a line."""
 
     in_short: ClassVar[str] = ""
+    named: ClassVar[str] = ""
 
     @abstractmethod
     def summarize(self, report: SomeReport) -> FileSummary:
@@ -138,6 +150,8 @@ class Summary:
         self._hint = view.hint
         self._stopwatch = Stopwatch()
         self._in_short = view.in_short
+        self._named_state = view.named
+        self._named: list[str] = []
         self._num_failed = 0
         self._states: Counter[str] = Counter()
         self._numbers: Counter[str] = Counter()
@@ -145,6 +159,8 @@ class Summary:
 
     def add(self, path: str, file: FileSummary) -> None:
         self._states[file.state] += 1
+        if file.state == self._named_state and len(self._named) < MOST_IN_STATE:
+            self._named.append(path)
         # What Counter.update does for any mapping, in a third of the time for so few.
         for name, number in file.numbers.items():
             self._numbers[name] += number
@@ -158,8 +174,17 @@ class Summary:
 
     def finish(self, names: Sequence[str] = ()) -> None:
         """Write what is alike, and the total. `names`: what means all of the files that could be read."""
+        every = [remark for alike in self._remarks.values() for _, remark in alike]
+        some_come_first = any(each.comes_first for each in every)
         for alike in sorted(self._remarks.values(), key=lambda alike: -alike[0][1].rank):
-            write_text(self._grouped(alike, names))
+            if some_come_first and is_rebuilding(alike[0][1].next):
+                these = [(path, remark.without_others()) for path, remark in alike]
+                write_text(self._grouped(these, ()))
+            else:
+                write_text(self._grouped(alike, names))
+        in_state = self._states[self._named_state]
+        if self._num_files > self._few and 0 < in_state < self._states.total():
+            write_text(f"{self._named_state}: {first_of(self._named, in_state)}")
         states = [f"{count:,} {painted(state)}" for state, count in self._states.most_common()]
         if self._num_failed:
             states.append(f"{self._num_failed:,} {painted('failed')}")

@@ -71,6 +71,9 @@ if TYPE_CHECKING:
 # What settings name where there are several files that they are for, each by itself.
 ANY_FILE: Final = "FILE"
 
+# Up to so many files are named, where only these need filters of a column.
+MAX_IN_NEED: Final = 5
+
 
 @dataclass(frozen=True, slots=True)
 class RateOffer:
@@ -90,7 +93,7 @@ class ColumnAdvice:
     In this file: `num_values`, with nulls in Parquet but not in ORC; `already`: groups with a filter;
     `missing`: groups without one that would get one;
     `too_small`: groups whose filter is too small for their values, as far as lengths say, in ORC bits;
-    `unreadable`: groups with a filter that no reader can use;
+    `unreadable`: groups with a filter that no reader can use, or in which no bit is set although there are values;
     `ndv`: distinct non-null values of the whole column; `ndv_error`: relative standard error of
     `ndv`, None if exact; `group_ndv`: the highest of any group; `only_dictionary`: whether all values
     are in dictionary pages, None in ORC; `filter_bytes`: all bitsets that `build` would write;
@@ -164,6 +167,17 @@ def done_by(verdict: str, missing: int, unfit: int) -> str:
 def replacing(wanted: Iterable[ColumnAdvice]) -> tuple[str, ...]:
     """The options with which `build` builds these columns anew where filters are too small: it keeps what is there."""
     return ("--existing", "replace") if any(each.too_small for each in wanted) else ()
+
+
+def files_in_need(
+    advice: ColumnAdvice, in_need: Mapping[str, Sequence[str]], num_files: int
+) -> Sequence[str]:
+    """The files to name where filters of the column are built again, as those that are good enough are, too, wherever
+    there are any; none where all of the files, so many, are to be named, as these are too many, or `build` keeps what
+    is good enough. `in_need`: that of an advisor."""
+    paths = in_need.get(advice.column, ())
+    is_few = len(paths) < num_files and len(paths) <= MAX_IN_NEED
+    return paths if is_few and replacing([advice]) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,6 +354,8 @@ class TableAdvisor:
         self._sketches: dict[str, TableSketch] = {}
         # The key of its table, and the columns of the file that cannot have filters.
         self._files: dict[str, tuple[str, tuple[str, ...]]] = {}
+        # By column, the first files in which filters are missing or too small, up to one more than are named.
+        self.in_need: dict[str, list[str]] = {}
 
     def add(self, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
         """Read a file, unless it was added before. Raises as `advise`."""
@@ -370,8 +386,14 @@ class TableAdvisor:
         else:
             table.merge(sketch)
         columns_read = zip(columns, surveyed.columns, strict=True)
-        unread = tuple(column.name for column, found in columns_read if found.reason)
-        self._files[file.path] = key, unread
+        unread = []
+        for column, found in columns_read:
+            if found.reason:
+                unread.append(column.name)
+            paths = self.in_need.setdefault(column.name, [])
+            if found.counts.needs_some and len(paths) <= MAX_IN_NEED:
+                paths.append(file.path)
+        self._files[file.path] = key, tuple(unread)
         return surveyed
 
     def tables(self) -> Iterator[AdviceReport]:

@@ -89,16 +89,14 @@ class FileInspection(VerbReport):
 
     @property
     def state(self) -> str:
-        """`with filters`; `without`; or `unknown`, if none can be used and some are out of sight."""
+        """`with filters`; `without`; or if none can be used, `unknown`, if some are out of sight, else
+        `without usable ones`."""
         if self.num_filters:
             return "with filters"
-        return "unknown" if self._has_any_out_of_sight else "without"
-
-    @property
-    def _has_any_out_of_sight(self) -> bool:
-        return any(
-            is_out_of_sight(column.reason or "") for part in self.parts for column in part.columns
-        )
+        reasons = [why for part in self.parts for each in part.columns for why in each.why_unusable]
+        if any(map(is_out_of_sight, reasons)):
+            return "unknown"
+        return "without usable ones" if reasons else "without"
 
     @staticmethod
     def _in_total(reports: Sequence[FileInspection]) -> str:

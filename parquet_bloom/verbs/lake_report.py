@@ -35,10 +35,8 @@ from parquet_bloom.verbs.several import Failure
 from parquet_bloom.verbs.validate import ValidationReport, validate_file
 
 if TYPE_CHECKING:
-    from parquet_bloom.advice.table import SurveyedFile
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.parallel import Progress
 
 # What is kept of files, of those that failed, of partitions, of places that break one rule, and of the different ways
 # to break it, each with a place.
@@ -103,15 +101,15 @@ class BrokenRule:
     files: int = 0
     columns: set[str] = field(default_factory=set)
     examples: list[tuple[str, Finding]] = field(default_factory=list)
-    _ways: set[tuple[str | None, ...]] = field(default_factory=set)
+    _ways: set[tuple[object, ...]] = field(default_factory=set)
 
     def add(self, path: str, findings: Sequence[Finding]) -> None:
         self.findings += len(findings)
         self.files += 1
         self.columns.update(each.column for each in findings if each.column is not None)
-        firsts: dict[tuple[str | None, ...], Finding] = {}
+        firsts: dict[tuple[object, ...], Finding] = {}
         for each in findings:
-            firsts.setdefault((each.column, *each.likeness), each)
+            firsts.setdefault((each.column, each.is_to_be_looked_at, *each.likeness), each)
         new = [way for way in firsts if way not in self._ways][: MAX_WAYS - len(self._ways)]
         self._ways.update(new)
         if new:
@@ -150,7 +148,7 @@ class LakeReport:
     warnings; `broken`: the most severe first; `broken_columns`: those with filters that are wrong, with the rules that
     say so; `filters` and `values`: how many were checked; `num_unknown`: files with encrypted columns that there is no
     key for; `advice`: a report for all files with the same columns; `in_need`: by column, the first files in which
-    filters are missing or too small, up to one more than MAX_EXAMPLES; `not_advised`: files
+    filters are missing or too small, up to one more than MAX_IN_NEED; `not_advised`: files
     whose values could not all be read, and how many."""
 
     names: tuple[str, ...]
@@ -184,23 +182,6 @@ class FileLookedAt:
     no_advice: str | None
 
 
-class _LakeAdvisor(TableAdvisor):
-    """Keeps, too, the first files in which filters of a column are missing or too small, one more than MAX_EXAMPLES."""
-
-    def __init__(self, options: AdviseOptions, keys: Keys | None) -> None:
-        super().__init__(options, keys)
-        self.in_need: dict[str, list[str]] = {}
-
-    def _read(self, file: Container, progress: Progress | None) -> SurveyedFile:
-        surveyed = super()._read(file, progress)
-        columns = zip(file.select(self._options.columns), surveyed.columns, strict=True)
-        for column, found in columns:
-            paths = self.in_need.setdefault(column.name, [])
-            if found.counts.needs_some and len(paths) <= MAX_EXAMPLES:
-                paths.append(file.path)
-        return surveyed
-
-
 class LakeReporter:
     """Looks at files, in several threads if need be, and takes what was found, in one."""
 
@@ -214,7 +195,7 @@ class LakeReporter:
         self._names = names
         self._options = options
         self._looked_at = InspectOptions(columns=options.columns, parts=options.parts)
-        self._advisor = _LakeAdvisor(advised, keys)
+        self._advisor = TableAdvisor(advised, keys)
         self._advising = Lock()
         self._summarizer = InspectionSummarizer()
         self._ok = True

@@ -289,8 +289,8 @@ def test_the_next_command_builds_what_is_recommended(path, tmp_path):
     assert said(path, "--details") == said(path)
 
 
-def test_filters_that_are_too_small_are_built_again_in_all_files(tmp_path):
-    """Those that are right come out as they are."""
+def test_filters_that_are_too_small_are_built_again_where_they_are(tmp_path):
+    """In all files only where these are not known one by one: those that are right come out as they are."""
     numbers = np.random.default_rng(8).permutation(8_000)
     for at, name in enumerate(("a", "b")):
         table = pa.table({"id": numbers[at::2]})
@@ -302,7 +302,7 @@ def test_filters_that_are_too_small_are_built_again_in_all_files(tmp_path):
     def said(*arguments):
         return outcome("advise", *arguments).stdout.splitlines()[-1].removeprefix("next: ")
 
-    command = f"pbloom build {tmp_path} -c id --in-place --existing replace"
+    command = f"pbloom build {tmp_path}/a.parquet -c id --in-place --existing replace"
     assert said(tmp_path) == command
     pq.write_table(pa.table({"only": numbers}), tmp_path / "c.parquet", row_group_size=500)
     auto = f"pbloom build {tmp_path} --auto --in-place --existing replace"

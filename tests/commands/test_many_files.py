@@ -399,6 +399,29 @@ def test_inspect_gives_each_of_a_few_files_a_line(built, ending):
     assert len(said("inspect", built, "--verbose")[0]) > FILES
 
 
+def test_inspect_names_some_of_the_files_without_filters(built, ending):
+    """Where neither all are without, nor each has a line."""
+    paths = [f"{built}/{number:02d}.{ending}" for number in range(7)]
+    for count, more in ((2, ""), (7, " and 2 more files")):
+        for path in paths[:count]:
+            outcome("strip", path, "--in-place")
+        named, total = said("inspect", built)[0]
+        assert named == f"without: {', '.join(paths[: min(count, 5)])}{more}"
+        assert total.startswith(f"24 files: {24 - count} with filters, {count} without; ")
+    assert "without:" not in "".join(said("inspect", *paths)[0])
+
+
+def test_a_file_of_filters_that_cannot_be_used_is_not_one_without(tmp_path):
+    paths = [tmp_path / name for name in ("a.parquet", "b.parquet")]
+    for path in paths:
+        path.write_bytes(with_pointer(sound(), 8, None))
+    asked = "inspect", *paths, "-c", "a", "-g", "0"
+    assert said(*asked)[0][-1].startswith(
+        "2 files: 2 without usable ones; 0 usable filters take 0 B of "
+    )
+    assert "2 files, 8,000 rows: 0 usable filters take 0 B of " in said(*asked, "--summary")[0][-1]
+
+
 def test_a_file_without_filters_is_one_line(lake, ending):
     line, next_command = said("inspect", f"{lake}/00.{ending}")[0]
     assert line.endswith("; no filters")
@@ -709,7 +732,7 @@ def test_files_that_are_given_twice(lake, monkeypatch):
     assert said("validate", lake)[0][-1].startswith(f"{FILES} files: {FILES} ok")
 
 
-def test_inspect_says_that_only_some_was_asked_for(tmp_path, monkeypatch):
+def test_that_only_some_was_asked_for_is_said(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pq.write_table(pa.table({"id": range(9), "day": range(9)}), "a.parquet")
     pb.build("a.parquet", in_place=True, columns=["id"], unconditional=True)
@@ -720,6 +743,11 @@ def test_inspect_says_that_only_some_was_asked_for(tmp_path, monkeypatch):
     ):
         head = outcome("inspect", "a.parquet", *asked).stdout.splitlines()[0]
         assert head.endswith(f"; no filters in {there}")
+        said = f"a.parquet: no filters in {there}, so nothing was checked"
+        ended = outcome("validate", "a.parquet", *asked, "--no-config")
+        assert ended.stdout.splitlines() == [said, "  next: pbloom advise a.parquet -c day"]
+        ended = outcome("validate", "a.parquet", *asked, "--no-config", "--format", "github")
+        assert ended.stdout == f"pbloom: {said}\n"
 
 
 def test_where_filters_of_many_files_say_little_probe_says_what_says_more(tmp_path, monkeypatch):

@@ -244,13 +244,16 @@ def test_of_several_engines_each_is_spoken_for(tmp_path):
     assert three.groups_filter < 2
 
 
-def test_filters_that_cannot_be_read_are_to_be_repaired(built, source, tmp_path):
-    """Lengths in the footer know nothing of headers; others need no new filters."""
+def test_filters_that_cannot_be_used_are_to_be_repaired(built, source, tmp_path):
+    """Lengths in the footer know nothing of headers, nor of bits; others need no new filters."""
     out = tmp_path / "out.parquet"
     data = bytearray(built.read_bytes())
-    for row_group in pb.inspect(built, columns=["random"]).parts[:2]:
-        start = row_group.columns[0].filter.offset
-        data[start : start + 8] = b"\xff" * 8
+    first, second = (
+        part.columns[0].filter for part in pb.inspect(built, columns=["random"]).parts[:2]
+    )
+    data[first.offset : first.offset + 8] = b"\xff" * 8
+    end = second.offset + second.length
+    data[end - second.num_bytes : end] = bytes(second.num_bytes)
     out.write_bytes(data)
     (found,) = advise(out, columns=["random"]).columns
     assert (found.already, found.unreadable, found.too_small, found.missing) == (
@@ -261,7 +264,7 @@ def test_filters_that_cannot_be_read_are_to_be_repaired(built, source, tmp_path)
     )
     assert found.groups_filter_there == pytest.approx(3, abs=0.1)
     assert found.reason.startswith(
-        "2 row groups have filters that cannot be read: pbloom validate says why, pbloom repair --rebuild builds"
+        "2 row groups have filters that cannot be used: pbloom validate says why, pbloom repair --rebuild builds"
         " new ones; every row group already has a filter, and a look-up reads about 2.9"
     )
     heading, _, row, *lines = outcome("advise", out, "-c", "random").stdout.splitlines()

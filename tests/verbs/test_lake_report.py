@@ -124,7 +124,7 @@ def test_a_lake_with_trouble(run):
 
 
 def test_what_to_do_next(tmp_path):
-    """What loses rows comes first, each command once; nothing, where all is well."""
+    """What loses rows comes first, each command once, at the rate that is advised; nothing, where all is well."""
     files, page = tmp_path / "files", tmp_path / "page.html"
     files.mkdir()
 
@@ -147,8 +147,7 @@ def test_what_to_do_next(tmp_path):
     assert steps().endswith(
         "What to do next error Stored values are not in the filter 1 time in 1 file"
         " pbloom repair LAKE/2.parquet --rebuild --in-place"
-        " error A required filter is missing 8 times in 4 files pbloom build LAKE -c code --in-place"
-        " build Filters that are advised are missing or too small: code"
+        " error A required filter is missing 8 times in 4 files"
         " pbloom build LAKE -c code --fpp 0.01 --in-place"
     )
     lost.write_bytes(whole)
@@ -227,6 +226,11 @@ def test_one_command_builds_what_is_advised_in_all_files(run, tmp_path):
         named
         == f"pbloom build '{lake}/day=0/p.parquet' -c id --fpp 0.01 --in-place --existing replace"
     )
+    # The rule and the advice say the same: it is one step.
+    steps = Document(run(lake)[1]).text.partition("What to do next ")[2].partition(" Columns ")[0]
+    rule = "error Every bit is set, so the filter excludes nothing 1 time in 1 file"
+    assert steps.startswith(f"{rule} {named} If a budget chose the rates ")
+    assert steps.count("pbloom build ") == 1
     assert outcome(*shlex.split(named)[1:]).code == 0
     assert commands(lake) == []
 

@@ -18,7 +18,7 @@ from make.orc_advice_files import (
     write,
     write_column,
 )
-from make.orc_defects import encrypted
+from make.orc_defects import empty, encrypted
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -366,4 +366,13 @@ def test_filters_that_cannot_be_read_are_those_of_a_whole_stripe(tmp_path):
     path.write_bytes(data)
     (found,) = pb.advise(path).columns
     assert (found.already, found.unreadable, to_do(found)) == (6, 6, "rebuild")
-    assert found.reason.startswith("6 index groups have filters that cannot be read: ")
+    assert found.reason.startswith("6 index groups have filters that cannot be used: ")
+
+
+def test_a_filter_without_a_bit_for_its_values_is_to_be_repaired(tmp_path):
+    path = tmp_path / "a.orc"
+    path.write_bytes(empty())
+    found = pb.advise(path).columns[0]
+    assert (found.already, found.unreadable, to_do(found)) == (4, 1, "rebuild")
+    # That index group is read, and of the others those that hold the value or pass.
+    assert found.groups_filter_there == pytest.approx(1.77, abs=0.01)

@@ -232,7 +232,7 @@ def test_filters_that_are_there_are_kept_or_rebuilt(found, document):
     (wrong,) = re.findall(r" id INT64 rebuild (.*?) every row group already", document.text)
     assert wrong == (
         "filters that are there are wrong: PB102 no-filter-header: see findings 1 row group has a filter that cannot"
-        " be read: pbloom validate says why, pbloom repair --rebuild builds new ones;"
+        " be used: pbloom validate says why, pbloom repair --rebuild builds new ones;"
     )
     assert {advice.verdict for advice in found.advice.columns[:6]} == {"build"}
 

@@ -106,10 +106,10 @@ def pages_ranges(file: OpenFile, chunks: Iterable[ColumnChunk]) -> Iterator[Rang
 
 
 def survey_ranges(file: OpenFile, chunks: Iterable[ColumnChunk]) -> Iterator[Range]:
-    """The pages of each chunk, and the header of its filter."""
+    """The pages of each chunk, and the beginning of its filter."""
     for chunk in chunks:
         yield pages_range(file, chunk)
-        yield from header_ranges(file, (chunk,))
+        yield from (beginning(*each) for each in header_ranges(file, (chunk,)))
 
 
 def null_ranges(file: OpenFile, parts: Iterable[int], leaf: LeafColumn) -> Iterator[Range]:
