@@ -147,7 +147,7 @@ def _merged_lines(
 ) -> list[str]:
     """Which files they are, then what is said of all of them. `names`: what means all that could be read, so many."""
     paths = list(dict.fromkeys(each.path for each in those))
-    concerned = concerned_of(paths, names, num_read, num_files - num_read)
+    concerned = concerned_of(paths, names, len(paths) == num_read, num_read < num_files)
     alike = zip(*(each.remarks for each in those), strict=True)
     lines = [about_alike(remarks, names, concerned) for remarks in alike]
     return _cut([f"{files_named(paths, num_files)}: {lines[0]}", *lines[1:]])

@@ -145,12 +145,12 @@ def for_many(command: str, path: str, names: Sequence[str], concerned: Sequence[
 
 
 def concerned_of(
-    paths: Sequence[str], names: Sequence[str], num_read: int, num_failed: int
+    paths: Sequence[str], names: Sequence[str], are_all: bool, have_some_failed: bool
 ) -> Sequence[str]:
-    """What means the files at `paths`, of so many that could be read, and no others: `names`, which mean all of these, if
-    they are all. With those that could not, a command for a folder would fail: few files are named instead."""
-    is_few = num_failed > 0 and len(paths) <= MOST_NAMES
-    return (names if len(paths) == num_read and not is_few else ()) or paths
+    """What means the files at `paths` and no others that could be read: `names`, if they `are_all` that could. With those
+    that could not, a command for a folder would fail: few files are named instead."""
+    is_few = have_some_failed and 0 < len(paths) <= MOST_NAMES
+    return (names if are_all and not is_few else ()) or paths
 
 
 def is_rebuilding(command: str | None) -> bool:

@@ -207,7 +207,8 @@ class Summary:
         files = files_of(paths, self._num_files, self._noun)
         if len(alike) == 1:
             return f"{files}: {alike[0][1].text}"
-        concerned = concerned_of(paths, names, self._states.total(), self._num_failed)
+        are_all = len(paths) == self._states.total()
+        concerned = concerned_of(paths, names, are_all, self._num_failed > 0)
         return f"{files}: {about_alike([remark for _, remark in alike], names, concerned)}"
 
 
