@@ -242,7 +242,7 @@ _BY_COMMAND = {
         "`pbloom index probe -o FILE.parquet` writes an answer about more, to be joined"
     ),
     LITERAL: "--type TYPE to read it from text",
-    TEXT: "--type string to make text of it",
+    TEXT: "values from .txt or .csv, which each file reads as its own type, or --type string where all have text",
 }
 
 # What an install without its dependencies may lack: docs/install.md.
@@ -253,9 +253,15 @@ _QUOTED_NAMES = re.compile(r"(?<=; did you mean )(.*\".*)(?=\?$)")
 
 # Keys that nobody was asked for, and what gives them.
 COLUMN_KEY_GIVEN_BY = "--column-key, --keys or --kms gives it"
+# One that key material names: that of the footer or column itself is in nobody's hands.
+WRAPPED_KEY_GIVEN_BY = "--keys, --kms or --master-key gives it"
+# The first that is in a message is said of it.
 _GIVE_KEYS = {
+    " (wrapped by master key ": WRAPPED_KEY_GIVEN_BY,
+    " (key material ": WRAPPED_KEY_GIVEN_BY,
     "no key for the footer": "--footer-key, --keys or --kms gives it",
     "no key for column ": COLUMN_KEY_GIVEN_BY,
+    "no such key material file beside ": "copy it under this name, or --key-material names it",
 }
 
 # What Python says.
@@ -267,8 +273,8 @@ def complaint(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, MissingKeyError):
-        ways = (way for missed, way in _GIVE_KEYS.items() if missed in str(error))
-        return "; ".join((for_command(str(error)), *ways))
+        ways = [way for missed, way in _GIVE_KEYS.items() if missed in str(error)]
+        return "; ".join((for_command(str(error)), *ways[:1]))
     if isinstance(error, ParquetBloomError | ValueError | OSError):
         return for_command(str(error))
     if isinstance(error, MemoryError):

@@ -123,6 +123,10 @@ class Overview(Protocol):
         """The options that give a command the same keys; none if the file needs none."""
 
     @property
+    def missing_key_arguments(self) -> tuple[str, ...]:
+        """Those that give a command the key without which it cannot change the file; none if it can."""
+
+    @property
     def in_commands(self) -> InCommands:
         """How the command that helps next names it."""
 

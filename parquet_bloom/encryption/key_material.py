@@ -76,6 +76,11 @@ class KeyMaterial:
     wrapped_kek: str = ""
 
 
+def is_key_material(key_metadata: bytes | None) -> bool:
+    """Whether it is key material, of this type or another, or refers to some; else it is an id, or nothing."""
+    return "keyMaterialType" in (_json_object(key_metadata or b"") or {})
+
+
 def key_material(key_metadata: bytes, beside: ExternalMaterial | None) -> KeyMaterial | None:
     """The key material in the metadata or in the file that it refers to; None if there is none.
     Raises EncryptionError if it is invalid."""
@@ -135,10 +140,12 @@ def material_path(path: str) -> str:
 
 
 class ExternalMaterial:
-    """A file of key material, read on first use."""
+    """A file of key material, read on first use. `is_beside`: whether it is looked for beside the Parquet file, as nobody
+    has named it."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, is_beside: bool = False) -> None:
         self.path = path
+        self._where = " beside the Parquet file" if is_beside else ""
 
     def fields(self, reference: str) -> dict[str, object]:
         """The material under this reference. Raises MissingKeyError if the file or the reference
@@ -154,7 +161,7 @@ class ExternalMaterial:
     @cached_property
     def _entries(self) -> dict[str, object]:
         if self._data is None:
-            raise MissingKeyError(f"{self.path}: no such key material file")
+            raise MissingKeyError(f"{self.path}: no such key material file{self._where}")
         entries = _json_object(self._data)
         if entries is None:
             raise EncryptionError(f"{self.path}: expected a JSON object")

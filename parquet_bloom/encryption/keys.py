@@ -124,7 +124,7 @@ class Keys(Secretive):
         for name in Keys.__slots__:
             setattr(keys, name, getattr(self, name))
         if not self._material_is_given:
-            keys._material = ExternalMaterial(material_path(path))
+            keys._material = ExternalMaterial(material_path(path), is_beside=True)
         self._asked_for.opened += 1
         return keys
 

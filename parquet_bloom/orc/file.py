@@ -67,6 +67,7 @@ class OrcContainer(OrcReader):
     # Footers of ORC files are not signed, and no keys open them.
     unverified: None = None
     key_arguments: tuple[str, ...] = ()
+    missing_key_arguments: tuple[str, ...] = ()
 
     page_notes: tuple[str, ...] = ()
     leaves: tuple[()] = ()

@@ -68,6 +68,10 @@ class ParquetContainer(OpenFile):
         return self.keys.arguments if self.keys and self.is_encrypted else ()
 
     @property
+    def missing_key_arguments(self) -> tuple[str, ...]:
+        return self.footer.protection.missing
+
+    @property
     def num_rows(self) -> int:
         return self.footer.num_rows
 

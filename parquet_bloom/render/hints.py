@@ -8,7 +8,7 @@ from typing import Final
 
 from parquet_bloom.container.in_commands import AsFile, InCommands, command_for, store_arguments
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import COLUMN_KEY_GIVEN_BY
+from parquet_bloom.errors import COLUMN_KEY_GIVEN_BY, WRAPPED_KEY_GIVEN_BY
 from parquet_bloom.storage import without_options
 from parquet_bloom.vocabulary import (
     HAS_ONE,
@@ -51,11 +51,11 @@ _HINTS: Final = {
     NO_INDEX: "pbloom index build makes one",
     IS_INDEX: "pbloom index probe --index asks it, pbloom index check --index proves it and says what is in it",
 }
-# Of a key that key material names: that of the column itself is in nobody's hands.
 _WRAPPED: Final = rf"(^|: ){NO_KEY}: wrapped by master key [^;]*$"
 # By reasons that have numbers or names in them: patterns, which few commands need, so that none is compiled before.
 _HINTS_LIKE: Final = {
-    _WRAPPED: "--keys, --kms or --master-key gives it",
+    _WRAPPED: WRAPPED_KEY_GIVEN_BY,
+    r"(^|: )encrypted: no key for column [^;]* \((wrapped by master key|key material) [^;]*\)$": WRAPPED_KEY_GIVEN_BY,
     r"(^|: )encrypted: no key for column [^;]*\)$": COLUMN_KEY_GIVEN_BY,
     r"the most allowed: misses the target of [\d.]+ %$": (
         "a higher --max-bytes or --fpp allows one, --force writes this one"
@@ -156,17 +156,26 @@ _SPARING: Final = frozenset(("advise", "build", "repair", "validate"))
 
 
 def for_many(command: str, path: str, names: Sequence[str], concerned: Sequence[str] = ()) -> str:
-    """A command that helps with the file at `path`, for all that `names` mean; if files that need no help would change,
-    or these names are too many, for those that `concerned` means; and for any file, called FILE, if these are too many,
-    too, or it is about a row group, which in others is another."""
+    """A command that helps with the file at `path`, for those that `concerned` means; if these are too many, for all that
+    `names` mean, unless files that need no help would change; and for any file, called FILE, if these are too many, too,
+    or it is about a row group, which in others is another."""
     import shlex
 
     words = shlex.split(command)
     if "-g" in words:
         return for_any(command, path)
     is_sparing = words[1] in _SPARING and "--existing" not in words
-    is_for_all = is_sparing and 0 < len(names) <= MOST_NAMES
+    is_for_all = is_sparing and not 0 < len(concerned) <= MOST_NAMES
     return for_all(command, path, names if is_for_all else concerned)
+
+
+def concerned_of(
+    paths: Sequence[str], names: Sequence[str], are_all: bool, have_some_failed: bool
+) -> Sequence[str]:
+    """What means the files at `paths` and no others that could be read: `names`, if they `are_all` that could. With those
+    that could not, a command for a folder would fail: few files are named instead."""
+    is_few = have_some_failed and 0 < len(paths) <= MOST_NAMES
+    return (names if are_all and not is_few else ()) or paths
 
 
 def is_rebuilding(command: str | None) -> bool:

@@ -58,10 +58,10 @@ class _Left(NamedTuple):
 
     @property
     def answered_by(self) -> AnsweredBy:
-        """What answers for the file: statistics only if they do alone."""
+        """What answers for the file: statistics only if they do alone, or there are no rows."""
         if self.places:
             return "values"
-        return "statistics" if self.by_statistics and not self.by_filters else "filters"
+        return "filters" if self.by_filters else "statistics"
 
 
 AnswerT = TypeVar("AnswerT")

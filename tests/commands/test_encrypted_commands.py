@@ -237,12 +237,11 @@ def test_the_next_command_has_the_same_keys(options, again, folder):
         assert OWN.decode() not in ran.output
         return ran.stdout.splitlines()[-1].strip()
 
-    advise = f"next: pbloom advise file.parquet {again}"
     of_column = f"next: pbloom advise file.parquet -c int64 {again}"
     assert last("inspect", "file.parquet", "-c", "int64") == of_column
     assert last("probe", "file.parquet", "-c", "int64", "-v", "1") == of_column
     checked = ("validate", "file.parquet", "--no-config", "-c", "int64")
-    assert last(*checked) == advise
+    assert last(*checked) == of_column
     build = f"next: pbloom build file.parquet -c int64 --in-place {again}"
     assert last(*checked, "--require", "int64") == build
     shutil.copy("file.parquet", "copy.parquet")
@@ -251,6 +250,19 @@ def test_the_next_command_has_the_same_keys(options, again, folder):
     assert again in last(*checked, "--require", "int64", "--format", "json")
     outcome("report", "file.parquet", "-o", "page.html", *options)
     assert OWN.decode() not in (folder / "page.html").read_text()
+
+
+def test_the_next_command_names_the_key_that_it_needs(folder):
+    """Anyone can read what is not encrypted below a signed footer, but not sign it again."""
+    recipe = Recipe(columns={"int64": OWN}, plaintext_footer=True)
+    Path("a.parquet").write_bytes(encrypt(PLAIN.read_bytes(), recipe).data)
+    asked = ("validate", "a.parquet", "-c", "int32", "--no-config", "--require", "int32")
+    command = "pbloom build a.parquet -c int32 --in-place --footer-key"
+    assert outcome(*asked).stdout.splitlines()[-1].strip() == f"next: {command} KEYSPEC"
+    given = f"{command} env:FOOTER,hex"
+    again = outcome(*asked, "--footer-key", "env:FOOTER,hex").stdout
+    assert again.splitlines()[-1].strip() == f"next: {given}"
+    assert outcome(*given.split()[1:]).code == 0
 
 
 @pytest.mark.parametrize("wrong", ["int64", "string"])

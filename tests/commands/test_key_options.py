@@ -119,7 +119,12 @@ def test_a_file_of_pyarrow(run, arguments, tmp_path):
     material = path.parent / "_KEY_MATERIAL_FOR_t.parquet.json"
     material.rename(tmp_path / "elsewhere.json")
     result = run(path, *arguments)
-    assert complaint(result) == f"pbloom: {material}: no such key material file"
+    assert complaint(result) == (
+        f"pbloom: {material}: no such key material file beside the Parquet file; copy it under this name, or"
+        " --key-material names it"
+    )
+    result = run(path, *arguments, "--key-material", "none.json")
+    assert complaint(result) == "pbloom: none.json: no such key material file"
     found = run(path, *arguments, "--key-material", "elsewhere.json")
     assert shown(found) == str({"": 100, "a": 100, "b": 100})
 

@@ -318,14 +318,17 @@ def test_the_master_key_that_is_missing_is_named(tmp_path, monkeypatch, is_inter
     assert f'"reason":"{why}"' in outcome("inspect", "t.parquet", "--json", *few).stdout
     found = outcome("find", "t.parquet", "-c", "a", "-v", "5", *few)
     assert found.complaint == (
-        "t.parquet: row group 0, column a: encrypted: no key for column a (wrapped by master key 'm1');"
-        " --column-key, --keys or --kms gives it"
+        "t.parquet: row group 0, column a: encrypted: no key for column a (wrapped by master key 'm1')"
+        f"{gives}"
     )
     # Without any key, nobody looks beside the file.
     named = "wrapped by master key 'mf'" if is_internal else "key material 'footerKey'"
     assert outcome("inspect", "t.parquet").complaint == (
-        f"t.parquet: the footer is encrypted: no key for the footer ({named}); --footer-key, --keys or --kms gives it"
+        f"t.parquet: the footer is encrypted: no key for the footer ({named}){gives}"
     )
+    write(tmp_path / "t.parquet", internal_key_material=is_internal, plaintext_footer=True)
+    open_to_all = outcome("validate", "t.parquet", "--require", "c", "--no-config").stdout
+    assert "next: pbloom build t.parquet -c c --in-place --master-key ID=KEYSPEC\n" in open_to_all
 
 
 def test_key_material_that_is_not_there_is_looked_for_once(tmp_path, monkeypatch):

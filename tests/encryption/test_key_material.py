@@ -158,7 +158,7 @@ def test_material_that_was_moved(tmp_path):
     with pytest.raises(MissingKeyError) as error:
         open_all(moved, Keys(master_keys=MASTER_KEYS))
     expected = tmp_path / "_KEY_MATERIAL_FOR_u.parquet.json"
-    assert str(error.value) == f"{expected}: no such key material file"
+    assert str(error.value) == f"{expected}: no such key material file beside the Parquet file"
     keys = Keys(master_keys=MASTER_KEYS, key_material=beside)
     assert open_all(moved, keys) == {"": 100, "a": 100, "b": 100}
 

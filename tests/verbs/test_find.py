@@ -284,6 +284,8 @@ def test_row_groups_that_min_max_excludes_are_not_read(tmp_path):
     said = outcome("find", path, "-c", "id", "-v", "843").stdout
     assert said.startswith("0 rows in 1 file: 0 row groups of 0 files read, ")
     assert "excluded" not in said
+    (asked,) = pb.find(path, "id", 843).asked
+    assert asked.answered_by == "statistics"
 
 
 @pytest.mark.parametrize("kind", ["int32", "uint32", "uint64", "float32", "float64", "text"])

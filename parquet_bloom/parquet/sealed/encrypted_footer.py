@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.encryption.cipher import (
@@ -37,6 +37,7 @@ from parquet_bloom.encryption.cipher import (
     envelope_size,
     file_cipher,
 )
+from parquet_bloom.encryption.key_material import is_key_material
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.errors import (
     EncryptionError,
@@ -158,6 +159,11 @@ class SignedFooter(Protection):
         return footer + tail_end(len(footer), MAGIC)
 
 
+# As the command takes them.
+_FOOTER_KEY: Final = ("--footer-key", "KEYSPEC")
+_MASTER_KEY: Final = ("--master-key", "ID=KEYSPEC")
+
+
 class UnverifiedFooter(Protection):
     """A plaintext footer whose signature cannot be verified, for `reason`."""
 
@@ -228,10 +234,13 @@ def _signed(footer: Footer, raw: bytes, signature: bytes, keys: Keys) -> Protect
     except (MissingKeyError, UnsupportedError) as error:
         reason = str(error)
         return UnverifiedFooter(reason, lambda chunk: LockedModules(reason), keys)
+    key_metadata = footer.footer_signing_key_metadata
     try:
-        key = keys.footer_key(footer.footer_signing_key_metadata)
+        key = keys.footer_key(key_metadata)
     except MissingKeyError as error:
-        return UnverifiedFooter(str(error), modules_of_chunks(cipher, str(error), keys), keys)
+        unverified = UnverifiedFooter(str(error), modules_of_chunks(cipher, str(error), keys), keys)
+        unverified.missing = _MASTER_KEY if is_key_material(key_metadata) else _FOOTER_KEY
+        return unverified
     cipher.check_signature(key, raw, signature)
     return SignedFooter(cipher, key, keys)
 

@@ -41,7 +41,8 @@ class Protection(ABC):
 
     `hides_footer`: it cannot be read without its key. `has_untagged_pages`: encrypted pages can be
     altered without a key, and nobody notices. `unverified`: why the footer may not be the one that
-    was signed; empty if it is. `fixed`: the part of the tail that an edit must keep. `crypto`: the
+    was signed; empty if it is. `missing`: the options that give a command the key without which it cannot be signed again;
+    none if it can be. `fixed`: the part of the tail that an edit must keep. `crypto`: the
     FileCryptoMetaData in front of a footer that is hidden.
     """
 
@@ -49,6 +50,7 @@ class Protection(ABC):
     hides_footer = False
     has_untagged_pages = False
     unverified = ""
+    missing: tuple[str, ...] = ()
     fixed = b""
     crypto = b""
 
