@@ -31,14 +31,14 @@ def names_given(argument: str, names: SomeNames | None) -> tuple[str, ...] | Non
     items = [names] if isinstance(names, str) else _items(argument, names, _NAMES)
     for item in items:
         if not isinstance(item, str):
-            raise TypeError(f"{argument}: {item!r}, expected {_NAMES}")
+            raise TypeError(f"{argument}: {_shown(item)}, expected {_NAMES}")
     return tuple(items)
 
 
 def name_given(argument: str, name: str) -> str:
     """One name. Raises TypeError for anything that is not text."""
     if not isinstance(name, str):
-        raise TypeError(f"{argument}: {name!r}, expected one name")
+        raise TypeError(f"{argument}: {_shown(name)}, expected one name")
     return name
 
 
@@ -59,7 +59,7 @@ def number_given(argument: str, number: Any, expected: str = "a whole number") -
             return operator.index(number)
     except TypeError:
         pass
-    raise TypeError(f"{argument}: {number!r}, expected {expected}")
+    raise TypeError(f"{argument}: {_shown(number)}, expected {expected}")
 
 
 def number_if_given(argument: str, number: int | None) -> int | None:
@@ -84,20 +84,20 @@ def rate_given(argument: str, rate: Any) -> float | None:
             return float(rate)
     except (TypeError, ValueError):
         pass
-    raise TypeError(f"{argument}: {rate!r}, expected a number")
+    raise TypeError(f"{argument}: {_shown(rate)}, expected a number")
 
 
 def flag_given(argument: str, flag: object) -> bool:
     """True or False. Raises TypeError for anything else: 'no' is true, too."""
     if not isinstance(flag, bool):
-        raise TypeError(f"{argument}: {flag!r}, expected True or False")
+        raise TypeError(f"{argument}: {_shown(flag)}, expected True or False")
     return flag
 
 
 def seconds_given(argument: str, seconds: float, least: float = 0) -> None:
     """Raise TypeError for what is no number, ValueError for less than `least`, or without end."""
     if isinstance(seconds, bool) or not isinstance(seconds, Real):
-        raise TypeError(f"{argument}: {seconds!r}, expected a number of seconds")
+        raise TypeError(f"{argument}: {_shown(seconds)}, expected a number of seconds")
     if not least <= seconds < inf:
         raise ValueError(f"{argument}: {seconds}, expected {least:.0f} or more seconds")
 
@@ -132,13 +132,14 @@ def path_given(argument: str, path: object, expected: str = "one path") -> str:
             return name
     # A table of deltalake has the name that is expected.
     hint = ": its table_uri is one" if hasattr(path, "table_uri") else ""
-    raise TypeError(f"{argument}: {path!r}, expected {expected}, as str or os.PathLike{hint}")
+    raise TypeError(f"{argument}: {_shown(path)}, expected {expected}, as str or os.PathLike{hint}")
 
 
 def paths_given(argument: str, paths: object) -> list[str]:
     """One path, or several. Raises TypeError as path_given."""
-    is_open = hasattr(paths, "read")
-    if is_open or isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable):
+    # What is in a table are the names of its columns, or these.
+    is_data = hasattr(paths, "read") or hasattr(type(paths), "columns")
+    if is_data or isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable):
         return [path_given(argument, paths, _PATHS)]
     return [path_given(argument, path, _PATHS) for path in _items(argument, paths, _PATHS)]
 
@@ -162,5 +163,11 @@ def mapping_given(argument: str, items: object, expected: str) -> dict[str, Any]
 def _items(argument: str, items: object, expected: str) -> list[Any]:
     """The items of a list, or of a numpy or pyarrow array."""
     if not isinstance(items, Iterable) or isinstance(items, Mapping | bytes):
-        raise TypeError(f"{argument}: {items!r}, expected {expected}")
+        raise TypeError(f"{argument}: {_shown(items)}, expected {expected}")
     return items.to_pylist() if hasattr(items, "to_pylist") else list(items)
+
+
+def _shown(given: object) -> str:
+    """`5`, or `a DataFrame` of what takes several lines."""
+    text = repr(given)
+    return f"a {type(given).__name__}" if "\n" in text else text

@@ -111,8 +111,6 @@ NULLS_SHOWN: Final = "only nulls, by its null_count and its pages"
 NULLS_OF_TYPE: Final = "only nulls, by its type and its pages"
 NULLS_NOT_SHOWN: Final = f"{NO_FILTER}: only nulls by its null_count, but not by its pages"
 HAS_ONE: Final = "has a filter already"
-# Followed by the reason.
-HAS_UNUSABLE: Final = "has a filter that cannot be used"
 
 # Of one in a file of a table, which does not record it: nobody committed it, or it was taken back.
 APPENDED_BEFORE: Final = "was appended before: a commit makes it visible"
@@ -160,11 +158,6 @@ def is_no_filter(reason: str) -> bool:
     """Whether a reason says that there is none, as in `no filter: the chunk has no values`, and not that one cannot be
     used, as in `no filter header at 4`."""
     return reason.partition(":")[0] == NO_FILTER
-
-
-def is_kept(reason: str) -> bool:
-    """Whether a reason to build none says that one is there already, of use or not."""
-    return reason == HAS_ONE or reason.startswith(HAS_UNUSABLE)
 
 
 def is_out_of_sight(reason: str) -> bool:

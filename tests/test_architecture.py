@@ -318,6 +318,7 @@ LATE = {
     "to change files, which --help of a command does not": {
         *("verbs.build", "verbs.repair", "verbs.strip"),
     },
+    "for what a shell completes": {"index.manifest"},
     "to look at files, without which an index answers": {"options", "verbs.listed_files"},
     "for tables": {
         *("commands.table_inputs", "storage.folder", "storage.table_formats", "tables"),

@@ -296,6 +296,15 @@ def test_where_to_write_is_told_before_a_file_is_opened(verb, missing):
             "files: a loaded table, expected a path or a list of paths, as str or os.PathLike: its table_uri is one",
         ),
         ("pb.advise(5)", "path: 5, expected a path or a list of paths, as str or os.PathLike"),
+        (
+            "pb.validate(DATA.to_pandas())",
+            "path: a DataFrame, expected a path or a list of paths, as str or os.PathLike",
+        ),
+        (
+            "pb.rows(DATA, {'a': 1})",
+            "files: a Table, expected a path or a list of paths, as str or os.PathLike",
+        ),
+        ("pb.open(DATA)", "path: a Table, expected one path or URL, as str or os.PathLike"),
         ("pb.advise(FILE, value_sample=[5])", "value_sample: a list, expected values by name"),
         ("pb.probe(FILE, 'int64', 5, row_groups=[])", "row_groups: none, expected at least one"),
         ("pb.validate(FILE, columns=[])", "columns: none, expected at least one"),
@@ -337,11 +346,13 @@ def test_where_to_write_is_told_before_a_file_is_opened(verb, missing):
             "fpp: 2, expected more than 0 and less than 1",
         ),
     ],
-    ids=range(39),
+    ids=range(42),
 )
 def test_a_wrong_guess_is_told_in_one_line(call, message):
+    import pyarrow as pa
+
     kinds = (TypeError, ValueError, pb.ParquetBloomError)
-    assert _complaint(call, kinds, LOADED=LoadedTable()) == message
+    assert _complaint(call, kinds, LOADED=LoadedTable(), DATA=pa.table({"a": [1]})) == message
 
 
 @pytest.mark.parametrize("kind", [pb.ParquetFile, pb.OrcFile])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
 
 from parquet_bloom.errors import ParquetBloomError, quoted_name
 from parquet_bloom.files import open_file
+from parquet_bloom.storage import open_folder
 from parquet_bloom.storage.listing import list_folder
 from parquet_bloom.storage.source import is_url, local_path
 
@@ -24,8 +26,8 @@ def file_names(ctx: click.Context, param: click.Parameter, word: str) -> list[Co
 
 
 def leaf_columns(ctx: click.Context, param: click.Parameter, word: str) -> list[str]:
-    """The columns of the first local file on the line, or in a folder there, of which only the footer is read; none if
-    it cannot be read. `word` may have several, separated by commas."""
+    """The columns of the first local file on the line, or in a folder there, of which only the footer is read, or of an
+    index; none if it cannot be read. `word` may have several, separated by commas."""
     before, comma, begun = word.rpartition(",")
     return [before + comma + quoted_name(column) for column in _columns(ctx, begun)]
 
@@ -44,8 +46,10 @@ def verbatim_columns(ctx: click.Context, param: click.Parameter, word: str) -> l
 
 def _columns(ctx: click.Context, begun: str) -> list[str]:
     """Those of the first file that can be read, if their names begin so."""
-    for name in _given_files(ctx):
-        if columns := _columns_of(name):
+    for columns in chain(
+        map(_columns_of, _given_files(ctx)), map(_indexed_by, _given_indexes(ctx))
+    ):
+        if columns:
             return [column for column in columns if column.startswith(begun)]
     return []
 
@@ -63,6 +67,16 @@ def rule_names(ctx: click.Context, param: click.Parameter, word: str) -> list[Co
     return [CompletionItem(before + comma + name, help=about) for name, about in found]
 
 
+def engine_names(ctx: click.Context, param: click.Parameter, word: str) -> list[str]:
+    """Those that read files, whose names are taken in any case of letters. `word` may have several, separated by
+    commas."""
+    from parquet_bloom.engines.reading import reading_engines
+
+    before, comma, begun = word.rpartition(",")
+    names = [name.lower() for name in reading_engines()]
+    return [before + comma + name for name in names if name.startswith(begun.lower())]
+
+
 def _given_files(ctx: click.Context) -> list[str]:
     """The arguments so far. After an option that lacks its value, click has not sorted them yet."""
     found: list[str] = list(ctx.args)
@@ -71,6 +85,21 @@ def _given_files(ctx: click.Context) -> list[str]:
             value: str | tuple[str, ...] | None = ctx.params.get(parameter.name or "")
             found += [value] if isinstance(value, str) else value or ()
     return found
+
+
+def _given_indexes(ctx: click.Context) -> list[str]:
+    return [
+        path for name in ("index_path", "index") if isinstance(path := ctx.params.get(name), str)
+    ]
+
+
+def _indexed_by(path: str) -> tuple[str, ...]:
+    from parquet_bloom.index.manifest import existing
+
+    try:
+        return () if is_url(path) else existing(open_folder(path)).columns
+    except (ParquetBloomError, OSError):
+        return ()
 
 
 def _columns_of(name: str) -> tuple[str, ...]:
@@ -89,6 +118,8 @@ def _first_file(path: str) -> str | None:
     if not os.path.isdir(path):
         return path
     files, folders = list_folder(path)
-    if files:
-        return files[0].path
+    for file in files:
+        # A link that leads nowhere has no size.
+        if file.size:
+            return file.path
     return next(filter(None, map(_first_file, folders)), None)

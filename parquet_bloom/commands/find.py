@@ -34,7 +34,7 @@ from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
 from parquet_bloom.render.wording import as_indexed, left_out, part_in, parts_in, size
 from parquet_bloom.values.given import show_value, show_values
-from parquet_bloom.values.types import MISFIT
+from parquet_bloom.values.types import CANNOT_BE
 from parquet_bloom.verbs.find import find as find_rows
 from parquet_bloom.verbs.found import FindReport
 from parquet_bloom.verbs.index_probe import sources_of
@@ -110,7 +110,7 @@ def find(
     if outputs:
         _check_free(outputs, files, index, overwrite)
     are_several = len(set(columns)) > 1
-    code, report, unverified, has_misfit = NO, None, set[str](), False
+    code, report, unverified, is_any_not_held = NO, None, set[str](), False
     for column in dict.fromkeys(columns):
         stopwatch = Stopwatch()
         try:
@@ -124,10 +124,12 @@ def find(
             told = complaint(error)
             told = fault_of_file(told, given["values"]) or told
             complain(told + _unwritten(output, given["report"]))
-            code, has_misfit = TROUBLE, has_misfit or isinstance(error, ValueTypeError)
+            code, is_any_not_held = TROUBLE, is_any_not_held or isinstance(error, ValueTypeError)
             continue
         report = _in_words_of_commands(report)
-        has_misfit = has_misfit or any(MISFIT in file.reason for file in report.unknown)
+        is_any_not_held = is_any_not_held or any(
+            CANNOT_BE in file.reason for file in report.unknown
+        )
         _save(report, given["values"], output, given["report"], overwrite)
         if as_json:
             write_json(report)
@@ -141,7 +143,7 @@ def find(
             code = TROUBLE
         elif report.rows and code != TROUBLE:
             code = FINE
-    if are_several and has_misfit:
+    if are_several and is_any_not_held:
         complain(OF_ONE_TYPE)
     if report is None or as_json:
         sys.exit(code)
@@ -266,14 +268,16 @@ def _complain_of_unknown(report: FindReport, asked: Sequence[object]) -> None:
 
 
 def _not_found(report: FindReport, asked: Sequence[object]) -> str:
-    """Of several values, how many are in no file; where some files are unknown, only how many were found is known."""
+    """Of several values, how many are in no file; where some files are unknown, how many were found, and that of those that
+    all could be asked for."""
     values = {*show_values(asked)}
     if len(values) < 2:
         return ""
     left = len(values - {show_value(row.value) for row in report.rows})
     if not report.unknown:
         return f"; {left:,} of {len(values):,} values in no file"
-    return f"; {len(values) - left:,} of {len(values):,} values found"
+    absent = f", {len(report.absent):,} in no file" if report.absent else ""
+    return f"; {len(values) - left:,} of {len(values):,} values found{absent}"
 
 
 def _unknown(report: FindReport) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import click
 
-from parquet_bloom.commands.completers import leaf_columns, row_columns
+from parquet_bloom.commands.completers import engine_names, leaf_columns, row_columns
 from parquet_bloom.commands.file_options import (
     FilesAsked,
 )
@@ -161,6 +161,7 @@ engines = columns_option(
     multiple=True,
     callback=names,
     metavar="NAME",
+    shell_complete=engine_names,
     help="Recommend for this engine alone, such as spark, duckdb or trino; repeatable or comma-separated.",
 )
 filter_budget = filters_option(

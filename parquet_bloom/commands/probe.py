@@ -164,18 +164,18 @@ def _show_by_value(
     complaints = answers.inputs.complaints()
     gathered = GatheredValues(options.column, options.values)
 
-    misfits: dict[str, str] = {}
+    not_held: dict[str, str] = {}
 
     def take(path: str, held: HeldAnswers) -> None:
         complaints.add_if_unverified(path, held.report)
         if held.problem:
-            misfits[path] = held.problem
+            not_held[path] = held.problem
         gathered.add(held.report)
 
     code = answers.inputs.each(work, gathered.add_failed, complaints, take=take, threads=at_a_time)
-    code = TROUBLE if misfits else code
+    code = TROUBLE if not_held else code
     report = gathered.report()
-    for line in about_unknown(misfits.items(), report.num_files, options.values):
+    for line in about_unknown(not_held.items(), report.num_files, options.values):
         complain(line)
     took = stopwatch.so_far(report.num_files)
     reasons = [file.reason for file in report.files_unknown]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial, wraps
 from importlib.metadata import version
@@ -648,13 +648,11 @@ def _write_probe(report: Report) -> None:
     files: Counter[str] = Counter()
     absent: dict[str, dict[str, None]] = {}
     for document in report.documents():
-        column, results = document["column"], document["results"]
+        column = document["column"]
         files[column] += 1
         left = absent.setdefault(column, dict.fromkeys(report.asked))
-        for each in results:
-            if each["verdict"] != "absent":
-                left.pop(each["value"], None)
-                found.append((document["path"], column, each))
+        absent[column] = _still_absent(left, document)
+        found += [(document["path"], column, *line) for line in _left_in(document)]
     has_several = len(files) > 1
     for column, values in absent.items():
         if values:
@@ -662,17 +660,41 @@ def _write_probe(report: Report) -> None:
             in_all = number_of(files[column], "file")
             write_text(f"{which}{shortened([*values])}: absent in {in_all}")
     rows = [
-        (
-            path,
-            column if has_several else None,
-            result["value"],
-            result["verdict"],
-            f"{result['rows_to_read']:,}",
-        )
-        for path, column, result in found
+        (path, column if has_several else None, value, verdict, f"{rows:,}")
+        for path, column, value, verdict, rows in found
     ]
     if rows:
         write_table(("file", "column", "value", "verdict", "rows to read"), rows, _GIVES)
+
+
+def _still_absent(values: dict[str, None], document: dict[str, Any]) -> dict[str, None]:
+    """Those of the values that are absent in one more file, too."""
+    results = document["results"]
+    if document.get("others") is None:
+        for each in results:
+            if each["verdict"] != "absent":
+                values.pop(each["value"], None)
+        return values
+    # All that the document does not name are unknown.
+    absent = {each["value"] for each in results if each["verdict"] == "absent"}
+    return {value: None for value in values if value in absent}
+
+
+def _left_in(document: dict[str, Any]) -> Iterator[tuple[str, str, int]]:
+    """The values that a file may have, each with a verdict and the rows to read; like unknown ones in one line."""
+    results, others = document["results"], document.get("others")
+    unknown: dict[int, list[str]] = {}
+    for each in results:
+        value, verdict, rows = (each[name] for name in ("value", "verdict", "rows_to_read"))
+        if verdict == "maybe":
+            yield value, verdict, rows
+        elif verdict == "unknown":
+            unknown.setdefault(rows, []).append(value)
+    for rows, values in unknown.items():
+        yield shortened(values), "unknown", rows
+    if others is not None:
+        noun = "other value" if results else "value"
+        yield number_of(others["num_values"], noun), others["verdict"], others["rows_to_read"]
 
 
 def _advice(report: Report) -> tuple[Cells, Sequence[Cells]]:

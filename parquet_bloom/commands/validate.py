@@ -21,7 +21,7 @@ from parquet_bloom.render.findings import ValidationView
 from parquet_bloom.render.hints import BY_NAME
 from parquet_bloom.render.reports import ReportView
 from parquet_bloom.render.terminal import complain, progress, write_bytes, write_json
-from parquet_bloom.render.wording import shortened
+from parquet_bloom.render.wording import asked_for, shortened
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.verbs.several import Failure
 from parquet_bloom.verbs.validate import ValidationReport, validate_file
@@ -99,7 +99,9 @@ def validate(
             reports.append(validate_file(file, options, show))
         return reports[-1]
 
-    view: ReportView[ValidationReport] = ValidationView(inputs.next_lines(arguments_of(keys)))
+    view: ReportView[ValidationReport] = ValidationView(
+        inputs.next_lines(arguments_of(keys)), options.columns, options.parts
+    )
     if findings_format == "json":
         answers = Answers(inputs, as_json=True, verbose=False)
     elif findings_format != "text":
@@ -110,7 +112,8 @@ def validate(
     elif quiet:
         answers = Answers(inputs, as_json=False, verbose=False, quiet=True)
     code = answers.each(work, view, lambda *failed: failures.append(Failure(*failed)))
-    _write_all(findings_format, reports, failures, policy, inputs.read_names)
+    extent = asked_for(options.columns, options.parts)
+    _write_all(findings_format, reports, failures, policy, inputs.read_names, extent)
     _tell_unheeded(policy, there)
     if not lacking.isdisjoint(there):
         complain(BY_NAME)
@@ -138,14 +141,16 @@ def _write_all(
     failures: list[Failure],
     policy: Policy,
     names: Sequence[str],
+    there: str,
 ) -> None:
-    """Write what can only be written once all files are done. `names`: what means those that could be read."""
+    """Write what can only be written once all files are done. `names`: what means those that could be read; `there`:
+    what was asked for of them."""
     if findings_format in ("text", "json"):
         return
     from parquet_bloom.render.findings_for_ci import junit_xml, sarif_log, write_github
 
     if findings_format == "github":
-        write_github(reports, failures, names)
+        write_github(reports, failures, names, there)
     elif findings_format == "sarif":
         write_json(sarif_log(reports, failures))
     else:

@@ -9,7 +9,15 @@ from io import StringIO
 from typing import TYPE_CHECKING, BinaryIO
 
 from parquet_bloom.container import number_of
-from parquet_bloom.errors import ColumnError, FormatError, ValueTypeError, no_column
+from parquet_bloom.errors import (
+    ColumnError,
+    FormatError,
+    ParquetBloomError,
+    ValueTypeError,
+    complaint,
+    no_column,
+)
+from parquet_bloom.files import open_file
 from parquet_bloom.render.wording import files_of
 from parquet_bloom.values.types import LiteralInFile, TextInFile
 
@@ -126,30 +134,46 @@ def _in_csv(
     text: str, delimiter: str, name: str, wanted: str | None, columns: Sequence[str]
 ) -> Iterator[tuple[int, str]]:
     """Each value after the line in which it ends."""
+    rows = _rows(text, delimiter, name)
+    line, header = next(rows, (1, []))
+    _check_delimiter(header, delimiter, name, columns if wanted is None else [wanted])
+    if wanted is None and len(header) == 1 and header[0] not in columns:
+        raise ColumnError(
+            f"{name}: line {line}: {header[0]}: expected the name of the column, {' or '.join(columns)};"
+            " if it is another name, use --values-column; if it is a value, do not call the file .csv"
+        )
+    at = header.index(_column(header, name, wanted, columns))
+    for line, row in rows:
+        if len(row) != len(header):
+            found = f"{number_of(len(row), 'field')}, expected {len(header)}"
+            raise FormatError(f"{name}: line {line}: {found}")
+        if not row[at]:
+            # Others read null there, which is in many rows that nobody means.
+            raise FormatError(
+                f"{name}: line {line}: nothing in {header[at]}, expected a value; -v '' asks for an empty text"
+            )
+        yield line, row[at]
+
+
+def _rows(text: str, delimiter: str, name: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows that are not empty, each after the line in which it ends. Raises FormatError for a quote that is not
+    closed, which would take the rows after it for text."""
     import csv
 
-    rows = csv.reader(StringIO(text, newline=""), delimiter=delimiter)
+    rows = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    begins = 1
     try:
-        header = next(filter(None, rows), [])
-        _check_delimiter(header, delimiter, name, columns if wanted is None else [wanted])
-        if wanted is None and len(header) == 1 and header[0] not in columns:
-            raise ColumnError(
-                f"{name}: line {rows.line_num}: {header[0]}: expected the name of the column, {' or '.join(columns)};"
-                " if it is another name, use --values-column; if it is a value, do not call the file .csv"
-            )
-        at = header.index(_column(header, name, wanted, columns))
-        for row in filter(None, rows):
-            if len(row) != len(header):
-                found = f"{number_of(len(row), 'field')}, expected {len(header)}"
-                raise FormatError(f"{name}: line {rows.line_num}: {found}")
-            if not row[at]:
-                # Others read null there, which is in many rows that nobody means.
-                raise FormatError(
-                    f"{name}: line {rows.line_num}: nothing in {header[at]}, expected a value; -v '' asks for an empty text"
-                )
-            yield rows.line_num, row[at]
+        for row in rows:
+            if row:
+                yield rows.line_num, row
+            begins = rows.line_num + 1
     except csv.Error as error:
-        raise FormatError(f"{name}: line {rows.line_num}: no CSV: {error}") from None
+        fault = f"no CSV: {error}"
+        if str(error) == "unexpected end of data":
+            fault = 'no CSV: a quote is opened and never closed, expected another " after the text'
+        elif rows.line_num > begins:
+            fault = f'a quoted text goes on to line {rows.line_num}, where it is {fault}; expected a closing " before'
+        raise FormatError(f"{name}: line {begins}: {fault}") from None
 
 
 def _check_delimiter(
@@ -180,18 +204,28 @@ def _in_parquet(
             is_alone = wanted is None and len(names) == 1
             column = names[0] if is_alone else _column(names, name, wanted, columns)
             found = file.read([column])[column]
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).partition("\n")[0]
-        raise FormatError(f"{name}: cannot be read: {reason}") from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        raise FormatError(_why_unreadable(name)) from None
     if found.null_count:
         raise ValueTypeError(
-            f"{name}: column {column}: {number_of(found.null_count, 'null')}, expected values"
+            f"{name}: column {column}: {number_of(found.null_count, 'null')}, expected values: leave out such rows"
         )
     if pa.types.is_dictionary(found.type):
         found = found.cast(found.type.value_type)
     if _is_text(found.type) or (read_as == "string" and pa.types.is_integer(found.type)):
         return _in_rows(found, name, read_as)
     return list(list_values(found if pa.types.is_nested(found.type) else found.unique()))
+
+
+def _why_unreadable(name: str) -> str:
+    """In the words that are used of any other file, of one that can be opened again."""
+    try:
+        if os.path.isfile(name):
+            with open_file(name):
+                pass
+    except (ParquetBloomError, OSError) as error:
+        return complaint(error)
+    return f"{name}: damaged or encrypted Parquet, expected values: take another copy, or write them as text"
 
 
 def _is_text(kind: pa.DataType) -> bool:

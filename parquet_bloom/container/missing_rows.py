@@ -35,7 +35,7 @@ class MissingRows:
         """Whether bytes of pages may have changed, and not the filter: they are adjacent, and few of these rows or
         between whole pages of others, or close together behind others. `first_row`: the first of these
         `num_rows`."""
-        if self.only_at_end and self.count >= FEWEST_AT_END:
+        if self._are_of_closed_filter:
             return False
         among = self.last - self.first + 1
         are_adjacent = among <= 2 * self.count
@@ -44,6 +44,14 @@ class MissingRows:
         # A writer that hashes otherwise, or leaves out its dictionary, has no page without any before them.
         is_behind_a_page = bool(self.first_page)
         return are_adjacent and (is_behind_a_page or self.count < FEW_MISSING * num_rows)
+
+    def are_few(self, num_rows: int) -> bool:
+        """Whether there are few of these rows, wherever: those of one entry of a dictionary that has changed are."""
+        return self.count < FEW_MISSING * num_rows and not self._are_of_closed_filter
+
+    @property
+    def _are_of_closed_filter(self) -> bool:
+        return self.only_at_end and self.count >= FEWEST_AT_END
 
 
 def missing_rows(

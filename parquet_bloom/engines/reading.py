@@ -169,12 +169,17 @@ def engine_note(situation: Situation, among: Container[str] | None = None) -> st
     return "; ".join(engine_notes(situation, among))
 
 
+def reading_engines() -> list[str]:
+    """The names of the engines that read Parquet or ORC files."""
+    return [each.name for each in engines() if each.parquet or each.orc]
+
+
 def engines_named(names: Sequence[str]) -> tuple[str, ...]:
     """The engines that read Parquet or ORC files and are called so, in any case of letters. Raises ValueError for
     another."""
     if not names:
         return ()
-    known = {each.name.lower(): each.name for each in engines() if each.parquet or each.orc}
+    known = {name.lower(): name for name in reading_engines()}
     for name in names:
         if name.lower() not in known:
             raise ValueError(f"no engine {name!r}; {_hint(name, known)}")

@@ -18,7 +18,7 @@ from parquet_bloom.index.units import Unit
 from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.storage import open_source
 from parquet_bloom.storage.folder import Folder
-from parquet_bloom.values.misfits import in_one_line
+from parquet_bloom.values.not_held import in_one_line
 from parquet_bloom.vocabulary import NOT_HELD
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.storage import address_of, with_options
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 # Requests for the states of objects.
 _AT_ONCE: Final = 16
+# Why a link cannot be followed.
+_OF_LINKS: Final = (errno.ENOENT, errno.ELOOP, errno.ENOTDIR)
 
 
 def lasting(names: Iterable[str]) -> list[str]:
@@ -108,10 +111,16 @@ def state_unless_asked_for(path: str) -> Found | None:
 
 
 def _status(path: str) -> os.stat_result | None:
+    """Of a link that leads nowhere, or in circles, its own: it is there, and whoever opens it says what is wrong."""
+    name = local_name(path)
     try:
-        return os.stat(local_name(path))
-    except FileNotFoundError:
-        return None
+        return os.stat(name)
+    except OSError as error:
+        if error.errno not in _OF_LINKS:
+            raise
+    with suppress(FileNotFoundError):
+        return os.lstat(name)
+    return None
 
 
 def _behind_url(url: str) -> Found | None:

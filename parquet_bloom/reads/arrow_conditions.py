@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.reads.arrow_values import ComparedType, compared_as, is_uuid
+from parquet_bloom.reads.predicates import text_of_date
 from parquet_bloom.values.given import check_none_missing, list_values, plain_value
 
 _ALL: Final = pc.scalar(True)
@@ -36,6 +37,11 @@ class ArrowCondition:
         self.column, self._compare, self._values = column, compare, values
         # By type, as files mostly have the same.
         self._known: dict[pa.DataType, pc.Expression] = {}
+
+    def with_text_of_dates(self) -> ArrowCondition:
+        """The same for a column of text."""
+        values = [text_of_date(each) for each in self._values]
+        return ArrowCondition(self.column, self._compare, values)
 
     def of(self, key: Key) -> pc.Expression:
         """What it says about the column. Raises ValueTypeError for what cannot be compared with its values."""
@@ -58,6 +64,7 @@ class Key:
         self.kind = values.type
         compared = compared_as(self.kind)
         if compared is None:
+            _check_one_each(column, self.kind)
             raise ValueTypeError(
                 f"column {column}: {self.kind}, expected a column of single values, or a field of structs"
             )
@@ -75,6 +82,27 @@ def _without_wrapping(kind: pa.DataType) -> pa.DataType | None:
     return kind.storage_type if is_extension else None
 
 
+def _check_one_each(column: str, kind: pa.DataType) -> None:
+    """Raise ValueTypeError for a list or a map, of which nobody says whether any or all values must fulfil a condition."""
+    if pa.types.is_nested(kind) and not (pa.types.is_struct(kind) or pa.types.is_union(kind)):
+        raise ValueTypeError(
+            f"column {column}: {kind}, expected one value in each row, as in a whole column or a field of structs;"
+            " pb.find finds the rows where any is equal"
+        )
+
+
+def check_no_lists(any_of: AnyOf, table: pa.Table) -> None:
+    """Raise ValueTypeError for a condition on a list or a map, or on what is in one, of a table that has the whole
+    columns."""
+    for column in {each.column for all_of in any_of for each in all_of}:
+        first, *fields = path_of(column, table.column_names)
+        if first in table.column_names:
+            kind = table.schema.field(first).type
+            while fields and pa.types.is_struct(kind) and kind.get_field_index(fields[0]) >= 0:
+                kind = kind.field(fields.pop(0)).type
+            _check_one_each(column, kind)
+
+
 def path_of(column: str, names: Sequence[str]) -> list[str]:
     """A whole column, or a field of a struct."""
     return [column] if column in names else column.split(".")
@@ -90,6 +118,7 @@ def _key_in(column: str, table: pa.Table, num_rows: int) -> Key:
     found = table.column(first)
     for name in fields:
         if not pa.types.is_struct(found.type):
+            _check_one_each(column, found.type)
             raise ValueTypeError(
                 f"column {column}: {found.type} has no field {name}, expected a whole column or a field of structs"
             )

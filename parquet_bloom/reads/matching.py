@@ -5,6 +5,7 @@ then of the other columns that are wanted only the pages with these rows.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
@@ -12,7 +13,13 @@ import pyarrow as pa
 
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.parallel import check_fits
-from parquet_bloom.reads.arrow_conditions import AnyOf, conditions_of, path_of, rows_that_match
+from parquet_bloom.reads.arrow_conditions import (
+    AnyOf,
+    check_no_lists,
+    conditions_of,
+    path_of,
+    rows_that_match,
+)
 from parquet_bloom.reads.partitions import PartitionedFile, Partitions
 from parquet_bloom.reads.rows import RowSource, RowTables, WithKnown
 
@@ -87,7 +94,13 @@ class Matching:
     ) -> None:
         """`columns`: of the rows. Raises ValueTypeError for null and NaN in filters, ValueError for an operator that only
         engines have."""
-        self._any_of = conditions_of(filters)
+        self._any_of = [
+            [
+                each.with_text_of_dates() if partitions.are_dates(each.column) else each
+                for each in all_of
+            ]
+            for all_of in conditions_of(filters)
+        ]
         self._keys_of = {
             each.column.partition(".")[0] for all_of in self._any_of for each in all_of
         }
@@ -167,6 +180,13 @@ class Matching:
         keys = pa.table({name: known.repeated(path, name, 1) for name in asked})
         return len(_matching(path, of_partitions, keys, 1)) > 0
 
+    def check_no_lists(self, file: Container) -> None:
+        """Raise ValueTypeError for a filter on a list of a file, or on what is in one."""
+        source = PartitionedFile(self._files.as_listed(file, self._keys_of), self._partitions)
+        there = [name for name in source.top_columns if name in self._keys_of]
+        with _naming(source.path):
+            check_no_lists(self._any_of, source.read_rows(there, {}))
+
     def _keys(
         self, source: PartitionedFile, groups: Sequence[Group]
     ) -> Iterator[tuple[Sequence[Group], pa.Table]]:
@@ -197,8 +217,15 @@ class Matching:
 
 def _matching(path: str, any_of: AnyOf, keys: pa.Table, num_rows: int) -> Array:
     """The numbers of the rows of a file that match."""
-    try:
+    with _naming(path):
         return rows_that_match(any_of, keys, num_rows)
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Name the file, and what was given, in what is wrong with a filter."""
+    try:
+        yield
     except ValueTypeError as error:
         raise ValueTypeError(f"{path}: filters: {error}") from None
 

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.parallel import read_once
+from parquet_bloom.reads.predicates import is_date
 from parquet_bloom.reads.table_types import PRIMITIVE, arrow_type
 from parquet_bloom.storage import address_of
 from parquet_bloom.storage.source import is_object, is_url, local_name
@@ -68,6 +69,13 @@ class Partitions:
         """The columns whose types nobody tells."""
         return tuple(name for name in self.names if name not in self._types)
 
+    def are_dates(self, name: str) -> bool:
+        """Whether a column is text in the names of folders, each a date."""
+        if name not in self.of_folders:
+            return False
+        values = (value.as_py() for value in self._values(name).values())
+        return all(value is None or (isinstance(value, str) and is_date(value)) for value in values)
+
     def as_stored(self, stored: Stored | None) -> Partitions:
         """The same with the types of a file."""
         return self if stored is None else Partitions(self._texts, self._types, stored)
@@ -82,6 +90,10 @@ class Partitions:
         for name in names:
             if name in self.names:
                 self._values(name)
+
+    def names_of(self, path: str) -> Collection[str]:
+        """The columns that a file has."""
+        return self._texts.get(path, {}).keys()
 
     def value(self, path: str, name: str) -> pa.Scalar:
         """Of a column in a file; null if only others have it."""

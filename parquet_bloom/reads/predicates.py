@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from parquet_bloom.container.conditions import OPERATORS, Compared, Condition, In
 from parquet_bloom.values.given import each_once, is_missing, list_values, plain_value
-from parquet_bloom.values.types import TimestampNanos, literal
+from parquet_bloom.values.types import Days, TimestampNanos, literal
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Column
@@ -174,23 +174,68 @@ def _leaves(predicate: Predicate) -> list[Condition | NotIn]:
 
 def without(predicate: Predicate, columns: Collection[str]) -> Predicate:
     """The same if nothing is said about these columns."""
-    return _where(predicate, lambda each: each.column not in columns)
+    return _changed(predicate, lambda each: ANYTHING if each.column in columns else each)
+
+
+def besides(predicate: Predicate, known: Mapping[str, object], are_alike: AreAlike) -> Predicate:
+    """What is left to ask about rows of which some columns are known: without alternatives that these exclude, which would
+    not be asked for what the others say."""
+    match predicate:
+        case And():
+            return all_of([besides(part, known, are_alike) for part in predicate.parts])
+        case Or():
+            possible = [
+                part for part in predicate.parts if holds(part, known, are_alike) is not False
+            ]
+            # Of none, whoever knows more may have one.
+            return any_of([besides(part, known, are_alike) for part in possible] or [ANYTHING])
+    return without(predicate, known)
 
 
 def askable(predicate: Predicate, partitions: Collection[str] = ()) -> Predicate:
     """The same if nothing is said of which only partitions can be asked, but about columns of these."""
-    return _where(predicate, lambda each: not isinstance(each, NotIn) or each.column in partitions)
+    return _changed(
+        predicate,
+        lambda each: (
+            ANYTHING if isinstance(each, NotIn) and each.column not in partitions else each
+        ),
+    )
 
 
-def _where(predicate: Predicate, is_said: Callable[[Condition | NotIn], bool]) -> Predicate:
+def with_text_of_dates(predicate: Predicate, columns: Collection[str]) -> Predicate:
+    """The same with dates as text, where it is about these columns."""
+
+    def change(each: Condition | NotIn) -> Predicate:
+        if each.column not in columns:
+            return each
+        if isinstance(each, Compared):
+            return Compared(each.column, each.operator, text_of_date(each.value))
+        return type(each)(each.column, tuple(map(text_of_date, each.values)))
+
+    return _changed(predicate, change)
+
+
+def text_of_date(value: Any) -> Any:
+    """As `2026-11-29`, which orders as dates do; what is no date of a year of four digits as it is."""
+    plain = plain_value(value)
+    text = plain.text if isinstance(plain, Days) else str(plain) if type(plain) is date else ""
+    return text if is_date(text) else value
+
+
+def is_date(text: str) -> bool:
+    """Whether it is one as all write it."""
+    return _DATE.fullmatch(text) is not None
+
+
+def _changed(predicate: Predicate, change: Callable[[Condition | NotIn], Predicate]) -> Predicate:
     match predicate:
         case And():
-            return all_of([_where(part, is_said) for part in predicate.parts])
+            return all_of([_changed(part, change) for part in predicate.parts])
         case Or():
-            return any_of([_where(part, is_said) for part in predicate.parts])
+            return any_of([_changed(part, change) for part in predicate.parts])
         case Anything():
             return ANYTHING
-    return predicate if is_said(predicate) else ANYTHING
+    return change(predicate)
 
 
 def also_in_utc(predicate: Predicate) -> Predicate:
@@ -289,7 +334,7 @@ def are_alike_in_names(value: object, other: object) -> bool:
 
 def _may_be_other(value: object) -> bool:
     """Whether an engine may take a text for what is also written in another way."""
-    return isinstance(value, str) and not (_NEVER_OTHER.match(value) or _DATE.fullmatch(value))
+    return isinstance(value, str) and not (_NEVER_OTHER.match(value) or is_date(value))
 
 
 def _is_condition(part: object) -> bool:

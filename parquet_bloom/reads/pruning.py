@@ -228,21 +228,21 @@ class _Among(NamedTuple):
 
 
 class Pruner:
-    """Asks files about a predicate."""
+    """Asks files about predicates."""
 
     def __init__(
         self,
-        predicate: Predicate,
+        predicate_of: Callable[[str], Predicate],
         open: Open,
         index: Indexed | None = None,
         most_left: float = MOST_LEFT,
         known: Callable[[], Iterable[str]] = tuple,
         told: Collection[str] = (),
     ) -> None:
-        """`most_left`: of row groups, so that it is worth asking more files. `known`: columns that are there,
+        """`predicate_of`: what a file is asked, by its path. `most_left`: of row groups, so that it is worth asking more files. `known`: columns that are there,
         whether or not the files that are asked have them; nobody looks unless these lack some. `told`: files whose rows
         all match, as their partitions say."""
-        self._predicate, self._open, self._index = predicate, open, index
+        self._predicate_of, self._open, self._index = predicate_of, open, index
         self._most_left = most_left
         self._missing: dict[str, ColumnError] = {}
         self._known, self._told = known, told
@@ -270,7 +270,7 @@ class Pruner:
             if path in self._told:
                 known[path] = Left(path, None, why_not_asked=_BY_PARTITIONS)
                 continue
-            predicate = _of_path(self._predicate, path)
+            predicate = _of_path(self._predicate_of(path), path)
             numbers, is_decided = _by_index(self._index, predicate, path)
             if is_decided:
                 why = _NOTHING_TO_ASK if isinstance(predicate, Anything) else _BY_INDEX

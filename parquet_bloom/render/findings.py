@@ -20,7 +20,7 @@ from parquet_bloom.render.hints import OF_FILES, NextLines, for_any, united
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import is_cut, write_line, write_text
-from parquet_bloom.render.wording import shortened, where
+from parquet_bloom.render.wording import asked_for, shortened, where
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import Severity
 from parquet_bloom.verbs.validate import ValidationReport
@@ -84,7 +84,7 @@ class FindingGroup:
         first = self.first
         columns = self.columns
         commands = united(filter(None, (each.next for each in self.findings)))
-        by_hand = first.by_hand and f"next: {first.by_hand}"
+        by_hand = next((f"next: {each.by_hand}" for each in self.findings if each.by_hand), None)
         parts = first.statement, self.diagnosis, by_hand
         return Remark(
             what=f"{painted(first.severity)} {first.definition.heading}{': ' if columns else ''}{columns}",
@@ -93,6 +93,7 @@ class FindingGroup:
             rank=first.rank,
             varies=any(each.statement != first.statement for each in self.findings),
             next=for_any(commands[0], path) if commands else None,
+            comes_first=any(each.is_to_be_looked_at for each in self.findings),
         )
 
 
@@ -173,39 +174,46 @@ def explanation(diagnosis: Diagnosis) -> str:
     )
 
 
-def summary(report: ValidationReport) -> str:
-    """`3 errors, 1 note in 8 filters and 1,000,000 values: not ok`"""
-    return _summary(report, report.state)
+def summary(report: ValidationReport, there: str = "") -> str:
+    """`3 errors, 1 note in 8 filters and 1,000,000 values: not ok`. `there`: see wording.asked_for."""
+    return _summary(report, report.state, there)
 
 
-def _painted_summary(report: ValidationReport) -> str:
-    return _summary(report, painted(report.state))
-
-
-def _summary(report: ValidationReport, state: str) -> str:
+def _summary(report: ValidationReport, state: str, there: str) -> str:
     if report.is_empty:
-        return NOTHING_CHECKED
+        return nothing_checked(there)
     if report.is_unknown and not report.checked.pages:
         return f"{severities_in(numbers_of(report))}; {NO_KEY_GIVEN}: {state}"
     return f"{findings_in(numbers_of(report))}: {state}"
 
 
-# Nothing is wrong, but whoever expects filters must not read `ok`.
-NOTHING_CHECKED: Final = "no filters, so nothing was checked"
+def nothing_checked(there: str = "") -> str:
+    """Nothing is wrong, but whoever expects filters must not read `ok`."""
+    return f"no filters{there}, so nothing was checked"
+
+
 # Nobody knows whether anything is.
 NO_KEY_GIVEN: Final = "encrypted, no key, so no filter was checked"
 
 
 class ValidationView(SummarizedView[ValidationReport]):
-    """What is wrong with files. `next_lines`: the commands that help next."""
+    """What is wrong with files. `next_lines`: the commands that help next; `columns`, `parts`: those that were asked for,
+    if not all."""
 
-    def __init__(self, next_lines: NextLines = OF_FILES) -> None:
+    def __init__(
+        self,
+        next_lines: NextLines = OF_FILES,
+        columns: Sequence[str] | None = None,
+        parts: Sequence[int] | None = None,
+    ) -> None:
         self._next_lines = next_lines
+        self._columns = ",".join(map(quoted_name, columns or ()))
+        self._there = asked_for(columns, parts)
 
     def summarize(self, report: ValidationReport) -> FileSummary:
         return FileSummary(
             state=report.state,
-            line=_painted_summary(report),
+            line=self._painted_summary(report),
             remarks=[group.remark(report.path) for group in grouped_for_terminal(report.findings)],
             numbers=numbers_of(report),
         )
@@ -216,7 +224,7 @@ class ValidationView(SummarizedView[ValidationReport]):
     def write(self, report: ValidationReport, verbose: bool = False) -> None:
         """One line about the file, then one per group of findings, all findings if `verbose`, and the
         commands that help."""
-        write_text(f"{report.path}: {_painted_summary(report)}")
+        write_text(f"{report.path}: {self._painted_summary(report)}")
         groups, found = grouped(report.findings), grouped_for_terminal(report.findings)
         if verbose:
             found = [FindingGroup((each,)) for group in groups for each in group.findings]
@@ -230,8 +238,14 @@ class ValidationView(SummarizedView[ValidationReport]):
         for command in next_commands(item for group in found for item in group.findings):
             write_line(f"  {command}")
         if not found and not report.checked.filters:
-            for line in self._next_lines.lines(report.path, "advise FILE"):
+            of_columns = " -c COLUMN" * bool(self._columns)
+            for line in self._next_lines.lines(
+                report.path, f"advise FILE{of_columns}", self._columns
+            ):
                 write_line(f"  {line}")
+
+    def _painted_summary(self, report: ValidationReport) -> str:
+        return _summary(report, painted(report.state), self._there)
 
     def _diagnosing(self, report: ValidationReport) -> list[str]:
         """What says what the writer did, before another filter takes the place of the only evidence."""

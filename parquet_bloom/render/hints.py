@@ -11,7 +11,6 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import COLUMN_KEY_GIVEN_BY, WRAPPED_KEY_GIVEN_BY
 from parquet_bloom.vocabulary import (
     HAS_ONE,
-    HAS_UNUSABLE,
     IS_INDEX,
     NO_FILTER,
     NO_INDEX,
@@ -59,7 +58,6 @@ _HINTS_LIKE: Final = {
     r": truncated or not an? \w+ file: (?!.*, but as )[^;]*$": (
         "if it was one, its end is lost: take another copy"
     ),
-    rf"(^|: ){HAS_UNUSABLE}: [^;]*$": "--existing replace or pbloom repair --rebuild builds a new one",
     r": footer: damaged: [^;]*$": "take another copy of the file",
     r": not an? \w+ file: 0 bytes, expected .*$": "it is empty: take another copy",
     r": not an? \w+ file: (\d+ bytes, expected .*|does not start with PAR1(, but as .*)?)$": (
@@ -133,17 +131,31 @@ _SPARING: Final = frozenset(("advise", "build", "repair", "validate"))
 
 
 def for_many(command: str, path: str, names: Sequence[str], concerned: Sequence[str] = ()) -> str:
-    """A command that helps with the file at `path`, for all that `names` mean; if files that need no help would change,
-    or these names are too many, for those that `concerned` means; and for any file, called FILE, if these are too many,
-    too, or it is about a row group, which in others is another."""
+    """A command that helps with the file at `path`, for those that `concerned` means; if these are too many, for all that
+    `names` mean, unless files that need no help would change; and for any file, called FILE, if these are too many, too,
+    or it is about a row group, which in others is another."""
     import shlex
 
     words = shlex.split(command)
     if "-g" in words:
         return for_any(command, path)
     is_sparing = words[1] in _SPARING and "--existing" not in words
-    is_for_all = is_sparing and 0 < len(names) <= MOST_NAMES
+    is_for_all = is_sparing and not 0 < len(concerned) <= MOST_NAMES
     return for_all(command, path, names if is_for_all else concerned)
+
+
+def concerned_of(
+    paths: Sequence[str], names: Sequence[str], are_all: bool, have_some_failed: bool
+) -> Sequence[str]:
+    """What means the files at `paths` and no others that could be read: `names`, if they `are_all` that could. With those
+    that could not, a command for a folder would fail: few files are named instead."""
+    is_few = have_some_failed and 0 < len(paths) <= MOST_NAMES
+    return (names if are_all and not is_few else ()) or paths
+
+
+def is_rebuilding(command: str | None) -> bool:
+    """Whether a command makes other filters of all that are wrong."""
+    return "--rebuild" in (command or "").split()
 
 
 def for_any(command: str, path: str) -> str:

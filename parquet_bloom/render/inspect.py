@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.hints import OF_FILES, NextLines, with_key_hint, would_refuse
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import is_cut, write_line, write_table, write_text
-from parquet_bloom.render.wording import columns_alike, listed, shows_parts, size, where
+from parquet_bloom.render.wording import asked_for, columns_alike, listed, shows_parts, size, where
 from parquet_bloom.vocabulary import NO_KEY, is_no_filter, is_out_of_sight
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class InspectionView(SummarizedView["FileInspection"]):
     ) -> None:
         self._next_lines = next_lines
         self._columns = ",".join(map(quoted_name, columns or ()))
-        self._there = _asked_for(columns, parts)
+        self._there = asked_for(columns, parts)
 
     def summarize(self, report: FileInspection) -> FileSummary:
         rows, parts = report.num_rows, number_of(report.num_parts, UNITS[report.format].part)
@@ -125,7 +126,8 @@ class InspectionView(SummarizedView["FileInspection"]):
             heads = (units.part, "column", *_OF_COLUMN)
             write_table(heads, rows, _GIVES, verbose, more=_MORE)
         if not verbose:
-            for remark in _missing(report, all_of_them=bool(rows)):
+            in_full = not sys.stdout.isatty()
+            for remark in _missing(report, all_of_them=bool(rows), in_full=in_full):
                 write_text(remark.text)
         groups = [
             (str(part.place.part), column.column, str(group.place.group), *_group_row(group))
@@ -165,7 +167,13 @@ def _write_by_column(report: FileInspection) -> None:
         for each in sorted(found, key=lambda each: -each.filter_bytes)
     ]
     heads = ("column", f"{units.part}s", "filters", "of the file", "FPP", "worst FPP")
-    write_table(heads, rows, _BY_COLUMN_GIVES, more="--summary --verbose shows all")
+    write_table(
+        heads,
+        rows,
+        _BY_COLUMN_GIVES,
+        more="--summary --verbose shows all",
+        whole_in="a pipe with --summary",
+    )
     write_text(shows_parts(units.part))
 
 
@@ -233,15 +241,16 @@ def write_inspection_summary(summary: InspectionSummary, verbose: bool = False) 
         for each in summary.columns
         if not (each.filter_bytes or each.num_filters or each.chunks_unusable)
     ]
+    in_full = verbose or not sys.stdout.isatty()
     heads = ("column", "files", "chunks", "filters", "bytes", "of the files", "FPP", "worst FPP")
     if rows:
         write_table(heads, rows, _SUMMARY_GIVES, verbose, more=_MORE)
     if unreadable:
         write_text(
-            f"filters that cannot be read: {listed(unreadable, verbose)}; inspect FILE says why"
+            f"filters that cannot be read: {listed(unreadable, in_full)}; inspect FILE says why"
         )
     if without:
-        write_text(f"no filters: {listed(without, verbose)}")
+        write_text(f"no filters: {listed(without, in_full)}")
     total = {
         "filters": summary.num_filters, "bytes": summary.filter_bytes, "size": summary.size,
         "unusable": sum(each.chunks_unusable for each in summary.columns),
@@ -252,22 +261,14 @@ def write_inspection_summary(summary: InspectionSummary, verbose: bool = False) 
         write_text(f"{files}, {rows_of}: {_filters_take(total)}")
 
 
-def _asked_for(columns: Sequence[str] | None, parts: Sequence[int] | None) -> str:
-    """Of which filters the heading speaks, if not of all of the file."""
-    if columns is None and parts is None:
-        return ""
-    if parts is None and columns is not None and len(columns) == 1:
-        return f" in {quoted_name(columns[0])}"
-    return " in what was asked for"
-
-
 def _is_bare(column: ChunkDescription) -> bool:
     """Whether there is nothing to say but why there is no filter."""
     return column.filter is None and not column.legacy_filters and not column.streams
 
 
-def _missing(report: FileInspection, all_of_them: bool) -> list[Remark]:
-    """Why chunks have no filter; unless `all_of_them`, only of those that should have one."""
+def _missing(report: FileInspection, all_of_them: bool, in_full: bool = False) -> list[Remark]:
+    """Why chunks have no filter; unless `all_of_them`, only of those that should have one. `in_full`: all columns are
+    named."""
     chunks = [
         (column.column, part.place, column.reason or "")
         for part in report.parts
@@ -275,7 +276,7 @@ def _missing(report: FileInspection, all_of_them: bool) -> list[Remark]:
         if _is_bare(column) and (all_of_them or is_unusable(column))
     ]
     remarks = []
-    for columns, places, reason in columns_alike(chunks):
+    for columns, places, reason in columns_alike(chunks, in_full):
         are_all = len(places) == len(report.parts)
         place = "" if are_all else f", {where(None, places)}"
         remarks.append(Remark(columns, reason, f"{columns}{place}: {with_key_hint(reason)}"))

@@ -10,12 +10,21 @@ from parquet_bloom import __version__
 from parquet_bloom.container import number_of
 from parquet_bloom.engines.settings import as_option
 from parquet_bloom.render.findings import (
-    NOTHING_CHECKED,
     FindingGroup,
     findings_in,
     next_commands,
+    nothing_checked,
 )
-from parquet_bloom.render.hints import MOST_NAMES, command, for_many, hint_for, united
+from parquet_bloom.render.hints import (
+    MOST_NAMES,
+    command,
+    concerned_of,
+    for_any,
+    for_many,
+    hint_for,
+    is_rebuilding,
+    united,
+)
 from parquet_bloom.render.report import (
     MOST_COLUMNS,
     MOST_STEPS,
@@ -58,7 +67,7 @@ def render_lake_report(
     readable = _readable(report, names)
 
     def commands(rule: BrokenRule) -> list[str]:
-        return _commands(rule, readable, report.summary.files)
+        return _commands(rule, readable, report)
 
     broken = ((rule.examples[0][1], _extent(rule), commands(rule)) for rule in report.broken)
     return template("lake_report.html").render(
@@ -115,7 +124,7 @@ def lake_summary(report: LakeReport) -> str:
         "pages": 0,
     }  # fmt: skip
     if not report.filters and not any(report.severities.values()) and not report.num_failed:
-        return NOTHING_CHECKED
+        return nothing_checked()
     unread = f"; {number_of(report.num_failed, 'file')} could not be read" * bool(report.num_failed)
     if report.num_unknown:
         unread += f"; {number_of(report.num_unknown, 'file')} with encrypted columns, no key"
@@ -244,15 +253,23 @@ def _extent(rule: BrokenRule) -> str:
     return f"{number_of(rule.findings, 'time')} in {number_of(rule.files, 'file')}"
 
 
-def _commands(rule: BrokenRule, names: Sequence[str], num_files: int) -> list[str]:
-    """What helps about all of its columns and files, of `num_files` in all; if no command does, about the first file, as
-    the others need the same."""
+def _commands(rule: BrokenRule, names: Sequence[str], report: LakeReport) -> list[str]:
+    """What helps about all of its columns and files; first where somebody has to look."""
     if rule.files == 1:
         return next_commands(each for _, each in rule.examples)
     paths = list(dict.fromkeys(path for path, _ in rule.examples))
     named = paths if len(paths) == rule.files else []
-    concerned = (names if rule.files == num_files else ()) or named
-    helps = (
-        for_many(each.next, path, names, concerned) for path, each in rule.examples if each.next
+    concerned = concerned_of(
+        named, names, rule.files == report.summary.files, report.num_failed > 0
     )
-    return [f"next: {each}" for each in united(helps)]
+    examples = sorted(rule.examples, key=lambda example: not example[1].is_to_be_looked_at)
+    some_come_first = examples[0][1].is_to_be_looked_at
+    helps = (
+        for_any(each.next, path)
+        if some_come_first and is_rebuilding(each.next)
+        else for_many(each.next, path, names, concerned)
+        for path, each in examples
+        if each.next
+    )
+    by_hand = dict.fromkeys(each.by_hand for _, each in examples if each.by_hand)
+    return [f"next: {each}" for each in (*by_hand, *united(helps))]

@@ -72,7 +72,12 @@ def _is_used() -> bool:
     if os.environ.get("FORCE_COLOR"):
         return True
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    return is_terminal and os.environ.get("TERM") != "dumb"
+    return is_terminal and not is_dumb()
+
+
+def is_dumb() -> bool:
+    """Whether terminals here take no escape sequences, as rich has it."""
+    return os.environ.get("TERM", "").lower() in ("dumb", "unknown")
 
 
 def painted(word: str) -> str:

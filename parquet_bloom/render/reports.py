@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from parquet_bloom.container import number_of, without_numbers
-from parquet_bloom.render.hints import for_many
+from parquet_bloom.render.hints import concerned_of, for_many, is_rebuilding
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import complain, write_text
@@ -40,7 +40,7 @@ class Remark(NamedTuple):
     """Something to know about one file, where `text` says it all. In several files, remarks are alike
     that have the same `what` and differ only in numbers in `why` and `next`, the command that helps with any of them,
     called FILE; those of the highest `rank` come first. `varies`: in the file itself there are several, and `why` is
-    about the first."""
+    about the first. `comes_first`: before `repair` changes what may be the only trace of something else."""
 
     what: str
     why: str
@@ -48,6 +48,7 @@ class Remark(NamedTuple):
     rank: int = 0
     varies: bool = False
     next: str | None = None
+    comes_first: bool = False
 
     @property
     def likeness(self) -> tuple[str, str]:
@@ -59,6 +60,12 @@ class Remark(NamedTuple):
         if self.next is None:
             return self.why
         return f"{self.why}; next: {for_many(self.next, 'FILE', names, concerned)}"
+
+    def without_others(self) -> Remark:
+        """Without the command, if that is for a table, and so for files of which something else is said."""
+        if self.next is None or "FILE" in self.next.split():
+            return self
+        return self._replace(next=None, text=self.text.replace(f"; next: {self.next}", ""))
 
 
 def about_alike(
@@ -167,8 +174,14 @@ class Summary:
 
     def finish(self, names: Sequence[str] = ()) -> None:
         """Write what is alike, and the total. `names`: what means all of the files that could be read."""
+        every = [remark for alike in self._remarks.values() for _, remark in alike]
+        some_come_first = any(each.comes_first for each in every)
         for alike in sorted(self._remarks.values(), key=lambda alike: -alike[0][1].rank):
-            write_text(self._grouped(alike, names))
+            if some_come_first and is_rebuilding(alike[0][1].next):
+                these = [(path, remark.without_others()) for path, remark in alike]
+                write_text(self._grouped(these, ()))
+            else:
+                write_text(self._grouped(alike, names))
         in_state = self._states[self._named_state]
         if self._num_files > self._few and 0 < in_state < self._states.total():
             write_text(f"{self._named_state}: {first_of(self._named, in_state)}")
@@ -194,7 +207,8 @@ class Summary:
         files = files_of(paths, self._num_files, self._noun)
         if len(alike) == 1:
             return f"{files}: {alike[0][1].text}"
-        concerned = (names if len(paths) == self._states.total() else ()) or paths
+        are_all = len(paths) == self._states.total()
+        concerned = concerned_of(paths, names, are_all, self._num_failed > 0)
         return f"{files}: {about_alike([remark for _, remark in alike], names, concerned)}"
 
 

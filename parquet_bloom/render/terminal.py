@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.interruptions import undisturbed
-from parquet_bloom.render.palette import HEADINGS, in_color, painted, without_colors
+from parquet_bloom.render.palette import HEADINGS, in_color, is_dumb, painted, without_colors
 from parquet_bloom.render.table import (
     NAMES,
     cut,
@@ -232,13 +232,14 @@ def write_table(
     gives: Sequence[str] = (),
     full: bool = False,
     more: str = "",
+    whole_in: str = "a pipe",
 ) -> None:
     """A table on a terminal; in a pipe, header and rows separated by tabs and never cut. Columns
     without a cell are left out, and on a terminal empty ones, too.
 
     `gives`: what gives way on a narrow terminal, see render.table. full: nothing does; where not all fits, each row
     becomes a record instead, as where names could not be told apart. more: what shows all rows, of which otherwise
-    only MOST_ROWS are on a terminal.
+    only MOST_ROWS are on a terminal. whole_in: where nothing gives way, if a pipe has another table.
     """
     kept = [not rows or any(row[at] is not None for row in rows) for at in range(len(header))]
     shown = [_SHOWN.get(name or "", str) for name in compress(header, kept)]
@@ -266,10 +267,12 @@ def write_table(
     if left:
         write_text(f"And {left:,} more rows: {more}.")
     if short is not None:
-        _write_what_gave_way(table, widths)
+        _write_what_gave_way(table, widths, whole_in)
 
 
-def _write_what_gave_way(table: Sequence[Sequence[str]], widths: Sequence[int]) -> None:
+def _write_what_gave_way(
+    table: Sequence[Sequence[str]], widths: Sequence[int], whole_in: str
+) -> None:
     """The remarks that are not whole above, as their end says what to do; the names of other columns that are left
     out."""
     remarks = [
@@ -280,10 +283,12 @@ def _write_what_gave_way(table: Sequence[Sequence[str]], widths: Sequence[int]) 
     for remark in remarks[:_MOST_REMARKS]:
         write_text(remark)
     if len(remarks) > _MOST_REMARKS:
-        write_text(f"and {len(remarks) - _MOST_REMARKS:,} more of them, which are whole in a pipe")
+        write_text(
+            f"and {len(remarks) - _MOST_REMARKS:,} more of them, which are whole in {whole_in}"
+        )
     gone = [name for name, width in zip(table[0], widths, strict=True) if not width]
     if left_out := [name for name in gone if name not in _REMARKS]:
-        write_text(f"Left out for lack of room, but not in a pipe: {', '.join(left_out)}.")
+        write_text(f"Left out for lack of room, but not in {whole_in}: {', '.join(left_out)}.")
 
 
 def _write_row(line: str) -> None:
@@ -327,7 +332,9 @@ def progress_in_words(
 ) -> AbstractContextManager[Callable[[int, int], None]]:
     """The same, whose label says how far it is: `said` of what is done, and of all. None of 0 is not known
     yet."""
-    if sys.stderr is None or not sys.stderr.isatty() or find_spec("rich") is None:
+    # On a dumb terminal, each would be an empty line.
+    has_bars = sys.stderr is not None and sys.stderr.isatty() and not is_dumb()
+    if not has_bars or find_spec("rich") is None:
         return nullcontext(_unshown)
     return _shown(said)
 

@@ -61,6 +61,7 @@ _OPTIONS_ELSEWHERE: Final = {
     **dict.fromkeys(("--skip", "--exclude", "--disable"), ("--ignore",)),
     **dict.fromkeys(("--size", "--filter-size"), ("--max-bytes",)),
     **dict.fromkeys(("--silent", "-s"), ("--quiet",)),
+    "--policy": ("--config",),
     **dict.fromkeys(("--key", "--encryption-key"), ("--footer-key",)),
     **dict.fromkeys(
         ("--region", "--endpoint", "--endpoint-url", "--profile"), ("--storage-option",)
@@ -77,6 +78,10 @@ _UNNEEDED: Final = {
     **dict.fromkeys(("-f", "--force", "-y", "--yes"), "no command asks before it works"),
     **dict.fromkeys(
         ("--all", "--all-columns"), "without -c, all columns are meant where none is needed"
+    ),
+    **dict.fromkeys(
+        ("--limit", "--head", "--top", "--max-rows"),
+        "a terminal shows the first of many rows, `| head` those of a pipe",
     ),
     **dict.fromkeys(("--csv", "--tsv"), "a pipe gets lines with tabs, and --json is for programs"),
 }

@@ -46,6 +46,15 @@ def listed(items: Sequence[str], in_full: bool) -> str:
     return ", ".join(items) if in_full else shortened(items)
 
 
+def asked_for(columns: Sequence[str] | None, parts: Sequence[int] | None) -> str:
+    """` in user_id`: of which filters a line about a file speaks, if not of all that it has."""
+    if columns is None and parts is None:
+        return ""
+    if parts is None and columns is not None and len(columns) == 1:
+        return f" in {quoted_name(columns[0])}"
+    return " in what was asked for"
+
+
 def either(words: Sequence[str]) -> str:
     """`text, json or sarif`"""
     *most, last = words
@@ -170,10 +179,10 @@ def in_the_first(text: str) -> str:
 
 
 def columns_alike(
-    chunks: Iterable[tuple[str, Place, str]],
+    chunks: Iterable[tuple[str, Place, str]], in_full: bool = False
 ) -> Iterator[tuple[str, list[Place], str]]:
     """Chunks as (column, place, text), by equal texts: the names of all columns that have it in the
-    same places, these places, and the text."""
+    same places, or the first ten unless `in_full`, these places, and the text."""
     by_column: dict[tuple[str, str], list[Place]] = {}
     for column, place, text in chunks:
         by_column.setdefault((column, text), []).append(place)
@@ -181,7 +190,7 @@ def columns_alike(
     for (column, text), places in by_column.items():
         alike.setdefault((text, tuple(places)), []).append(column)
     for (text, those), columns in alike.items():
-        yield shortened([*map(quoted_name, columns)]), list(those), text
+        yield listed([*map(quoted_name, columns)], in_full), list(those), text
 
 
 def where(column: str | None, places: Sequence[Place]) -> str:

@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Final, Protocol
 
+from parquet_bloom.container import Place
 from parquet_bloom.container.protocols import Overview
 from parquet_bloom.rules.finding import Finding
 
@@ -20,7 +21,7 @@ class WithIndexGroups(Overview, Protocol):
 
 
 class LikeDamage:
-    """Tells findings in `file` whose missing rows are like those that damage leaves."""
+    """Tells findings in `file` whose missing rows are like those that damage leaves, and not like those of writers."""
 
     def __init__(self, file: WithIndexGroups) -> None:
         self._file = file
@@ -28,12 +29,24 @@ class LikeDamage:
     def __call__(self, found: Finding) -> bool:
         if found.place is None or found.rows is None:
             return False
-        part, group, size = found.place.part, found.place.group, self._file.row_index_stride
-        first, end = self._starts[part : part + 2]
-        if group is not None and size:
-            first += group * size
-            end = min(end, first + size)
+        first, end = self._rows_of(found.place)
         return found.rows.are_like_damage(first, end - first)
+
+    def or_few(self, found: Finding) -> bool:
+        """The same, or few, which may be damage or what a writer left out."""
+        if found.place is None or found.rows is None:
+            return False
+        first, end = self._rows_of(found.place)
+        return self(found) or found.rows.are_few(end - first)
+
+    def _rows_of(self, place: Place) -> tuple[int, int]:
+        """The first row of a place, and the one behind its last."""
+        first, end = self._starts[place.part : place.part + 2]
+        size = self._file.row_index_stride
+        if place.group is not None and size:
+            first += place.group * size
+            end = min(end, first + size)
+        return first, end
 
     @cached_property
     def _starts(self) -> list[int]:

@@ -70,6 +70,11 @@ class Finding(Located):
         return PAGES_MAY_HAVE_CHANGED in said and said.endswith(NOTHING_TELLS)
 
     @property
+    def is_to_be_looked_at(self) -> bool:
+        """Whether values are missing, and it is not `repair` that helps: pages may have changed, and not the filter."""
+        return self.rows is not None and not (self.next or "").startswith("pbloom repair ")
+
+    @property
     def rank(self) -> Severity:
         """The severity, for comparisons."""
         return SEVERITIES[self.severity]

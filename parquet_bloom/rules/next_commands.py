@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from math import ceil, floor, log10
 from typing import Final, TypeAlias
 
 from parquet_bloom.container import Place, Units
@@ -20,6 +21,7 @@ from parquet_bloom.rules.rule import Severity
 _LOOK_CLOSER: Final = "pbloom validate FILE -c COLUMN --pages --diagnose"
 # In a format without pages.
 _DIAGNOSE: Final = "pbloom validate FILE -c COLUMN --diagnose"
+_LOOKS: Final = frozenset({_LOOK_CLOSER, _DIAGNOSE})
 # Where no command can keep a limit.
 _ADVISE: Final = "pbloom advise FILE"
 # Where only the user knows if a high rate is wanted.
@@ -35,14 +37,16 @@ _TOO_LARGE: Final = frozenset({"PB304", "PB306", "PB312"})
 
 class NextCommands:
     """The commands that help, as the catalogue has them, filled in for findings in `file`; `policy_of`: what
-    is required of a column, by its name; `may_be_built`: whether `build` adds filters to it; `sound`: the places
-    and columns whose pages have nothing wrong; None if no pages were decoded."""
+    is required of a column, by its name; `may_be_built`: whether `build` adds filters to it; `fpp_within_limit`: by
+    column, that of its filters in the most bytes that are allowed; `sound`: the places and columns whose pages have
+    nothing wrong; None if no pages were decoded."""
 
     def __init__(
         self,
         file: Container,
         policy_of: Callable[[str], ColumnPolicy],
         may_be_built: Callable[[str], bool],
+        fpp_within_limit: Mapping[str, float],
         sound: Collection[tuple[Place | None, str | None]] | None = None,
     ) -> None:
         self._file = file
@@ -52,10 +56,12 @@ class NextCommands:
         self._missing_keys = file.missing_key_arguments
         self._may_be_built = may_be_built
         self._sound = sound
-        self._is_like_damage = LikeDamage(file)
+        self._fpp_within_limit = fpp_within_limit
+        self._may_be_damage = LikeDamage(file).or_few
         self._lacking: dict[_ChunkOf, Finding] = {}
-        # What is said of filters of a column that may be such traces.
-        self._cautions: dict[str | None, set[str | None]] = {}
+        # Of filters of a column that may be such traces: whether they lack values, and what is said of them.
+        self._cautions: dict[str | None, set[tuple[bool, str | None]]] = {}
+        self._has_open_traces = False
         self._known = frozenset(file.columns)
         # A file can have findings in 100,000 chunks, and a few commands for all of them.
         self._filled: dict[tuple[str, str | None, Place | None, str | None, bool], str | None] = {}
@@ -66,7 +72,12 @@ class NextCommands:
         traces = [each for each in findings if self._may_be_trace(each)]
         self._cautions = {column: set() for column in {each.column for each in traces}}
         for each in traces:
-            self._cautions[each.column].add(self._own_command(each))
+            self._cautions[each.column].add((each.rule != _OTHER_VALUES, self._own_command(each)))
+        self._has_open_traces = any(
+            lacks and (own is None or own in _LOOKS)
+            for cautions in self._cautions.values()
+            for lacks, own in cautions
+        )
         for found in findings:
             self._add(found)
 
@@ -85,16 +96,22 @@ class NextCommands:
     def _command(self, found: Finding) -> str | None:
         """That of the rule, but none that takes away the only trace of a damaged page, or a filter that is required."""
         command = self._own_command(found)
-        cautions = self._cautions.get(found.column)
-        if command is None or not cautions or not _is_against_column(command):
+        if command is None or not _is_against_column(command):
             return command
+        is_repair = command.startswith("pbloom repair ")
+        cautions = {
+            own for lacks, own in self._cautions.get(found.column, ()) if lacks or not is_repair
+        }
         if None in cautions:
             return None
-        return next(filter({_LOOK_CLOSER, _DIAGNOSE}.__contains__, cautions), command)
+        if looks := _LOOKS & cautions:
+            return min(looks)
+        # Of the whole file, it would take filters of other columns with it.
+        return command.replace("FILE --", "FILE -c COLUMN --") if self._has_open_traces else command
 
     def _may_be_trace(self, found: Finding) -> bool:
         """Whether what is wrong with the filter may tell of pages that have changed."""
-        return found.rule == _OTHER_VALUES or self._is_like_damage(found)
+        return found.rule == _OTHER_VALUES or self._may_be_damage(found)
 
     def _own_command(self, found: Finding) -> str | None:
         """The same, whatever else is wrong with the column."""
@@ -103,7 +120,7 @@ class NextCommands:
             found = self._lacking.get(_chunk_of(found), found)
         if found.rule == _OTHER_VALUES and not self._file.units.has_groups:
             return self._by_pages(found)
-        if found.diagnosis is not None or not self._is_like_damage(found):
+        if found.diagnosis is not None or not self._may_be_damage(found):
             return self._within_policy(found)
         has_pages = found.rows is not None and found.rows.first_page is not None
         if has_pages and found.undiagnosed is not None:
@@ -131,6 +148,9 @@ class NextCommands:
             return None if is_kept and self._policy_of(found.column).required else command
         if command == _BUILD and not self._may_be_built(found.column):
             return None
+        if "--existing" in command and self._none_keeps(found.column):
+            # What is wrong with the limits themselves, the findings about these say.
+            return None if "LIMIT" in command else _ADVISE_COLUMN
         if "--max-bytes" in command:
             return command if self._size_of(found.column) else _ADVISE
         if command == _ADVISE and self._policy_of(found.column).required:
@@ -138,6 +158,11 @@ class NextCommands:
         if command == _ADVISE_COLUMN and self._policy_of(found.column).max_fpp is not None:
             return _REBUILD
         return command
+
+    def _none_keeps(self, column: str) -> bool:
+        """Whether no filter of its values is within the limits, so that those that are there would go for none."""
+        highest = self._policy_of(column).highest_fpp
+        return self._fpp_within_limit.get(column, 0.0) > highest
 
     def _size_of(self, column: str) -> int:
         """What `build` can be told to keep to; 0 if nothing."""
@@ -176,6 +201,10 @@ class NextCommands:
             rate = _rate_within(limit, self._file.units)
             if rate < DEFAULT_FPP or size or is_too_large:
                 limits += ["--fpp", f"{rate:g}"]
+        elif size and "--fpp" not in words:
+            rate = self._fpp_within_limit.get(column, 0.0)
+            if rate > DEFAULT_FPP:
+                limits += ["--fpp", _rounded_up(rate)]
         return limits
 
 
@@ -188,9 +217,9 @@ def _chunk_of(found: Finding) -> _ChunkOf:
 
 
 def _is_against_column(command: str) -> bool:
-    """Whether all of its filters go, or others come in their place."""
+    """Whether all of its filters that are wrong, or just all, go, or others come in their place."""
     is_strip = command.startswith("pbloom strip ") and "ROW_GROUP" not in command
-    return is_strip or "--existing" in command
+    return is_strip or "--existing" in command or "--rebuild" in command
 
 
 def _limit(found: Finding) -> str:
@@ -207,6 +236,12 @@ def _as_size(num_bytes: int) -> str:
     units = {"GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10}
     whole = (f"{num_bytes // size}{unit}" for unit, size in units.items() if num_bytes % size == 0)
     return next(whole, str(num_bytes))
+
+
+def _rounded_up(rate: float) -> str:
+    """With two digits: `0.075` for 0.0742."""
+    step = 10.0 ** (floor(log10(rate)) - 1)
+    return f"{ceil(rate / step) * step:.12g}"
 
 
 def _rate_within(limit: float, units: Units) -> float:

@@ -24,6 +24,7 @@ from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.listing import (
     find_file,
     find_local,
+    find_lost_link,
     list_folder,
     list_objects,
     match_objects,
@@ -189,7 +190,7 @@ def alternatives(pattern: str) -> list[str]:
 
 def _at(given: str, path: str) -> Iterator[Found | FolderToList]:
     """The local file or folder at a path; nothing if there is none."""
-    found = find_local(path)
+    found = find_lost_link(path) or find_local(path)
     if found is not None:
         yield found
     elif os.path.isdir(path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, field
 from datetime import datetime
@@ -37,6 +38,12 @@ NOT_PASSED_ON = UnsupportedError.__name__
 # The reason of files whose outcome is not `ok`.
 NOT_OK = "no"
 
+# What validate calls files in which nothing is wrong, and those in which something is.
+OK_STATE, NOT_OK_STATE = "ok", "not ok"
+
+# Verbs that only say what there is.
+_READING = frozenset({"advise", "inspect", "probe", "validate"})
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -50,11 +57,13 @@ class Outcome:
     removed or found, in ORC files those of all index groups; `bytes`: how much the file has grown since
     the run listed it. `seconds` on the executor, in attempt `attempt` (from 0) at the task, which Spark
     calls `task_attempt`. `document`: what the same verb on one file prints with `--json`, a line for
-    each column of a probe, without the absent ones of many values; None for an error, and for a file that was not opened. `size_before`, `size`
+    each column of a probe, without most of many values, which are alike; None for an error, and for a file that was not
+    opened. `size_before`, `size`
     and `version_before`, `version` (the ETag, or else the time of the last change): when it was listed,
     and afterwards; None where nobody tells. `requests`: sent to the object store that has it. `ok`:
     whether findings are below the limit, or any of the values may be there; None for other verbs. `dry_run`:
-    nothing was written, `status` and numbers say what would be done.
+    nothing was written, `status` and numbers say what would be done. `state`: what validate calls the file, see
+    ValidationReport; None for other verbs.
     """
 
     path: str
@@ -74,11 +83,13 @@ class Outcome:
     requests: int | None = None
     ok: bool | None = None
     dry_run: bool = False
+    state: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """Files with the same status and, where nothing was done, the same reason: of trouble, the class of the error;
+    """Files with the same status and, where nothing was done, the same reason: of trouble, the class of the error, of
+    validate, the state, if that is not `ok`;
     `seconds` of all executors, `attempt`: the highest; `example`: of trouble, what is said of one of the files."""
 
     status: Status
@@ -161,6 +172,8 @@ def _reason(outcome: Outcome) -> str:
         return outcome.error_class or ""
     if outcome.ok is False:
         return NOT_OK
+    if outcome.state not in (None, OK_STATE):
+        return outcome.state
     return DRY_RUN if outcome.dry_run else ""
 
 
@@ -259,6 +272,16 @@ class Report:
         return sum(total.files for total in self.totals if total.reason == NOT_OK)
 
     @property
+    def states(self) -> dict[str, int]:
+        """Of validate: how many files it calls `ok`, `not ok`, or `unknown` and the like, see ValidationReport."""
+        counted: Counter[str] = Counter()
+        for total in self.totals:
+            if total.status == "read":
+                reason = NOT_OK_STATE if total.reason == NOT_OK else total.reason
+                counted[reason or OK_STATE] += total.files
+        return dict(sorted(counted.items()))
+
+    @property
     def ok(self) -> bool:
         """Whether no file was refused or failed, nor validate says of any that it is not right."""
         is_right = self.verb != "validate" or not self.num_not_ok
@@ -271,16 +294,19 @@ class Report:
 
     @property
     def counts_in_words(self) -> str:
-        """`2 would be added, 1 error`, and what the verb answers: `10 read, 3 not ok`, `10 read, 7 may have a value`;
-        empty if there are no files."""
+        """`2 would be added, 1 error`, and what the verb answers: `10 read, 3 not ok`, `10 read, 7 may have a value`,
+        `10 refused, none read`; empty if there are no files."""
         states = {total.status: total.state for total in self.totals}
         counted = [f"{count:,} {states[status]}" for status, count in self.counts.items()]
         return ", ".join([*counted, *self._answer_in_words()])
 
     def _answer_in_words(self) -> Iterator[str]:
         num_read = self.counts.get("read", 0)
-        if self.verb == "validate" and self.num_not_ok:
-            yield f"{self.num_not_ok:,} not ok"
+        if self.verb in _READING and self.counts and not num_read:
+            yield "none read"
+        elif self.verb == "validate":
+            told = sorted(self.states.items(), key=lambda each: each[0] != NOT_OK_STATE)
+            yield from (f"{count:,} {state}" for state, count in told if state != OK_STATE)
         elif self.verb == "probe" and num_read:
             yield f"{num_read - self.num_not_ok:,} may have a value"
 
@@ -333,7 +359,7 @@ class Report:
 
     def documents(self, *, ok: bool | None = None) -> Iterator[RowFields]:
         """What the same verb on one file prints with `--json`, for each file that has it; of advise, for
-        each table. A probe of many values leaves out those that are absent, see there. ok: as for each."""
+        each table. A probe of many values leaves out those that are like most, see there. ok: as for each."""
         yield from map(json.loads, self.lines(ok=ok))
 
     def lines(self, *, ok: bool | None = None) -> Iterator[str]:
@@ -391,6 +417,7 @@ class Report:
             "requests": self.requests,
             "core_hours": self.core_hours,
             "audit": self.audit,
+            **({"states": self.states} if self.verb == "validate" else {}),
             **({} if self.index is None else {"index": asdict(self.index)}),
         }
 

@@ -34,7 +34,7 @@ OUTCOME = _schema(
     "path string!, status string!, filters integer!, bytes long!, seconds double!,"
     " attempt integer!, message string, error_class string, document string, size_before long, size long,"
     " version_before string, version string, task_attempt long, requests long,"
-    " ok boolean, dry_run boolean!"
+    " ok boolean, dry_run boolean!, state string"
 )
 """What became of one file, one row each; see Outcome."""
 

@@ -273,7 +273,8 @@ def probe(
 ) -> Report:
     """Ask the filters of each of `columns` in every file about the same values, given as for
     parquet_bloom.probe. An outcome's `document` has a line for each column; of more than 100 values, it has the `results` of
-    those that the file may have, and in `num_absent` how many it has not. `asked` of the report: all of them. See build."""
+    those that are not like most, and in `num_absent` how many the file has not, or in `others` what is said of all others,
+    which are unknown. `asked` of the report: all of them. See build."""
     given = locals()
     if is_frame(values):
         raise TypeError(

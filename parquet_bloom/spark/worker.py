@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+import numpy as np
 from pyspark import TaskContext
 
 from parquet_bloom.advice.table import table_key
@@ -30,9 +31,10 @@ from parquet_bloom.spark.outcome import DRY_RUN, NOT_PASSED_ON, Outcome, Status
 from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.request import Request
 from parquet_bloom.verbs.build import BuildReport, TakeFilters, build_opened, lacking, take_by_name
-from parquet_bloom.verbs.documents import as_json
+from parquet_bloom.verbs.documents import as_json, plain
+from parquet_bloom.verbs.keys import units_of
 from parquet_bloom.verbs.several import message_of
-from parquet_bloom.vocabulary import is_kept
+from parquet_bloom.vocabulary import HAS_ONE
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
@@ -48,7 +50,7 @@ REFUSALS = (ColumnError, RewriteError, UnsupportedError, ValueTypeError)
 FAILURES = (ParquetBloomError, OSError, ValueError, MemoryError)
 
 # So many values are written out for each file. The answers about one take some 230 bytes: about 5,000 in
-# 2,000 files, 2 GB, of which all but a few say `absent`.
+# 2,000 files, 2 GB, of which all but a few say `absent` where there are filters, and the same where there are none.
 MOST_WRITTEN_OUT: Final = 100
 
 
@@ -162,7 +164,7 @@ def outcome_of_build(report: BuildReport, lacked: Iterable[str]) -> Outcome:
     elif report.bytes_added:
         # The old filters had to go, and no new one is allowed.
         status = "removed"
-    elif any(map(is_kept, reasons)) or not reasons:
+    elif HAS_ONE in reasons or not reasons:
         status = "unchanged"
     return Outcome(
         path=report.path,
@@ -262,7 +264,14 @@ def _validate(planned: LakeFile, request: Request) -> Outcome:
         message = "; ".join(dict.fromkeys(finding.message for finding in report.findings)) or None
         filters = report.checked.filters
         document = text_of(report)
-        return _read(file, filters=filters, message=message, document=document, ok=report.ok)
+        return _read(
+            file,
+            filters=filters,
+            message=message,
+            document=document,
+            ok=report.ok,
+            state=report.state,
+        )
 
 
 def _probe(planned: LakeFile, request: Request) -> Outcome:
@@ -284,12 +293,21 @@ def _probe(planned: LakeFile, request: Request) -> Outcome:
 
 
 def _document_of_probe(report: ProbeReport) -> str:
-    """What `--json` prints; of many values, the `results` of those that the file may have, and the number of the others."""
-    num_asked = len(report.results)
-    if num_asked <= MOST_WRITTEN_OUT:
+    """What `--json` prints. Of many values, `results` lacks those that are like most: they are absent, and `num_absent` is
+    their number, or `others` has that with the answers about each of them."""
+    results = report.results
+    if len(results) <= MOST_WRITTEN_OUT:
         return text_of(report)
-    kept = replace(report, results=report.results.not_absent)
-    return as_json(kept.to_dict() | {"num_absent": num_asked - len(kept.results)}).decode()
+    alike = np.flatnonzero(results.alike)
+    others = np.delete(np.arange(len(results)), alike)
+    document = replace(report, results=results.those_at(others)).to_dict()
+    document |= {"num_absent": len(alike), "others": None}
+    for one in results.those_at(alike[:1]):
+        if one.verdict == "unknown":
+            answers = plain(one, units_of(report))
+            del answers["value"]
+            document |= {"num_absent": 0, "others": {"num_values": len(alike), **answers}}
+    return as_json(document).decode()
 
 
 _VERBS: dict[str, Callable[[LakeFile, Request], Outcome]] = {

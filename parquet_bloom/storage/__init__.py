@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from parquet_bloom.arguments import mapping_given
+from parquet_bloom.arguments import PATH_OR_URL, mapping_given, path_given
 from parquet_bloom.errors import UnsupportedError, lacking
 from parquet_bloom.storage.source import (
     LocalSource,
@@ -67,9 +67,7 @@ def open_source(path: str | os.PathLike[str], size: int | None = None) -> Source
 
     Raises OSError, UnsupportedError if what reads objects is not installed, TypeError for anything but
     one path."""
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"path: {path!r}, expected one path or URL, as str or os.PathLike")
-    text = os.fspath(path)
+    text = path_given("path", path, PATH_OR_URL)
     if is_object(text):
         address = address_of(text)
         try:

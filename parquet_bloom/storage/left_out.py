@@ -3,8 +3,8 @@
     _old/a.parquet, .a.parquet               hidden, see source.is_hidden
     a.parquet.bak, A.PARQUET, a.csv          not called like a data file
 
-What holds no rows does not count: logs of tables, files of an index, checksums, journals and marks of writers, empty
-files.
+What holds no rows does not count: logs of tables, files of an index, checksums, journals and marks of writers, locks of
+editors, empty files.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Final
 
 from parquet_bloom.storage.source import is_of_index
 
 _WITHOUT_ROWS: Final = re.compile(
-    r"_SUCCESS|_(common_)?metadata|_(committed|started)_\d+|.*\.crc|.*\.pbloom-journal|manifest-\d{10}\.json"
+    r"_SUCCESS|_(common_)?metadata|_(committed|started)_\d+|.*\.crc|.*\.pbloom-journal|manifest-\d{10}\.json|\.#.*"
 )
 # Of Delta Lake and Hudi, see table_formats.
 _LOGS: Final = frozenset({"_delta_log", ".hoodie"})
@@ -54,10 +53,13 @@ class LeftOut:
             self.paths.append(path)
 
     def add_local(self, path: str, place: str) -> None:
-        """A local file, unless it is empty, or a link that leads nowhere."""
-        with suppress(OSError):
-            if os.stat(path).st_size:
-                self.add(path, place)
+        """A local file, unless it is empty; of a link that leads nowhere, nobody knows what was there."""
+        try:
+            may_have_rows = os.stat(path).st_size > 0
+        except OSError:
+            may_have_rows = os.path.islink(path)
+        if may_have_rows:
+            self.add(path, place)
 
     def besides(self, asked: Iterable[str]) -> tuple[str, ...]:
         """Without those that were asked by another name."""

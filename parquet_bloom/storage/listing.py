@@ -59,6 +59,12 @@ def find_local(path: str) -> Found | None:
     return Found(path, status.st_size, version_of(status), status.st_mtime)
 
 
+def find_lost_link(path: str) -> Found | None:
+    """A link that leads nowhere, or in circles, as a file without bytes: whoever opens it says so. None for all else."""
+    is_lost = os.path.islink(path) and not os.path.exists(path)
+    return Found(path, 0, None, None) if is_lost else None
+
+
 def version_in_listing(path: str, listed: Listed) -> str | None:
     """Source.version of a file, as a manifest says: None for one that is not an object, or of which it
     does not say size and ETag."""
@@ -89,7 +95,13 @@ def _list_local(path: str, root: str | None) -> tuple[list[Found], list[str]]:
     with os.scandir(path) as found:
         entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
-        if is_hidden(entry.name) or (entry.is_symlink() and _is_below(entry.path, root)):
+        if is_hidden(entry.name):
+            continue
+        if entry.is_symlink() and (lost := find_lost_link(entry.path)):
+            if is_data_file(entry.name):
+                files.append(lost)
+            continue
+        if entry.is_symlink() and _is_below(entry.path, root):
             continue
         # One may be removed meanwhile.
         with suppress(FileNotFoundError):
@@ -103,7 +115,7 @@ def _list_local(path: str, root: str | None) -> tuple[list[Found], list[str]]:
 
 
 def _is_below(link: str, root: str | None) -> bool:
-    """Whether a link leads to what is found below `root` anyway, or nowhere."""
+    """Whether a link leads to what is found below `root` anyway."""
     real = os.path.realpath(link)
     if root is None or not real.startswith(os.path.join(root, "")):
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -376,10 +377,21 @@ def _below(
         path, below = f"{above}{entry.name}", f"{before}{entry.name}"
         if entry.is_dir(follow_symlinks=False):
             yield from _below(path, below, left_out, unlisted, hidden)
-        elif not hidden and is_data_file(entry.name) and entry.is_file():
+        elif not hidden and is_data_file(entry.name) and may_be_file(entry):
             yield Input(path, below)
         elif left_out is not None:
             left_out.add_local(path, below)
+
+
+def may_be_file(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a file, or a link that leads nowhere, or in circles: whoever opens it says so, where nobody may take
+    a file on a volume that is not mounted for one that is not there."""
+    if not entry.is_symlink():
+        return entry.is_file()
+    try:
+        return stat.S_ISREG(entry.stat().st_mode)
+    except OSError:
+        return True
 
 
 def expand_left(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:

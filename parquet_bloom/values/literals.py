@@ -135,6 +135,8 @@ def _encode_like(leaf: LeafType, given: literal, text: str) -> None:
 def _blaming(given: literal, error: ValueTypeError, read: Callable[[str], None]) -> ValueTypeError:
     """The error with the place of a literal that is in a file, or with what may be meant by others. `read`: raises
     ValueTypeError for another text in its place."""
+    if given.text != given.text.strip() and _is_read(given.text.strip(), read):
+        error = ValueTypeError(f"{error}; leave out the blanks around it")
     if isinstance(given, LiteralInFile):
         # The header of CSV is no value.
         hint = "; if this is a header, call the file .csv" * (given.line == 1)
@@ -145,12 +147,15 @@ def _blaming(given: literal, error: ValueTypeError, read: Callable[[str], None])
 
 def _are_several(text: str, read: Callable[[str], None]) -> bool:
     parts = text.split(",")
+    return len(parts) > 1 and all(_is_read(part.strip(), read) for part in parts)
+
+
+def _is_read(text: str, read: Callable[[str], None]) -> bool:
     try:
-        for part in parts:
-            read(part.strip())
+        read(text)
     except ValueTypeError:
         return False
-    return len(parts) > 1
+    return True
 
 
 def _holds_text(leaf: LeafType) -> bool:

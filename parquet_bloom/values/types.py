@@ -91,12 +91,12 @@ class LeafType:
 
 
 # What messages say of a value; before it stands the value, behind it the type.
-MISFIT: Final = ": cannot be a value of "
+CANNOT_BE: Final = ": cannot be a value of "
 
 
 def not_a_value(leaf: LeafType, value: object, expected: str) -> ValueTypeError:
     """The error for a value that the column cannot hold."""
-    return ValueTypeError(f"{shown(value)}{MISFIT}{leaf}: expected {expected}")
+    return ValueTypeError(f"{shown(value)}{CANNOT_BE}{leaf}: expected {expected}")
 
 
 def shown(value: object) -> str:

@@ -7,9 +7,9 @@
             unknown   b                                                               …
             asked     a                                      (size, version, answered_by)
 
-A value that is found nowhere is absent only if every file could be asked. Each that could not is there, too, without
-a value: it may hold any of them; and each that was, in the state in which it was. What is true of all rows, such as when who was asked for what, is a JSON document in the
-schema's metadata.
+A value that is found nowhere is absent only if every file could be asked for it. Each that could not is there, too,
+without a value: it may hold any of them, or those that its reason names; and each that was, in the state in which it
+was. What is true of all rows, such as when who was asked for what, is a JSON document in the schema's metadata.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from parquet_bloom.container import number_of
-from parquet_bloom.values.given import show_value
+from parquet_bloom.values.given import show_value, show_values
 from parquet_bloom.verbs.documents import document_of
 
 _TEXT: Final = pa.string()
@@ -77,11 +77,10 @@ def account_of(report: Any, values: Sequence[str]) -> pa.Table:
     proof = {name: getattr(report, name) for name in PROOF}
     missing = [value for value in values if value not in known]
     unknown, asked = report.unknown, report.asked
-    if unknown:
-        reason = f"{number_of(len(unknown), 'file')} could not be asked"
-        rest = _rows(len(missing), value=missing, state="unknown", reason=reason)
-    else:
-        rest = _rows(len(missing), value=missing, state="absent", **proof)
+    told = {*show_values(report.absent)} if unknown else {*missing}
+    absent = [value for value in missing if value in told]
+    unsure = [value for value in missing if value not in told]
+    reason = f"{number_of(len(unknown), 'file')} could not be asked"
     rows = pa.concat_tables(
         [
             _rows(
@@ -94,7 +93,8 @@ def account_of(report: Any, values: Sequence[str]) -> pa.Table:
                 row=[row.row for row in found],
                 may_be_deleted=[row.path in deleted for row in found],
             ),
-            rest,
+            _rows(len(absent), value=absent, state="absent", **proof),
+            _rows(len(unsure), value=unsure, state="unknown", reason=reason),
             _rows(
                 len(unknown),
                 state="unknown",

@@ -52,7 +52,7 @@ from parquet_bloom.verbs.table_step import (
     way_to_small,
     without_columns,
 )
-from parquet_bloom.vocabulary import APPENDED_BEFORE, Existing, TableChoice, TableKind, is_kept
+from parquet_bloom.vocabulary import APPENDED_BEFORE, HAS_ONE, Existing, TableChoice, TableKind
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
@@ -213,7 +213,7 @@ class Appending:
                 SkippedColumn(
                     called.get(each.column, each.column),
                     APPENDED_BEFORE
-                    if is_kept(each.reason) and each.column in returning
+                    if each.reason == HAS_ONE and each.column in returning
                     else each.reason,
                     1,
                 )

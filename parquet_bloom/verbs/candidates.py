@@ -11,7 +11,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.index.states import in_stores_of
 from parquet_bloom.values.given import python_values, show_value
-from parquet_bloom.values.misfits import in_one_line
+from parquet_bloom.values.not_held import in_one_line
 
 if TYPE_CHECKING:
     from parquet_bloom.index.asking import AskedIndex, FoundValues
@@ -47,13 +47,15 @@ class ByIndex:
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """The files to look into, of `num_files` in all. `all_paths`: tells where the columns of rows may be that those with
-    rows lack. `not_held`: of the others, those whose column cannot hold some of the values, and why."""
+    rows lack. `not_held`: of the others, those whose column cannot hold some of the values, and why;
+    `unsure`: the positions of these values."""
 
     found: Sequence[Candidate]
     num_files: int
     all_paths: Callable[[], Sequence[str]]
     by: ByIndex | None = None
     not_held: Mapping[str, str] = field(default_factory=dict)
+    unsure: Collection[int] = ()
 
     @property
     def are_by_index(self) -> bool:
@@ -76,11 +78,13 @@ def in_index(
     """Those that an index does not exclude: of its own files, or of these, by their names. Raises ValueTypeError, FormatError, OSError."""
     by = ByIndex(index, asked.manifest.generation, asked.manifest.made)
     new = set() if files is None else _not_known(asked, column, files)
+    # A table may have widened the type since, which its files then say.
+    may_be_wider = files is not None and bool(files.tables)
     try:
         found = asked.look_up_some(column, values)
     except ValueTypeError:
         # What is new may be of another type.
-        if files is None or not new:
+        if files is None or not (new or may_be_wider):
             raise
         return in_files(files, by)
     for value, reason in found.not_asked.items():
@@ -93,14 +97,14 @@ def in_index(
     places = _places(asked, found)
     whole = new | {unit.path for unit in found.unknown}
     not_held: dict[str, str] = {}
-    # A table may have widened the type since, which its files then say.
-    may_be_wider = files is not None and bool(files.tables)
+    unsure: set[int] = set()
     for each in found.not_held:
         paths = {unit.path for unit in each.units}
         if may_be_wider or len(each.problems) == len(values):
             whole |= paths
         else:
             not_held.update(dict.fromkeys(paths, in_one_line(each.problems, values)))
+            unsure.update(each.problems)
     if asked.places == "file":
         whole |= places.keys()
     wanted = whole | places.keys()
@@ -122,6 +126,7 @@ def in_index(
             for path, problem in sorted(not_held.items())
             if path not in wanted and (files is None or path in files.found)
         },
+        unsure,
     )
 
 

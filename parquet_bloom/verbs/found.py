@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from parquet_bloom.container import AS_TEXT, IN_PYTHON, UNITS, WHERE_KNOWN, number_of, some_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ValueTypeError
-from parquet_bloom.values.given import list_values, python_values, show_values
+from parquet_bloom.values.given import list_values, python_values, show_value, show_values
 from parquet_bloom.verbs.asked_files import AskedFile
 from parquet_bloom.verbs.documents import VerbReport, plain
 from parquet_bloom.verbs.keys import units_of
@@ -53,24 +53,33 @@ class UnverifiedFile:
 
 
 class AbsentValues(LazyItems[Any]):
-    """Those that are in none of the rows, each once; none if it is not `known`."""
+    """Those that are in none of the rows, each once, but for those at `unsure` positions; none if not `known`."""
 
     noun = "value"
 
     def __init__(
-        self, values: Sequence[Any] | Array, rows: Sequence[FoundRow], *, known: bool
+        self,
+        values: Sequence[Any] | Array,
+        rows: Sequence[FoundRow],
+        unsure: Collection[int],
+        *,
+        known: bool,
     ) -> None:
-        self._values = values
-        self._rows, self._known = rows, known
+        self._values, self._rows = values, rows
+        self._unsure, self._known = unsure, known
 
     @cached_property
     def _items(self) -> tuple[Any, ...]:
         if not self._known:
             return ()
+        values = python_values(self._values)
         held = {row.value for row in self._rows}
-        return tuple(
-            each for each in dict.fromkeys(python_values(self._values)) if each not in held
-        )
+        absent = [each for each in dict.fromkeys(values) if each not in held]
+        if not self._unsure:
+            return tuple(absent)
+        # Some values have one text, by which an account has them.
+        unsure = {show_value(values[at]) for at in self._unsure}
+        return tuple(each for each in absent if show_value(each) not in unsure)
 
     def check_sought(self, texts: Iterable[str]) -> None:
         """Raise ValueTypeError if one of these is the text of no value that was looked for."""
@@ -84,8 +93,9 @@ class AbsentValues(LazyItems[Any]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FindReport(VerbReport):
-    """The `rows` that hold values of a column; `absent`: the values that no file holds, none while a file is
-    `unknown`. Of `num_files`, `files_by_index` hold none of the values that they can hold by an `index` in its `generation`,
+    """The `rows` that hold values of a column; `absent`: the values that no file holds: none while a file is
+    `unknown` that may hold any, and of those that are so for some of the values, only the others. Of `num_files`,
+    `files_by_index` hold none of the values that they can hold by an `index` in its `generation`,
     `files_by_statistics` none by min/max statistics alone, and `files_by_filters` none by their own filters, where
     statistics left any row groups, or by pages with only nulls; `files_without_column` lack a column that is null
     there, as their table says, or `union_by_name`; of `files_read`, values were read in `row_groups_read` row groups

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from parquet_bloom.container.asked_once import those_not_held
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.native.lazy import Array, NDArray, np
-from parquet_bloom.values.misfits import in_one_line
+from parquet_bloom.values.not_held import in_one_line
 from parquet_bloom.verbs.probe import ProbedValues, ProbeReport, probe_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from parquet_bloom.container import GroupAnswers
     from parquet_bloom.container.protocols import Askable, Column
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
 
 class HeldValues(NamedTuple):
-    """The `values` that a column can hold, at which `positions` they are among all, and why it cannot hold the others."""
+    """The `values` that a column can hold, at which `positions` they are among all, at which the `others`, and why it
+    cannot hold these."""
 
     values: Any
     positions: NDArray[np.intp]
+    others: Collection[int]
     problem: str
 
 
@@ -40,7 +42,8 @@ def held_values(file: Askable, column: Column, values: Sequence[Any] | Array) ->
     found: Any = (
         values[positions] if isinstance(values, np.ndarray) else tuple(values[at] for at in held)
     )
-    return HeldValues(found, positions, f"{where}{in_one_line(problems, values)}")
+    others = frozenset(problems)
+    return HeldValues(found, positions, others, f"{where}{in_one_line(problems, values)}")
 
 
 class HeldAnswers(NamedTuple):

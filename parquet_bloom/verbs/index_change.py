@@ -239,7 +239,9 @@ class FileIndexer:
         except _FAILURES as error:
             # Whatever was added of it is about a state that it may not be in any more, or is not all of it.
             self._builder.forget_last(file.path)
-            reason = (str(error) or complaint(error)).removeprefix(f"{file.path}: ")
+            # Python's own say `[Errno 5] …: 'path'`, and some say nothing.
+            said = "" if isinstance(error, OSError) else str(error)
+            reason = (said or complaint(error)).removeprefix(f"{file.path}: ")
             # What may pass is tried again by the next `add`, in whatever state the file is.
             version = "" if isinstance(error, OSError | MemoryError) else file.version or ""
             for column in columns:

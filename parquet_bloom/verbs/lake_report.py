@@ -101,15 +101,15 @@ class BrokenRule:
     files: int = 0
     columns: set[str] = field(default_factory=set)
     examples: list[tuple[str, Finding]] = field(default_factory=list)
-    _ways: set[tuple[str | None, ...]] = field(default_factory=set)
+    _ways: set[tuple[object, ...]] = field(default_factory=set)
 
     def add(self, path: str, findings: Sequence[Finding]) -> None:
         self.findings += len(findings)
         self.files += 1
         self.columns.update(each.column for each in findings if each.column is not None)
-        firsts: dict[tuple[str | None, ...], Finding] = {}
+        firsts: dict[tuple[object, ...], Finding] = {}
         for each in findings:
-            firsts.setdefault((each.column, *each.likeness), each)
+            firsts.setdefault((each.column, each.is_to_be_looked_at, *each.likeness), each)
         new = [way for way in firsts if way not in self._ways][: MAX_WAYS - len(self._ways)]
         self._ways.update(new)
         if new:

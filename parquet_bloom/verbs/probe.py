@@ -135,12 +135,27 @@ class ProbedValues(Sequence[ProbedValue]):
         ]
         return sorted((answers[0] for answers in given if answers), key=lambda each: each.place)
 
+    def those_at(self, positions: NDArray[np.intp]) -> ProbedValues:
+        """Some of the values."""
+        groups = [
+            group._replace(picks=np.asarray(group.picks)[positions]) for group in self._groups
+        ]
+        return ProbedValues([self._values[at] for at in positions.tolist()], groups)
+
     @property
-    def not_absent(self) -> ProbedValues:
-        """The values that the file may have."""
-        kept = np.flatnonzero(self.to_read.any(axis=1)).tolist()
-        groups = [group._replace(picks=np.asarray(group.picks)[kept]) for group in self._groups]
-        return ProbedValues([self._values[position] for position in kept], groups)
+    def alike(self) -> NDArray[np.bool_]:
+        """Which values need not be told of one by one: those that are absent or, if these are more, those that are unknown
+        and get the same answers, as all do where there is no filter. Shape (values,), dtype bool."""
+        are_unknown = np.asarray(self.to_read.any(axis=1))
+        are_absent = ~are_unknown
+        are_unknown[self.maybe] = False
+        if are_unknown.sum() <= are_absent.sum():
+            return are_absent
+        alike = are_unknown.copy()
+        for group in self._groups:
+            picks = np.asarray(group.picks)
+            alike &= picks == np.bincount(picks[are_unknown]).argmax()
+        return alike if alike.sum() > are_absent.sum() else are_absent
 
     @property
     def doubts(self) -> dict[tuple[Verdict, str], list[Place]]:

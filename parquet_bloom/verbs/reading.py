@@ -5,14 +5,14 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from parquet_bloom.arguments import files_given
 from parquet_bloom.container import ROW_GROUPS
-from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.errors import ColumnError, UnsupportedError
 from parquet_bloom.index.asking import AskedIndex
 from parquet_bloom.index.manifest import existing
 from parquet_bloom.index.states import in_stores_of, state_of, state_unless_asked_for
@@ -28,12 +28,14 @@ from parquet_bloom.reads.predicates import (
     are_alike,
     are_alike_in_names,
     askable,
+    besides,
     columns_in,
     columns_of,
     conditions_in,
     holds,
     listed,
     predicate_of,
+    with_text_of_dates,
     without,
 )
 from parquet_bloom.reads.pruning import MOST_LEFT, Left, Open, Pruned, Pruner
@@ -73,10 +75,13 @@ class Sizes(NamedTuple):
 
 
 class Possible(NamedTuple):
-    """The files that their partitions do not exclude, and those of them whose rows all match, as these say."""
+    """The files that their partitions do not exclude, and those of them whose rows all match, as these say. `predicate`:
+    what is said of all; `predicate_of`: what is left to ask one."""
 
     paths: Sequence[str]
     told: Collection[str]
+    predicate: Predicate
+    predicate_of: Callable[[str], Predicate]
 
 
 class Reading:
@@ -153,9 +158,9 @@ class Reading:
     def _pruned(self, opener: Open) -> Pruned:
         with self._one_index():
             possible = self._possible(self.files, self.predicate)
-            return self._row_groups(self.predicate, possible, opener)
+            return self._row_groups(possible, opener)
 
-    def _row_groups(self, predicate: Predicate, possible: Possible, opener: Open) -> Pruned:
+    def _row_groups(self, possible: Possible, opener: Open) -> Pruned:
         in_files = [name for name in self.filtered if name not in self._partitions.names]
         without: set[str] = set()
 
@@ -166,7 +171,7 @@ class Reading:
                     without.add(path)
                 yield file
 
-        pruner = self._pruner(self.files, predicate, possible, noting)
+        pruner = self._pruner(self.files, possible, noting)
         # Each of these has been opened then.
         left = pruner.with_groups(pruner.left(possible.paths), of_whole=True)
         num_files, excluded = len(self.files.found), pruner.excluded
@@ -198,23 +203,32 @@ class Reading:
         predicate = all_of([self.predicate, pushed])
         opener = partial(self._open_parquet, files=files)
         possible = self._possible(files, predicate)
-        pruner = self._pruner(files, predicate, possible, opener, most_left)
+        pruner = self._pruner(files, possible, opener, most_left)
         return pruner.with_groups(pruner.left(possible.paths), of_whole)
 
     def _possible(self, files: ListedFiles, predicate: Predicate) -> Possible:
         asked = columns_in(predicate)
         names = [name for name in self._partitions.names if name in asked] if asked else []
         if not names:
-            return Possible(list(files.found), ())
+            return Possible(list(files.found), (), predicate, lambda _: predicate)
         alike = are_alike if self.is_of_tables else are_alike_in_names
+        dates = {name for name in names if self._partitions.are_dates(name)}
+        predicate = with_text_of_dates(predicate, dates)
 
-        def said(path: str) -> bool | None:
-            known = {name: self._partitions.value(path, name).as_py() for name in names}
-            return holds(predicate, known, alike)
+        def known(path: str) -> dict[str, object]:
+            there = self._partitions.names_of(path)
+            return {
+                name: self._partitions.value(path, name).as_py() for name in names if name in there
+            }
 
-        of_files = {path: said(path) for path in files.found}
+        of_files = {path: holds(predicate, known(path), alike) for path in files.found}
         paths = [path for path, matches in of_files.items() if matches is not False]
-        return Possible(paths, {path for path in paths if of_files[path]})
+        return Possible(
+            paths,
+            {path for path in paths if of_files[path]},
+            predicate,
+            lambda path: besides(predicate, known(path), alike),
+        )
 
     def _undecided(self, pruner: Pruner) -> tuple[str, ...]:
         """The columns of the filters that exclude nothing, whatever partitions and files say."""
@@ -249,7 +263,7 @@ class Reading:
             self.check_first(opener)
             files = self.files
             possible = self._possible(files, self.predicate)
-            pruner = self._pruner(files, self.predicate, possible, opener)
+            pruner = self._pruner(files, possible, opener)
             left = pruner.left(possible.paths)
         files.check_not_deleted([each.path for each in left])
         every = list(files.found)
@@ -291,8 +305,14 @@ class Reading:
             partitions = self._partitions.as_stored(stored)
             matching = Matching(self._filters, names, partitions, self.files)
             paths = [path for path in self.files.found if matching.may_match(path)]
-            possible = Possible(paths, self._possible(self.files, self.predicate).told)
-            left, _, excluded = self._row_groups(also_in_utc(self.predicate), possible, to_ask)
+            possible = self._possible(self.files, also_in_utc(self.predicate))._replace(paths=paths)
+            try:
+                left, _, excluded = self._row_groups(possible, to_ask)
+            except ColumnError:
+                # It would name the leaf of a list, which these rows are not compared by either.
+                with to_ask(next(iter(self.files.found))) as first:
+                    matching.check_no_lists(first)
+                raise
 
             def found_in(each: Left) -> Found:
                 with to_read(each.path) as file:
@@ -374,22 +394,27 @@ class Reading:
     def _pruner(
         self,
         files: ListedFiles,
-        predicate: Predicate,
         possible: Possible,
         opener: Open,
         most_left: float = MOST_LEFT,
     ) -> Pruner:
         """What asks these of the files."""
-        predicate = askable(without(predicate, files.partition_types.keys()))
+        of_tables = files.partition_types.keys()
         indexed = None
         if self._index is not None:
+            conditions = [
+                each for each in conditions_in(possible.predicate) if each.column not in of_tables
+            ]
             with self._asked() as asked:
-                indexed = Indexed(asked, conditions_in(predicate), files)
+                indexed = Indexed(asked, conditions, files)
 
         def known() -> set[str]:
             return {*files.leaf_columns, *self._known_besides(possible.paths, opener)}
 
-        return Pruner(predicate, opener, indexed, most_left, known, possible.told)
+        def predicate_of(path: str) -> Predicate:
+            return askable(without(possible.predicate_of(path), of_tables))
+
+        return Pruner(predicate_of, opener, indexed, most_left, known, possible.told)
 
     def _open(self, path: str, files: ListedFiles | None = None) -> Container:
         return (files or self.files).open(path, self.keys, self._cache)

@@ -58,10 +58,10 @@ class _Left(NamedTuple):
 
     @property
     def answered_by(self) -> AnsweredBy:
-        """What answers for the file: statistics only if they do alone."""
+        """What answers for the file: statistics only if they do alone, or there are no rows."""
         if self.places:
             return "values"
-        return "statistics" if self.by_statistics and not self.by_filters else "filters"
+        return "filters" if self.by_filters else "statistics"
 
 
 AnswerT = TypeVar("AnswerT")
@@ -104,8 +104,9 @@ class RowSearch:
         self._tables = _tables(columns)
         self._partitions: Partitions | None = None
         self._unknown: list[UnknownFile] = []
-        # How many of these are so for some of the values alone.
-        self._unknown_of_some = 0
+        # Those of them that are so for some of the values alone, and the positions of these values.
+        self._of_some: set[str] = set()
+        self._unsure: set[int] = set()
         self._unverified: list[UnverifiedFile] = []
         # What cannot be a value of the column in a file.
         self._no_values: list[ValueTypeError] = []
@@ -188,7 +189,7 @@ class RowSearch:
 
     def _add_unknown_of_some(self, path: str, problem: str) -> None:
         self._unknown.append(UnknownFile(path, problem))
-        self._unknown_of_some += 1
+        self._of_some.add(path)
 
     def report(
         self, candidates: Candidates, files: ListedFiles, progress: Progress | None
@@ -204,6 +205,7 @@ class RowSearch:
             rows += self._looked_into(candidate, files, self._rows) or ()
         for path, problem in candidates.not_held.items():
             self._add_unknown_of_some(path, problem)
+        self._unsure.update(candidates.unsure)
         if self._tables is not None and num_candidates:
             self._ask_others(self._tables, candidates, files)
         if progress:
@@ -221,6 +223,7 @@ class RowSearch:
             ),
         ]
         unknown = (*self._with_hints(), *not_listed)
+        of_all = [file.path for file in unknown if file.path not in self._of_some]
         return FindReport(
             column=self.column,
             index=None if by is None else by.index,
@@ -237,9 +240,11 @@ class RowSearch:
             bytes_read=self._bytes_read,
             rows=tuple(rows),
             unknown=unknown,
-            absent=AbsentValues(self.values, rows, known=not unknown),
+            absent=AbsentValues(
+                self.values, rows, self._unsure if unknown else (), known=not of_all
+            ),
             unverified=tuple(self._unverified),
-            asked=AskedFiles(files.found, self._read, [file.path for file in unknown]),
+            asked=AskedFiles(files.found, self._read, of_all),
             deleted_in=tuple(
                 path
                 for path in dict.fromkeys(row.path for row in rows)
@@ -252,7 +257,7 @@ class RowSearch:
             started=self._started,
             made=None if by is None else by.made,
             files_without_column=self._files_without,
-            files_unknown_of_some=self._unknown_of_some,
+            files_unknown_of_some=len(self._of_some),
             union_by_name=self._is_by_name,
             values=self._tables and self._tables.table(),
         )
@@ -302,10 +307,9 @@ class RowSearch:
                 by: AnsweredBy = "schema" if is_null else left.answered_by
                 if problem:
                     self._add_unknown_of_some(path, problem)
-                else:
-                    self._files_by_statistics += by == "statistics"
-                    self._files_by_filters += by == "filters"
-                    self._files_without += by == "schema"
+                self._files_by_statistics += by == "statistics"
+                self._files_by_filters += by == "filters"
+                self._files_without += by == "schema"
                 self._read[path] = AskedFile(path, file.source.size, file.source.version, by)
                 return answer(file, found)
         except (ParquetBloomError, OSError) as error:
@@ -383,6 +387,7 @@ class RowSearch:
             return _Encoded(file.encode(column, values))
         except ValueTypeError:
             held = held_values(file, column, values)
+            self._unsure.update(held.others)
         encoded = file.encode(column, held.values) if held.positions.size else None
         return _Encoded(encoded, held.positions, held.problem)
 

@@ -12,6 +12,8 @@ from conftest import missing
 from make.commands import outcome
 from pyarrow import orc
 
+import parquet_bloom as pb
+
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
@@ -87,6 +89,10 @@ def test_rules():
     assert completed("validate", "--ignore", "PB302,sat") == ["plain,PB302,saturated"]
 
 
+def test_engines():
+    assert completed("advise", "a.parquet", "--engine", "duckdb,s") == ["plain,duckdb,spark"]
+
+
 def test_files_are_left_to_the_shell(folder):
     assert completed("inspect", "ev") == ["file,ev"]
     assert completed("build", "events.parquet", "-o", "ev") == ["file,ev"]
@@ -119,12 +125,19 @@ def test_columns_of_other_options(folder):
     assert completed(*asked, "when,who") == ["plain,when,who"]
 
 
+def test_columns_of_an_index(folder):
+    pb.Index.build("ix", "events.parquet", columns=["user_id", "day"])
+    assert completed("index", "probe", "--index", "ix", "-c", "") == ["plain,user_id", "plain,day"]
+    assert completed("find", "--index", "ix", "-c", "d") == ["plain,day"]
+
+
 def test_columns_of_the_first_file_of_a_folder(folder):
     assert completed("probe", ".", "-c", "d") == ["plain,day"]
     (folder / "lake" / "day=1").mkdir(parents=True)
     (folder / "lake" / "day=0").mkdir()
     assert completed("probe", "lake", "-c", "d") == []
     (folder / "events.orc").rename(folder / "lake" / "day=1" / "a.orc")
+    (folder / "lake" / "a.parquet").symlink_to("nowhere")
     assert completed("probe", "lake", "-c", "us") == ["plain,user_id"]
 
 

@@ -362,6 +362,11 @@ def test_the_next_command_leaves_out_what_could_not_be_read(ending, tmp_path, mo
         "a, b: error PB310 required-missing: column n: a filter is required; next: pbloom build"
         " a b -c n --in-place"
     )
+    Path("lake").mkdir()
+    lake = [Path(name).rename(f"lake/{name}.{ending}") for name in names]
+    lines, _ = said("validate", "lake", "--no-config", "--require", "n", code=2)
+    a, b = (path for path in lake if "broken" not in path.name)
+    assert lines[-2].endswith(f"; next: pbloom build {a} {b} -c n --in-place")
 
 
 def test_only_files_to_read_are_the_answer(built, ending):
@@ -727,7 +732,7 @@ def test_files_that_are_given_twice(lake, monkeypatch):
     assert said("validate", lake)[0][-1].startswith(f"{FILES} files: {FILES} ok")
 
 
-def test_inspect_says_that_only_some_was_asked_for(tmp_path, monkeypatch):
+def test_that_only_some_was_asked_for_is_said(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pq.write_table(pa.table({"id": range(9), "day": range(9)}), "a.parquet")
     pb.build("a.parquet", in_place=True, columns=["id"], unconditional=True)
@@ -738,6 +743,11 @@ def test_inspect_says_that_only_some_was_asked_for(tmp_path, monkeypatch):
     ):
         head = outcome("inspect", "a.parquet", *asked).stdout.splitlines()[0]
         assert head.endswith(f"; no filters in {there}")
+        said = f"a.parquet: no filters in {there}, so nothing was checked"
+        ended = outcome("validate", "a.parquet", *asked, "--no-config")
+        assert ended.stdout.splitlines() == [said, "  next: pbloom advise a.parquet -c day"]
+        ended = outcome("validate", "a.parquet", *asked, "--no-config", "--format", "github")
+        assert ended.stdout == f"pbloom: {said}\n"
 
 
 def test_where_filters_of_many_files_say_little_probe_says_what_says_more(tmp_path, monkeypatch):

@@ -112,9 +112,23 @@ def test_parquet_from_standard_input():
     assert (ended.exit_code, ended.stdout.splitlines()[1].split("\t")[0]) == (0, "9")
 
 
+def with_bad_name():
+    """Parquet with a column whose name is no UTF-8."""
+    data = io.BytesIO()
+    pq.write_table(pa.table({"iZZ": [7]}), data, store_schema=False)
+    return data.getvalue().replace(b"iZZ", b"i\xff\xff")
+
+
 WRONG = {
     "bytes": (b"7\n\xff\n", "ids: byte 2: not UTF-8, expected values"),
-    "no Parquet": (b"PAR1 and more", "ids: cannot be read: "),
+    "no Parquet": (
+        b"PAR1 and more",
+        "ids: truncated or not a Parquet file: does not end with PAR1; if it was one, its end is lost: take another copy",
+    ),
+    "names of columns": (
+        with_bad_name(),
+        "ids: damaged or encrypted Parquet, expected values: take another copy, or write them as text",
+    ),
     "nothing": (b"", "pbloom: ids: no values"),
 }
 
@@ -175,8 +189,8 @@ def test_integers_in_parquet_are_read_as_text(folder):
     assert (found.code, found.complaint) == (
         2,
         (
-            "column id: 9: cannot be a value of BYTE_ARRAY STRING: expected text or bytes, or --type string to"
-            " make text of it"
+            "column id: 9: cannot be a value of BYTE_ARRAY STRING: expected text or bytes, or values from .txt or"
+            " .csv, which each file reads as its own type, or --type string where all have text"
         ),
     )
 
@@ -215,7 +229,7 @@ def test_which_column_is_meant_has_to_be_clear(folder):
     )
     pq.write_table(pa.table({"id": [7, None]}), "ids.parquet")
     assert outcome(*COMMAND, "--ids", "ids.parquet").complaint == (
-        "ids.parquet: column id: 1 null, expected values"
+        "ids.parquet: column id: 1 null, expected values: leave out such rows"
     )
 
 
@@ -258,8 +272,15 @@ def test_empty_lines_at_the_end_are_no_values(folder, end):
         ("ids", "7\nseven\n9\n", "line 2: seven: cannot be a value of INT64: expected an integer"),
         ("ids", "7\n\n8\n\n\n", 'line 2: blank, expected a value alone on each line; "" is an empty text'),
         ("ids.csv", 'id,x\n7,"a\n\n"\nx,\n', "line 5: x: cannot be a value of INT64: expected an integer"),
+        ("ids.csv", "id,x\n7,a\n 9,b\n",
+         "line 3:  9: cannot be a value of INT64: expected an integer; leave out the blanks around it"),
         ("ids.csv", "id,x\n7,a\n,b\n", "line 3: nothing in id, expected a value; -v '' asks for an empty text"),
         ("ids.csv", "id,x\n7," + "a" * 200_000, "line 2: no CSV: field larger than field limit (131072)"),
+        ("ids.csv", 'id,x\n7,a\n\n9,"b\n5,c\n',
+         'line 4: no CSV: a quote is opened and never closed, expected another " after the text'),
+        ("ids.csv", 'id,x\n7,"b\n9,"c"\n',
+         "line 2: a quoted text goes on to line 3, where it is no CSV: ',' expected after '\"'; expected a closing \" before"),
+        ("ids.tsv", 'id\tx\n7\t"b"c\n', "line 2: no CSV: '\\t' expected after '\"'"),
     ],
 )  # fmt: skip
 def test_a_bad_line_is_named_by_its_number(folder, name, text, problem):
@@ -294,12 +315,16 @@ def test_bad_lines_hide_no_good_ones(folder):
     problem += "; nor can line 3: 1.5, line 4: x, … (4 in all)"
     told = f"pbloom: {problem}; unknown: 4 files\n"
     asked = ("-c", "id", "--ids", "ids")
-    tail = "; 1 of 6 values found; 4 files unknown for some of the values"
+    tail = "; 1 of 6 values found, 1 in no file; 4 files unknown for some of the values"
     for index, excluded in ((), "3 by min/max"), (("--index", "ix"), "3 files by the index"):
         found = outcome(
             "find", *files, *asked, *index, "--report", "account.parquet", "--overwrite"
         )
-        assert (found.code, found.stderr) == (2, told)
+        unproven = (
+            "pbloom: what is absent is so by bits that nobody validated here, those of the index"
+        )
+        unproven += " (`pbloom index check --deep` does that)\n"
+        assert (found.code, found.stderr) == (2, told + (unproven if index else ""))
         _, row, end = found.stdout.splitlines()
         assert row == "13\tlake1.parquet\t0\t1"
         assert end.startswith(
@@ -308,9 +333,10 @@ def test_bad_lines_hide_no_good_ones(folder):
         assert end.endswith(tail)
         report = pb.find(files, "id", [13, "abc"], index="ix" if index else None)
         assert (report.files_asked, report.files_unknown_of_some, report.files_read) == (4, 4, 1)
+        assert report.files_by_statistics == (0 if index else 3)
         states = pq.read_table("account.parquet").select(["value", "state"]).to_pylist()
         assert {each["value"]: each["state"] for each in states if each["value"]} == {
-            "13": "found", **dict.fromkeys(("abc", "1.5", "x", "99", "y"), "unknown")
+            "13": "found", "99": "absent", **dict.fromkeys(("abc", "1.5", "x", "y"), "unknown")
         }  # fmt: skip
     by_value = outcome("probe", *files, *asked, "--by-value", "--json")
     assert (by_value.code, by_value.stderr) == (2, told)

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 from make import wrong_writers as wrong
 from make.commands import outcome
 from make.defects_older import OLDER
@@ -425,6 +426,87 @@ def test_nobody_is_sent_to_drop_what_pages_may_have_done_for_its_length(tmp_path
     assert {each.next for each in found} == {None}
     (done,) = pb.repair(path, in_place=True, rebuild=True).repaired
     assert (done.action, "; in row 2000: its pages agree" in done.reason) == ("rebuilt", True)
+
+
+def lacking(name, lost, column="n"):
+    """A file with a filter that lacks the values at these places."""
+    values = np.arange(5000) * 7919
+    data = built(written(pa.table({column: values})), [column])
+    with open(name, "wb") as file:
+        file.write(with_bits(data, bits_of(np.delete(values, lost), len(bitset(data)) // 32)))
+
+
+FEW, MANY = [0, 1700, 4000], slice(0, 2500)
+
+
+def test_few_that_are_not_adjacent_are_looked_at_first(tmp_path, monkeypatch):
+    """As of one entry of a dictionary that has changed; `next` says no other than the diagnosis."""
+    monkeypatch.chdir(tmp_path)
+    lacking("a.parquet", FEW)
+    look = "pbloom validate a.parquet -c n --pages --diagnose"
+    assert next_of("a.parquet") == next_of("a.parquet", diagnose=True) == [(look, None)]
+    (found,) = validate("a.parquet", diagnose=True).findings
+    assert found.undiagnosed.endswith("bytes of a page may have changed, and not the filter")
+    assert next_of("a.parquet", pages=True) == [(look, None)]
+    assert next_of("a.parquet", pages=True, diagnose=True) == [(None, LOOK_FIRST)]
+
+
+def next_of(path, **options):
+    return [(each.next, each.by_hand) for each in validate(path, **options).findings]
+
+
+def test_what_is_looked_at_first_is_not_repaired_with_others(tmp_path, monkeypatch):
+    """Of a folder, in text and on the page about it."""
+    monkeypatch.chdir(tmp_path)
+    lacking("a.parquet", MANY)
+    lacking("b.parquet", FEW)
+    lacking("c.parquet", MANY)
+    pb.build("b.parquet", "d.parquet", columns="n", existing="replace")
+    told = [line.partition("; next: ")[2] for line in outcome("validate", ".").stdout.splitlines()]
+    assert [*filter(None, told)] == [
+        "pbloom repair a.parquet c.parquet --rebuild --in-place",
+        "pbloom validate b.parquet -c n --pages --diagnose",
+    ]
+    told = outcome("validate", ".", "--pages", "--diagnose").stdout
+    assert "; next: pbloom repair a.parquet c.parquet --rebuild --in-place\n" in told
+    assert f"; next: {LOOK_FIRST}\n" in told
+    assert outcome("report", ".", "-o", "page.html").code == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "next: pbloom validate . -c n --pages --diagnose<" in page
+    assert "pbloom repair" not in page
+
+
+@pytest.mark.parametrize("lost", [[MANY, FEW], [MANY, FEW, MANY]])
+def test_nor_with_others_of_its_table(tmp_path, lost):
+    """Of which no single file is repaired."""
+    values = np.arange(5000) * 7919
+    for _ in lost:
+        write_deltalake(tmp_path, pa.table({"n": values}), mode="append")
+    pb.build_table(tmp_path, columns="n", min_file_size=0)
+    for path, some in zip(tmp_path.glob("*.parquet"), lost, strict=True):
+        data = path.read_bytes()
+        path.write_bytes(with_bits(data, bits_of(np.delete(values, some), len(bitset(data)) // 32)))
+    told = outcome("validate", tmp_path, "--table", "delta").stdout
+    look = f"pbloom validate {tmp_path} -c n --pages --diagnose --table delta"
+    assert re.findall("; next: (.*)", told) == [look]
+
+
+def test_nor_is_it_in_one_file(tmp_path):
+    """A repair of the file would take another column with it, and another row group of the same."""
+    path, values = tmp_path / "a.parquet", np.arange(5000) * 7919
+    table = pa.table({"n": values, "m": values})
+    sound = built(written(table), ["n", "m"])
+
+    def without(data, column, lost, row_group=0):
+        bits = bits_of(np.delete(values, lost), len(bitset(data, row_group, column)) // 32)
+        return with_bits(data, bits, row_group, column)
+
+    path.write_bytes(without(without(sound, 0, FEW), 1, MANY))
+    look = f"pbloom validate {path} -c n --pages --diagnose"
+    repair = f"pbloom repair {path} -c m --rebuild --in-place"
+    assert next_of(path) == [(look, None), (repair, None)]
+    path.write_bytes(without(sound, 1, MANY))
+    assert next_of(path) == [(f"pbloom repair {path} --rebuild --in-place", None)]
 
 
 @pytest.mark.parametrize("is_damaged", [False, True])

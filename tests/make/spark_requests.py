@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from parquet_bloom.encryption.keys_file import KeyReferences
-from parquet_bloom.options import BuildOptions, Destination, Selection
+from parquet_bloom.options import BuildOptions, Destination, ProbeOptions, Selection
 from parquet_bloom.spark.request import Request
 
 
@@ -25,3 +25,8 @@ def build_request(
 def strip_request() -> Request:
     """To remove all filters of files in their places."""
     return Request("strip", Selection())
+
+
+def probe_request(column: str, values: Sequence[Any]) -> Request:
+    """To ask about values of one column."""
+    return Request("probe", (ProbeOptions(column=column, values=tuple(values), threads=1),))

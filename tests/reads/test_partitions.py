@@ -10,6 +10,7 @@ import random
 from pathlib import Path
 from urllib.parse import quote
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -64,6 +65,45 @@ def test_rows_are_those_of_a_dataset_of_pyarrow(tmp_path: Path, seed: int) -> No
         expected = table.filter(wanted).select(columns)
         assert rows.schema.equals(expected.schema)
         assert rows.to_pylist() == expected.to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("operator", "value"),
+    [
+        *((operator, datetime.date(2026, 1, 2)) for operator in ("==", "!=", "<", "<=", ">", ">=")),
+        ("==", np.datetime64("2026-01-02")),
+        ("in", [datetime.date(2026, 1, 2), "2026-01-03"]),
+        ("not in", pa.array([datetime.date(2026, 1, 2)])),
+    ],
+    ids=str,
+)
+def test_dates_of_folders_are_compared_with_dates(
+    tmp_path: Path, operator: str, value: object
+) -> None:
+    """As by who tells pyarrow that they are such."""
+    for day in ("2026-01-01", "2026-01-02", "2026-01-03", "__HIVE_DEFAULT_PARTITION__"):
+        path = tmp_path / f"day={day}" / "0.parquet"
+        path.parent.mkdir()
+        pq.write_table(pa.table({"id": [len(day), 3]}), path)
+    schema = pa.schema([("day", pa.date32())])
+    partitioning = pads.partitioning(schema, flavor="hive")
+    rows = pads.dataset(tmp_path, partitioning=partitioning).to_table()
+    days = [datetime.date(2026, 1, 2), datetime.date(2026, 1, 3)]
+    wanted = {
+        "==": pc.field("day") == days[0],
+        "!=": pc.field("day") != days[0],
+        "<": pc.field("day") < days[0],
+        "<=": pc.field("day") <= days[0],
+        ">": pc.field("day") > days[0],
+        ">=": pc.field("day") >= days[0],
+        "in": pc.field("day").isin(days),
+        # Null is in no list.
+        "not in": ~pc.field("day").isin(days[:1]),
+    }
+    expected = rows.filter(wanted[operator])
+    found = pb.rows(tmp_path, [("day", operator, value)])
+    assert found["day"].type == pa.string()
+    assert found.to_pylist() == expected.cast(found.schema).to_pylist()
 
 
 def test_they_go_before_columns_of_the_file(tmp_path: Path) -> None:

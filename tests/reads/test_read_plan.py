@@ -449,6 +449,21 @@ def test_by_partitions_of_a_table(tmp_path: Path) -> None:
                 " as of !=, not in, null, NaN and values of another type"
             ),
         ),
+        # Files of other countries are asked for the id.
+        (
+            [[("country", "==", "DE")], [("id", "==", 2)]],
+            (
+                "2 row groups left in 2 of 3 files; excluded by statistics: 1 file, 1 row group;"
+                " 1 not asked: partitions have told"
+            ),
+        ),
+        (
+            [
+                [("country", "!=", "DE"), ("id", "==", 2)],
+                [("country", "==", "DE"), ("id", "==", 0)],
+            ],
+            ("1 row group left in 1 of 3 files; excluded by statistics: 2 files, 2 row groups"),
+        ),
     ],
     ids=str,
 )
@@ -487,6 +502,8 @@ def test_by_the_dates_of_a_table(tmp_path: Path, condition: tuple[str, int]) -> 
         ("day", ["2026-01-01", "2026-01-02"], ("==", "2026-01-02"), [1]),
         ("day", ["2026-01-01", "2026-01-02"], (">", "2026-01-01"), [1]),
         ("day", ["2026-01-01", "2026-01-02"], ("in", ["2026-01-03"]), []),
+        ("day", ["2026-01-01", "2026-01-02"], (">", date(2026, 1, 1)), [1]),
+        ("day", ["2026-01-01", "2026-01-02"], ("!=", np.datetime64("2026-01-01")), [1]),
         ("n", ["01", "2", "-3"], ("in", [1, -3]), [0, 2]),
         ("n", ["01", "2", "-3"], ("<=", 1), [0, 2]),
         ("country", ["AT", "DE"], ("==", "DE"), [1]),
@@ -496,6 +513,8 @@ def test_by_the_dates_of_a_table(tmp_path: Path, condition: tuple[str, int]) -> 
         # What some engines compare in another way than as text.
         ("day", ["2026-01-01", "2026-01-02"], ("==", "2026-1-2"), [0, 1]),
         ("day", ["2026-01-01", "2026-1-2"], ("==", "2026-01-02"), [1]),
+        ("day", ["2026-01-01", "2026-1-2"], ("==", date(2026, 1, 1)), [0, 1]),
+        ("day", ["2026-01-01", "2026-01-02"], ("==", datetime(2026, 1, 1)), [0, 1]),
         ("code", ["007", "x"], ("==", "7"), [0, 1]),
         ("code", ["1.0", "2.0"], ("==", 1), [0, 1]),
         ("n", ["1", "2"], ("==", "1"), [0, 1]),

@@ -28,6 +28,10 @@ from parquet_bloom.render.hints import for_many, in_options, next_line, with_hin
             "; --keys, --kms or --master-key gives it",
         ),
         (
+            "a.parquet: unknown: row group 0, column a: encrypted: no key for column a (wrapped by master key 'u')",
+            "; --keys, --kms or --master-key gives it",
+        ),
+        (
             "ev/_delta_log/0.checkpoint.parquet: unknown: no column id; did you mean add.id?",
             "; what is in _delta_log is no data of the table: name its folder instead of a glob",
         ),
@@ -175,8 +179,7 @@ def test_a_command_for_many_files(command, names, expected):
 @pytest.mark.parametrize(
     ("command", "names", "expected"),
     [
-        ("pbloom advise a -c n", ["lake"], "pbloom advise lake -c n"),
-        ("pbloom advise a -c n", [], "pbloom advise a b -c n"),
+        ("pbloom advise a -c n", ["lake"], "pbloom advise a b -c n"),
         ("pbloom build a -c n --in-place", list("123456"), "pbloom build a b -c n --in-place"),
         ("pbloom strip a -c n --in-place", ["lake"], "pbloom strip a b -c n --in-place"),
         ("pbloom build a --existing replace", ["lake"], "pbloom build a b --existing replace"),
@@ -186,3 +189,11 @@ def test_a_command_for_many_files(command, names, expected):
 def test_a_command_for_those_of_many_files_that_need_it(command, names, expected):
     assert for_many(command, "a", names, ["a", "b"]) == expected
     assert for_many(command, "a", [], list("123456")) == command.replace(" a ", " FILE ")
+
+
+def test_many_files_that_need_help_are_named_by_what_means_all_if_no_others_change():
+    many = list("123456")
+    command = "pbloom build a -c n --in-place"
+    assert for_many(command, "a", ["lake"], many) == "pbloom build lake -c n --in-place"
+    other = f"{command} --existing replace"
+    assert for_many(other, "a", ["lake"], many) == other.replace(" a ", " FILE ")

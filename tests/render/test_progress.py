@@ -41,6 +41,16 @@ def test_a_bar_within_a_bar(monkeypatch):
     assert "\npbloom: a.parquet: damaged\n" in text.replace("\r", "\n").replace("\x1b[2K", "\n")
 
 
+def test_a_dumb_terminal_gets_no_bar(monkeypatch):
+    """It would be an empty line there."""
+    shown = on_a_terminal(monkeypatch)
+    monkeypatch.setenv("TERM", "dumb")
+    with terminal.progress("3 files") as files:
+        files(1, 3)
+        terminal.complain("a.parquet: damaged")
+    assert shown.getvalue() == "pbloom: a.parquet: damaged\n"
+
+
 @pytest.mark.parametrize(("rest", "times"), [(0.0, 21), (1e9, 2)])
 def test_many_lines_do_not_draw_a_bar_each(monkeypatch, rest, times):
     """That takes most of the time where files are small. The first is drawn at once."""

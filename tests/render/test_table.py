@@ -320,6 +320,11 @@ def test_many_columns_in_several_row_groups_are_summed_up(tmp_path):
     ]
     # The first line has the path, which may be longer.
     assert max(map(len, shown[1:])) <= 80
+    left_out = (
+        "Left out for lack of room, but not in a pipe with --summary: of the file, worst FPP."
+    )
+    narrow = on_a_terminal(50, "inspect", tmp_path / "out.parquet")
+    assert left_out in " ".join(" ".join(narrow).split())
     summary = ("inspect", tmp_path / "out.parquet", "--summary")
     assert "And 2 more rows: --verbose shows all." in on_a_terminal(100, *summary)
     for every in (on_a_terminal(100, *summary, "--verbose"), outcome(*summary).stdout.splitlines()):
@@ -334,6 +339,19 @@ def test_many_columns_in_several_row_groups_are_summed_up(tmp_path):
     assert len(narrow) < 3 * 2 * 42 + 10
     assert narrow[-1].startswith("  ")
     assert not any("…" in line or "Left out" in line for line in narrow)
+
+
+def test_a_pipe_names_all_columns_without_filters(tmp_path):
+    wide = pa.table({f"c{at:02}": ["a", "b", f"d{at}"] for at in range(13)})
+    pq.write_table(wide, tmp_path / "wide.parquet")
+    build = ("build", tmp_path / "wide.parquet", "--in-place", "-c", "c12")
+    assert outcome(*build).code == 0
+    inspect, names = ("inspect", tmp_path / "wide.parquet"), ", ".join(wide.column_names[:12])
+    assert f"{names}: no filter" in outcome(*inspect).stdout.splitlines()
+    assert f"no filters: {names}" in outcome(*inspect, "--summary").stdout.splitlines()
+    for more, said in (((), "{}: no filter"), (("--summary",), "no filters: {}")):
+        first_ten = said.format(f"{FIRST_TEN}, … (12 in all)")
+        assert first_ten in on_a_terminal(400, *inspect, *more)
 
 
 @pytest.mark.parametrize("rows_in_group", [1000, 500])

@@ -94,6 +94,11 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
             "-r: no such option; folders are searched with all that is below them",
         ),
         (
+            "find x -c id -v 1 --limit 5",
+            "--limit: no such option; a terminal shows the first of many rows, `| head` those of a pipe",
+        ),
+        ("validate x --policy a.toml", "--policy: no such option; did you mean --config?"),
+        (
             "find x -c id -v 5 -q",
             "-q: no such option; > /dev/null leaves out the answer, the exit code stays",
         ),

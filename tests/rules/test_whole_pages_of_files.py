@@ -158,6 +158,38 @@ def test_bounds_that_are_no_values_are_found_with_the_values(
     assert (left.rule, left.reason) == (said[0], f"{said[1]}; write the file again from its source")
 
 
+@pytest.mark.parametrize(
+    ("bound", "is_exact", "is_found"),
+    [
+        (b"b", None, True),
+        (b"b", True, True),
+        # Nobody can tell that it was whole: with pages, it is found.
+        (b"b", False, False),
+        (b"b" * 64, None, False),
+        (b"a" * 59, None, True),
+    ],
+)
+@pytest.mark.parametrize("use_dictionary", [True, False])
+def test_so_are_bounds_of_text_that_was_not_cut(
+    tmp_path: Path, use_dictionary: bool, bound: bytes, is_exact: bool | None, is_found: bool
+) -> None:
+    path = tmp_path / "a.parquet"
+    text = pa.table({"s": [f"{'a' * 40}{row}" for row in range(3000)]})
+    path.write_bytes(written(text, use_dictionary=use_dictionary))
+    pb.build(path, columns=["s"], in_place=True)
+
+    def edit(footer: ttypes.FileMetaData) -> None:
+        statistics = meta_of(footer, 0, 0).statistics
+        statistics.min_value, statistics.is_min_value_exact = bound, is_exact
+
+    assert pb.validate(path).findings == ()
+    path.write_bytes(edited(path.read_bytes(), edit))
+    said = ("PB125", "min_value of the column chunk excludes a value")
+    found = [(each.rule, each.statement) for each in pb.validate(path).findings]
+    assert found == [said] * is_found
+    assert [each.statement for each in pb.validate(path, pages=True).findings] == [said[1]]
+
+
 def test_pages_without_checksums_are_counted(tmp_path: Path) -> None:
     """A flipped bit in one of a dictionary-coded column makes it another value, which only a checksum tells."""
     table = pa.table({"a": ["x", "y"]})
@@ -204,3 +236,54 @@ def test_orc_files_have_no_pages(tmp_path: Path) -> None:
     report = pb.validate(str(tmp_path), pages=True)
     assert report.ok
     assert repr(report) == "<ValidationReports of 2 files: 1 ok, 1 ok without filters>"
+
+
+VALUE, ENTRY, INDEX = "value", "entry of a dictionary", "index into it"
+
+
+@pytest.mark.parametrize(
+    ("changed", "checksums", "filters", "default", "pages"),
+    [
+        (VALUE, False, ["n"], ["PB401"], ["PB401"]),
+        (ENTRY, False, ["n"], ["PB401"], ["PB401"]),
+        (INDEX, False, ["n"], [], []),
+        (VALUE, False, [], [], []),
+        (VALUE, True, ["n"], ["PB116"], ["PB116"]),
+        (ENTRY, True, ["n"], ["PB116"], ["PB116"]),
+        (INDEX, True, ["n"], [], ["PB116"]),
+        (VALUE, True, [], [], ["PB116"]),
+    ],
+)
+def test_what_is_proved_about_stored_values(
+    tmp_path: Path,
+    changed: str,
+    checksums: bool,
+    filters: list[str],
+    default: list[str],
+    pages: list[str],
+) -> None:
+    """As docs/validating.md has it: one byte is another, and what is read then fits all that the file says."""
+    path = tmp_path / "a.parquet"
+    table = pa.table({"n": np.arange(2048) % 256 * 7919})
+    path.write_bytes(
+        written(
+            table,
+            compression="none",
+            use_dictionary=changed != VALUE,
+            write_page_checksum=checksums,
+        )
+    )
+    if filters:
+        pb.build(path, columns=filters, in_place=True)
+    data = path.read_bytes()
+    before, after = (
+        (b"\x10\x11\x12\x13", b"\x10\x11\x11\x13")
+        if changed == INDEX
+        else (int64s(100 * 7919), int64s(100 * 7919 + 1))
+    )
+    assert before in data
+    path.write_bytes(data.replace(before, after, 1))
+    assert pq.read_table(path) != table
+    assert pb.validate(path, deep=False).findings == ()
+    assert [each.rule for each in pb.validate(path).findings] == default
+    assert [each.rule for each in pb.validate(path, pages=True).findings] == pages

@@ -324,7 +324,9 @@ def unwritable(folder):
 @full
 def test_executors_without_the_package(submit, lake, wanted, tmp_path):
     submit(spark_cluster.new_session, str(python_without(tmp_path))).result()
-    with pytest.raises(SparkError, match="No module named 'parquet_bloom'"):
+    with pytest.raises(
+        SparkError, match=r"^executors: no package parquet_bloom: send it with --ship"
+    ):
         build(submit, lake).result()
     first, second = submit(spark_cluster.ship_twice).result()
     assert first == second

@@ -8,7 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
+from make.spark_requests import probe_request
 
+import parquet_bloom as pb
 from parquet_bloom.commands import spark as command
 from parquet_bloom.render.wording import size
 from parquet_bloom.spark.listing import errors_here
@@ -22,19 +24,32 @@ from parquet_bloom.spark.outcome import (
     Total,
     Totals,
 )
+from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.session import will_be_here
+from parquet_bloom.spark.worker import work_on_file
 
 
-@pytest.fixture
-def lake(spark, tmp_path):
-    """Two files in folders of their own, in a lake."""
-    folder = tmp_path / "lake"
+def write_lake(folder):
+    """Two files in folders of their own."""
     for day in (1, 2):
         (folder / f"day={day}").mkdir(parents=True)
         table = pa.table({"id": [day * 1_000_003 * n for n in range(2000)], "flag": [True] * 2000})
         pq.write_table(
             table, folder / f"day={day}" / "a.parquet", row_group_size=500, use_dictionary=False
         )
+    return folder
+
+
+@pytest.fixture
+def lake(spark, tmp_path):
+    return write_lake(tmp_path / "lake")
+
+
+@pytest.fixture(scope="module")
+def built(spark, tmp_path_factory):
+    """The same with filters, only to be read."""
+    folder = write_lake(tmp_path_factory.mktemp("built") / "lake")
+    assert outcome("build", folder, "-c", "id", "--in-place").code == 0
     return folder
 
 
@@ -94,7 +109,7 @@ def test_trouble_is_told_apart_by_the_class_of_the_error():
     ]  # fmt: skip
     report = Report("probe", "id", datetime.now(UTC), totals.all(), 1.0)
     assert report.summary() == (
-        "probe: 3 files in 1.0 s: 3 error; 0 filters, 0 bytes; 2 error: ColumnError: 0 bytes;"
+        "probe: 3 files in 1.0 s: 3 error, none read; 0 filters, 0 bytes; 2 error: ColumnError: 0 bytes;"
         " 1 error: FooterError: 1 bytes"
     )
 
@@ -163,52 +178,50 @@ def test_trouble_is_named_and_the_rest_is_done(lake):
     ]
 
 
-def test_json_is_that_of_the_local_verb(lake):
-    run("build", lake, "-c", "id")
-    result = run("inspect", lake, "--json")
+def test_json_is_that_of_the_local_verb(built):
+    result = run("inspect", built, "--json")
     documents = [json.loads(line) for line in result.stdout.splitlines()]
     assert [document["path"] for document in documents] == [
-        f"{lake}/day=1/a.parquet",
-        f"{lake}/day=2/a.parquet",
+        f"{built}/day=1/a.parquet",
+        f"{built}/day=2/a.parquet",
     ]
-    local = outcome("inspect", "--json", lake)
+    local = outcome("inspect", "--json", built)
     assert documents == [json.loads(line) for line in local.stdout.splitlines()]
 
 
-def test_inspect_counts_by_column(lake):
-    run("build", lake, "-c", "id")
-    result = run("inspect", lake)
+def test_inspect_counts_by_column(built):
+    result = run("inspect", built)
     assert lines(result)[0] == "inspect: 2 read"
     assert (
-        result.stdout.splitlines()[1:] == outcome("inspect", lake, "--summary").stdout.splitlines()
+        result.stdout.splitlines()[1:] == outcome("inspect", built, "--summary").stdout.splitlines()
     )
     assert lines(result)[2].startswith("id\t2 of 2\t8 of 8\t8\t8.1 KiB\t")
     assert lines(result)[3] == "no filters: flag"
 
 
-def test_validate_tells_by_its_exit_code(lake):
-    run("build", lake, "-c", "id")
-    assert run("validate", lake, "--no-config").code == 0
-    result = run("validate", lake, "--no-config", "--max-fpp", "1e-9")
+def test_validate_tells_by_its_exit_code(built):
+    assert run("validate", built, "--no-config").code == 0
+    result = run("validate", built, "--no-config", "--max-fpp", "1e-9")
     assert result.code == 1
     first, header, finding = lines(result)
     assert first == "validate: 2 read, 2 not ok"
     assert header == "files\trule\tseverity\tcolumn\tfinding\ttimes"
     assert finding == (
-        f"2 files, such as {lake}/day=1/a.parquet\tPB311\terror\tid\tin the first: the FPP is above the limit"
+        f"2 files, such as {built}/day=1/a.parquet\tPB311\terror\tid\tin the first: the FPP is above the limit"
         " (expected at most 0.0000001 %, found 0.1 %)\t8"
     )
 
 
-def test_probe_tells_by_its_exit_code(lake):
-    run("build", lake, "-c", "id")
-    found = run("probe", lake, "-c", "id", "-v", "1000003")
+def test_probe_tells_by_its_exit_code(built):
+    # 1000003 is absent from one of the files only.
+    found = run("probe", built, "-c", "id", "-v", "1000003", "-v", "-5")
     assert found.code == 0
     assert lines(found)[1:] == [
+        "-5: absent in 2 files",
         "file\tvalue\tverdict\trows to read",
-        f"{lake}/day=1/a.parquet\t1000003\tmaybe\t500",
+        f"{built}/day=1/a.parquet\t1000003\tmaybe\t500",
     ]
-    absent = run("probe", lake, "-c", "id", "-v", "-5", "-v", "-6")
+    absent = run("probe", built, "-c", "id", "-v", "-5", "-v", "-6")
     assert (absent.code, lines(absent)) == (
         1,
         [
@@ -216,29 +229,85 @@ def test_probe_tells_by_its_exit_code(lake):
             "-5, -6: absent in 2 files",
         ],
     )
-    # 1000003 is absent from one of the files only.
-    assert lines(run("probe", lake, "-c", "id", "-v", "1000003", "-v", "-5"))[1:] == [
-        "-5: absent in 2 files",
-        *lines(found)[1:],
-    ]
-    # Of many values, documents leave out those that are absent, and this does not.
-    many = [each for number in range(-101, -4) for each in ("-v", number)]
-    several = run(
-        "probe", lake, "-c", "id", *many, "-v", "1000003", "-v", "7", "-v", "-4", "-v", "-3"
-    )
-    first = ", ".join(map(str, range(-101, -91)))
-    assert lines(several)[1] == f"{first}, … (98 in all): absent in 2 files"
-    assert [line.split("\t")[1:3] for line in lines(several)[3:]] == [
-        ["-45", "maybe"],
-        ["-44", "maybe"],
-        ["1000003", "maybe"],
-    ]
     # The same message about several files is one line, as of the local command.
-    wrong = run("probe", lake, "-c", "idd", "-v", "7")
-    assert (wrong.code, lines(wrong)) == (2, ["probe: 2 refused"])
-    assert wrong.stderr == outcome("probe", lake, "-c", "idd", "-v", "7").stderr
-    names = f"{lake}/day=1/a.parquet, {lake}/day=2/a.parquet"
+    wrong = run("probe", built, "-c", "idd", "-v", "7")
+    assert (wrong.code, lines(wrong)) == (2, ["probe: 2 refused, none read"])
+    assert wrong.stderr == outcome("probe", built, "-c", "idd", "-v", "7").stderr
+    names = f"{built}/day=1/a.parquet, {built}/day=2/a.parquet"
     assert wrong.stderr == f"pbloom: {names}: no column idd; did you mean id?\n"
+
+
+class Accounts:
+    """Outcomes, without a run."""
+
+    def __init__(self, outcomes):
+        self._outcomes = outcomes
+
+    def each(self, statuses, ok=None):
+        return iter(self._outcomes)
+
+
+FIRST = "-200, -199, -198, -197, -196, -195, -194, -193, -192, -191"
+
+
+@pytest.mark.parametrize(
+    ("files", "values", "printed"),
+    [
+        (
+            ["both", "none", "one"],
+            range(-3, 1),
+            [
+                "file\tvalue\tverdict\trows to read",
+                "both\t0\tmaybe\t500",
+                "none\t-3, -2, -1, 0\tunknown\t1,000",
+                "one\t0\tmaybe\t1,000",
+                "one\t-3, -2, -1\tunknown\t500",
+            ],
+        ),
+        (
+            ["both", "none", "one"],
+            [5, *range(-200, 0), 2**40],
+            [
+                "1099511627776: absent in 3 files",
+                "file\tvalue\tverdict\trows to read",
+                "both\t5\tmaybe\t500",
+                "none\t201 other values\tunknown\t1,000",
+                "one\t5\tmaybe\t1,000",
+                "one\t200 other values\tunknown\t500",
+            ],
+        ),
+        (
+            ["none"],
+            range(-200, 0),
+            ["file\tvalue\tverdict\trows to read", "none\t200 values\tunknown\t1,000"],
+        ),
+        (
+            ["both"],
+            [*range(-200, 0), 5],
+            [
+                f"{FIRST}, … (200 in all): absent in 1 file",
+                "file\tvalue\tverdict\trows to read",
+                "both\t5\tmaybe\t500",
+            ],
+        ),
+    ],
+)
+def test_a_probe_says_in_one_line_what_is_unknown_in_a_file(
+    files, values, printed, tmp_path, capsys
+):
+    """Or absent in all, also where documents do not name the value."""
+    table, done = pa.table({"id": pa.array(range(1000), pa.int32())}), []
+    for name in files:
+        path = tmp_path / name
+        pq.write_table(table, path, row_group_size=500)
+        if name != "none":
+            groups = [0] if name == "one" else None
+            pb.build(path, columns=["id"], row_groups=groups, in_place=True, fpp=1e-6)
+        done.append(work_on_file(probe_request("id", values), LakeFile(str(path))))
+    now, asked = datetime.now(UTC), tuple(map(str, values))
+    report = Report("probe", "0", now, (), 1.0, accounts=Accounts(done), asked=asked)
+    command._write(report)
+    assert capsys.readouterr().out.replace(f"{tmp_path}/", "").splitlines()[1:] == printed
 
 
 def test_a_probe_of_several_columns_says_which(spark, tmp_path):

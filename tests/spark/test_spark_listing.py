@@ -143,6 +143,8 @@ def test_what_a_glob_matches(lake):
         [],
         [],
     )
+    (lake / "d=1" / "gone.parquet").symlink_to("/nowhere.parquet")
+    assert looked_up(f"{lake}/d=1/*.parquet")[0][1:] == [str(lake / "d=1" / "gone.parquet")]
     assert looked_up(f"{lake}/none*") == ([], [], [f"{lake}/none*"])
 
 
@@ -220,11 +222,14 @@ def test_links_lead_on_but_to_what_is_found_anyway(lake, tmp_path):
     (lake / "d=1" / "twin").symlink_to("../d=2")
     (lake / "d=2" / "twin.parquet").symlink_to("a.parquet")
     (lake / "d=2" / "gone.parquet").symlink_to("nothing")
+    (lake / "d=2" / "loop.parquet").symlink_to("loop.parquet")
+    (lake / "d=2" / "void").symlink_to("nothing")
     (lake / "old").symlink_to("_old")
     (lake / "there").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "elsewhere" / "loop").symlink_to(".")
     assert below(lake)[0] == [
-        "d=1/a.parquet", "d=1/b.orc", "d=2/a.parquet", "old/o.parquet", "there/c.parquet",
+        "d=1/a.parquet", "d=1/b.orc", "d=2/a.parquet", "d=2/gone.parquet", "d=2/loop.parquet",
+        "old/o.parquet", "there/c.parquet",
     ]  # fmt: skip
 
 

@@ -1,18 +1,23 @@
 """What an outcome says of a file, without Spark."""
 
 import json
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from make.spark_requests import build_request, strip_request
+from make.encrypting import FOOTER_KEY, Recipe, encrypt
+from make.spark_requests import build_request, probe_request, strip_request
 from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.files import open_file
+from parquet_bloom.options import ValidateOptions
 from parquet_bloom.orc.writer import StripesChange
+from parquet_bloom.spark.outcome import Report, Totals
 from parquet_bloom.spark.plan import LakeFile
-from parquet_bloom.spark.worker import work_on_file
+from parquet_bloom.spark.request import Request
+from parquet_bloom.spark.worker import MOST_WRITTEN_OUT, work_on_file
 
 
 @pytest.fixture
@@ -77,6 +82,85 @@ def test_what_an_attempt_has_done_that_left_no_account(path, only_missing):
     assert (second.status, second.filters) == ("added", 1)
     assert second.message == "added by an attempt of this run that left no account"
     assert (second.bytes, second.size, second.version) == (first.bytes, first.size, first.version)
+
+
+def probed(path, values):
+    """The outcome, its document, and what the local verb says of each value; of the file, both say the same."""
+    outcome = work_on_file(probe_request("id", values), LakeFile(str(path)))
+    document, local = json.loads(outcome.document), pb.probe(path, "id", values).to_dict()
+    assert {name: document[name] for name in local} | {"results": None} == local | {"results": None}
+    return outcome, document, {each.pop("value"): each for each in local["results"]}
+
+
+MANY = [*range(-150, 0), 2**40]
+
+
+@pytest.mark.parametrize(
+    ("filtered", "values", "named", "num_absent", "num_others"),
+    [
+        # One that the column cannot hold is absent also where there is no filter.
+        ("none", MANY, {str(2**40)}, 0, 150),
+        ("the first row group", [5, *MANY], {"5", str(2**40)}, 0, 150),
+        ("all row groups", [5, *MANY], {"5"}, 151, None),
+        # Most cannot be in the column.
+        ("none", [*range(40), *range(2**40, 2**40 + 90)], set(map(str, range(40))), 90, None),
+    ],
+)
+def test_a_probe_of_many_values_says_once_what_is_so_of_most(
+    filtered, values, named, num_absent, num_others, tmp_path
+):
+    path, options = tmp_path / "a.parquet", {"fpp": 1e-6, "in_place": True}
+    table = pa.table({"id": pa.array(range(1000), pa.int32())})
+    pq.write_table(table, path, row_group_size=500)
+    if filtered != "none":
+        some = [0] if filtered == "the first row group" else None
+        pb.build(path, columns=["id"], row_groups=some, **options)
+    outcome, document, answers = probed(path, values)
+    results = {each.pop("value"): each for each in document["results"]}
+    others = document["others"]
+    assert (results.keys(), document["num_absent"], outcome.ok) == (named, num_absent, True)
+    assert (others and others.pop("num_values")) == num_others
+    for value in answers.keys() - named:
+        results[value] = others or answers[value]
+        assert others or answers[value]["verdict"] == "absent"
+    assert results == answers
+    few = values[:MOST_WRITTEN_OUT]
+    assert probed(path, few)[1] == pb.probe(path, "id", few).to_dict()
+
+
+def test_validate_says_what_the_command_calls_a_file(tmp_path):
+    """Also in totals: where no key is given, nobody knows whether filters are right."""
+    plain, keys = tmp_path / "plain.parquet", {"id": FOOTER_KEY, "x": b"9876543210987654"}
+    pq.write_table(pa.table({"id": range(100), "x": range(100)}), plain)
+    pb.build(plain, columns=["x"], in_place=True)
+    for name, columns in {"locked": ("id", "x"), "partly": ("id",)}.items():
+        recipe = Recipe(columns={each: keys[each] for each in columns}, plaintext_footer=True)
+        (tmp_path / f"{name}.parquet").write_bytes(encrypt(plain.read_bytes(), recipe).data)
+    pq.write_table(pa.table({"x": range(100)}), tmp_path / "without.parquet")
+    wrong, (chunk,) = (
+        bytearray(plain.read_bytes()),
+        pb.inspect(plain, columns=["x"]).row_groups[0].columns,
+    )
+    end = chunk.filter.offset + chunk.filter.length
+    wrong[end - chunk.filter.num_bytes : end] = bytes(chunk.filter.num_bytes)
+    (tmp_path / "wrong.parquet").write_bytes(wrong)
+    totals, states = Totals(), {}
+    for path in sorted(tmp_path.iterdir()):
+        outcome = work_on_file(Request("validate", ValidateOptions(threads=1)), LakeFile(str(path)))
+        states[path.stem] = outcome.state
+        assert outcome.state == pb.validate(path).state
+        totals.add(outcome)
+    assert states == {
+        "locked": "unknown",
+        "partly": "ok where readable",
+        "plain": "ok",
+        "without": "without filters",
+        "wrong": "not ok",
+    }
+    report = Report("validate", "0", datetime.now(UTC), totals.all(), 1.0)
+    assert report.to_dict()["states"] == dict.fromkeys(sorted(states.values()), 1)
+    told = "5 read, 1 not ok, 1 ok where readable, 1 unknown, 1 without filters"
+    assert (report.counts_in_words, report.num_not_ok, report.ok) == (told, 1, False)
 
 
 # ------------------------------------------------------------------------------------------------
@@ -191,3 +275,10 @@ def test_orc_filters_that_are_stripped(orc_path):
 
 def stripped(path):
     return work_on_file(strip_request(), LakeFile(str(path)))
+
+
+def test_a_probe_of_many_values_without_filters_in_index_groups(orc_path):
+    _, document, answers = probed(orc_path, MANY)
+    assert (document["results"], document["num_absent"]) == ([], 0)
+    assert document["others"] == {"num_values": 151, **answers["-1"]}
+    assert all(each == answers["-1"] for each in answers.values())

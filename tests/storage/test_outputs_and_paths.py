@@ -304,8 +304,10 @@ def test_a_folder_is_searched_in_the_order_of_the_parts_of_paths(tmp_path, monke
     (tmp_path / "linked").symlink_to("a")
     (tmp_path / "b.parquet").symlink_to("a.parquet")
     (tmp_path / "gone.parquet").symlink_to("nowhere")
+    (tmp_path / "loop.parquet").symlink_to("loop.parquet")
+    (tmp_path / "to.parquet").symlink_to("a")
     names = ["_c=1/x.pq", "a/y.parquet", "a/z.parquet/part.orc"]
-    names += ["a-b/x.parquet", "a.parquet", "b.parquet"]
+    names += ["a-b/x.parquet", "a.parquet", "b.parquet", "gone.parquet", "loop.parquet"]
     for folder in (str(tmp_path), f"{tmp_path}/", f"file://{tmp_path}"):
         inputs, errors = expand([folder])
         assert [tuple(each) for each in inputs] == [(f"{tmp_path}/{name}", name) for name in names]
@@ -393,12 +395,13 @@ def test_what_is_left_out_of_a_folder_because_of_its_name(tmp_path):
         (tmp_path / name).write_bytes(b"some")
     (tmp_path / ".empty").touch()
     (tmp_path / "gone").symlink_to("nowhere")
+    (tmp_path / ".#a.csv").symlink_to("user@host.1")
     (tmp_path / "linked").symlink_to("_old")
     left_out = LeftOut()
     inputs, _ = expand([str(tmp_path), f"{tmp_path}/d.parquet.new"], None, left_out)
     paths = left_out.besides(map(itemgetter(0), inputs))
     found = {str(Path(path).relative_to(tmp_path)) for path in paths}
-    assert found == {*names, "metadata/e.csv", "linked"} - {"d.parquet.new"}
+    assert found == {*names, "metadata/e.csv", "linked", "gone"} - {"d.parquet.new"}
     assert left_out.unlisted == []
 
 

@@ -128,15 +128,25 @@ def test_an_index_of_a_table_knows_wider_types(delta, tmp_path, column, value, o
         assert len(found.rows) == len(pb.find(delta, column, value, table="delta").rows)
 
 
-def test_the_table_itself_knows_wider_types_than_the_index_has_seen(delta, tmp_path):
-    """Of several values, one that no file which is left could hold, but the column can."""
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [("f", [1e300, 0.5]), ("f", [1e300]), ("t", [MOMENT]), ("d", [Decimal("0.0007")])],
+    ids=str,
+)
+def test_the_table_itself_knows_wider_types_than_the_index_has_seen(
+    delta, tmp_path, column, values
+):
+    """What no file that is left could hold, but the column can."""
     old = delta / "old.parquet"
     gone = [path.name for path in delta.glob("*.parquet") if path != old]
     for name in gone:
         write_commit(delta, {"remove": {"path": name, "dataChange": True}})
-    pb.Index.build(tmp_path / "index", delta, "f", table="delta").close()
-    report = pb.find(delta, "f", [1e300, 0.5], table="delta", index=tmp_path / "index")
-    assert (report.rows, report.unknown, report.num_files) == ((), (), 1)
+    pb.Index.build(tmp_path / "index", delta, column, table="delta").close()
+    for files, view in ((delta, "delta"), (None, None)):
+        report = pb.find(files, column, values, table=view, index=tmp_path / "index")
+        assert (report.rows, report.unknown, report.num_files) == ((), (), 1)
+    with pytest.raises(pb.ValueTypeError, match=r"^column .: 'x': cannot be a value of "):
+        pb.find(delta, column, "x", table="delta", index=tmp_path / "index")
 
 
 def test_an_index_of_loose_files_knows_only_what_integers_take_more_bits(delta, tmp_path):

@@ -552,6 +552,8 @@ REFUSED: list[tuple[str, object, str]] = [
     ("BYTE_ARRAY STRING", 7.5, "7.5: cannot be a value of BYTE_ARRAY STRING: expected text or bytes"),
     ("BYTE_ARRAY STRING", True, "True: cannot be a value of BYTE_ARRAY STRING: expected text or bytes"),
     ("BYTE_ARRAY", 7, "7: cannot be a value of BYTE_ARRAY: expected text or bytes"),
+    ("INT64", literal(" 42"), " 42: cannot be a value of INT64: expected an integer; leave out the blanks around it"),
+    ("INT64", literal(" x"), " x: cannot be a value of INT64: expected an integer"),
     ("INT32 DATE", literal("2024-01-01,2024-01-02"), "2024-01-01,2024-01-02: cannot be a value of INT32 DATE: expected a date such as 2024-01-31; if these are several values, pass a list of literals"),
 ]  # fmt: skip
 

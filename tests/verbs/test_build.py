@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES
-from make.commands import outcome
 from make.footers import footer_start
 from pyarrow import orc
 
@@ -251,26 +250,6 @@ def test_existing_filters_are_kept_replaced_or_an_error(source, tmp_path):
     assert replaced.read_bytes() == (tmp_path / "fresh.parquet").read_bytes()
     with pytest.raises(pb.RewriteError, match="row group 0, column id: has a filter already"):
         pb.build(first, tmp_path / "4.parquet", columns=["id"], existing="error")
-
-
-def test_a_filter_that_cannot_be_used_is_said_to_be_so(source, tmp_path):
-    """As far as its header tells: it stays, and helps nobody."""
-    first = tmp_path / "1.parquet"
-    pb.build(source, first, columns=["id"])
-    parts = pb.inspect(first, columns=["id"]).parts
-    data, place = bytearray(first.read_bytes()), parts[1].columns[0].filter.offset
-    data[place : place + 8] = b"\xff" * 8
-    first.write_bytes(data)
-    why = f"no filter header at {place}: no valid type, id or number at byte 1"
-    skipped = pb.build(first, tmp_path / "2.parquet", columns=["id"]).skipped
-    reasons = {each.place.part: each.reason for each in skipped}
-    unusable = f"has a filter that cannot be used: {why}"
-    assert reasons == {part: "has a filter already" for part in range(len(parts))} | {1: unusable}
-    told = outcome("build", first, "-c", "id", "--dry-run").stdout
-    helps = "--existing replace or pbloom repair --rebuild builds a new one"
-    assert f"\nskipped id, row group 1: {unusable}; {helps}\n" in told
-    with pytest.raises(pb.RewriteError, match=f"row group 1, column id: {unusable}"):
-        pb.build(first, tmp_path / "3.parquet", columns=["id"], row_groups=[1], existing="error")
 
 
 def test_filters_in_whose_place_none_is_built_are_told_apart(source, tmp_path):

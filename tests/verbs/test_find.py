@@ -284,6 +284,8 @@ def test_row_groups_that_min_max_excludes_are_not_read(tmp_path):
     said = outcome("find", path, "-c", "id", "-v", "843").stdout
     assert said.startswith("0 rows in 1 file: 0 row groups of 0 files read, ")
     assert "excluded" not in said
+    (asked,) = pb.find(path, "id", 843).asked
+    assert asked.answered_by == "statistics"
 
 
 @pytest.mark.parametrize("kind", ["int32", "uint32", "uint64", "float32", "float64", "text"])
@@ -437,6 +439,39 @@ def test_a_file_that_is_spelled_in_several_ways_is_one(tmp_path, monkeypatch):
     assert pb.find(["a.parquet", "link/../a.parquet"], "id", 5).num_files == 2
 
 
+def test_a_link_that_leads_nowhere_is_a_file_that_cannot_be_read(tmp_path, monkeypatch):
+    """Its volume may not be mounted: it holds nothing only once somebody has looked."""
+    monkeypatch.chdir(tmp_path)
+    for folder in ("lake", "volume"):
+        (tmp_path / folder).mkdir()
+    for name in ("lake/a.parquet", "volume/b.parquet"):
+        pq.write_table(pa.table({"id": [5]}), name)
+    (tmp_path / "lake/b.parquet").symlink_to("../volume/b.parquet")
+    (tmp_path / "lake/loop.parquet").symlink_to("loop.parquet")
+    (tmp_path / "volume").rename("elsewhere")
+    gone = ("b.parquet", "No such file or directory")
+    loop = ("loop.parquet", "Too many levels of symbolic links")
+    index = pb.Index.build("index", "lake", columns=["id"])
+    for asked in (
+        {"files": "lake"},
+        {"files": "lake/*"},
+        {"index": "index"},
+        {"files": "lake", "index": "index"},
+    ):
+        report = pb.find(column="id", values=5, **{"files": None, **asked})
+        assert (list(map(told, report.unknown)), len(report.rows)) == ([gone, loop], 1)
+    with pytest.raises(FileNotFoundError, match=r"lake/b\.parquet"):
+        pb.rows("lake/*[ab].parquet", {"id": 5})
+    (tmp_path / "elsewhere").rename("volume")
+    index.add()
+    report = pb.find(None, "id", 5, index="index")
+    assert (list(map(told, report.unknown)), len(report.rows)) == ([loop], 2)
+
+
+def told(file):
+    return Path(file.path).name, file.reason
+
+
 NULL, NAN = "null at position 1", "NaN at position 1"
 
 
@@ -515,11 +550,15 @@ def test_a_value_that_a_column_cannot_hold_hides_no_other(tmp_path, kind, indexe
     told = "column id: -9: cannot be a value of INT32 INTEGER(32,false): expected 0 to 4294967295"
     told += "; nor can -7, -8"
     assert report.unknown == tuple(pb.UnknownFile(f"{lake}/{name}", told) for name in SOME)
-    assert (list(report.absent), report.files_by_filters) == ([], 0)
-    assert [Path(file.path).name for file in report.asked] == ["c.parquet"]
+    assert (list(report.absent), report.files_by_filters) == ([*range(1000, 1400)], 0)
+    assert [Path(file.path).name for file in report.asked] == [*ids]
     account = report.account(values).to_pylist()
+    assert [row["value"] for row in account if row["state"] == "absent"] == [
+        str(value) for value in report.absent
+    ]
     assert [row["value"] for row in account if row["state"] == "found"][:3] == ["18634", "3", "-7"]
-    assert "-9" in [row["value"] for row in account if row["state"] == "unknown"]
+    unknown = [row["value"] for row in account if row["state"] == "unknown"]
+    assert unknown == ["-9", "-8", None, None]
     assert are_held(lake, "id", values, index=index) is None
     (lake / "c.parquet").unlink()
     if indexed:

@@ -125,10 +125,14 @@ def with_room(data: bytes, num_bytes: int) -> bytes:
 def test_a_length_of_whole_blocks_may_be_right_and_the_header_wrong(
     sound: bytes, write: Callable[[bytes], Path]
 ) -> None:
+    """So the next command is one that looks them up, and keeps the filter."""
     path = write(with_room(sound, 64))
     report = repair(path, dry_run=True)
     assert done(report) == A_DROPPED
     assert "differ, and only the values can tell" in report.repaired[0].reason
+    told = {each.next for each in validate(path).findings if each.rule == "PB113"}
+    assert told == {f"pbloom repair {path} --rebuild --in-place"}
+    assert done(repair(path, dry_run=True, rebuild=True)) == A_LENGTH
     assert done(repair(path, in_place=True, drop_bad=True)) == A_LENGTH
     assert errors(path) == set()
 

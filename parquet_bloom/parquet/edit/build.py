@@ -35,9 +35,7 @@ from parquet_bloom.parquet.edit.change import (
 )
 from parquet_bloom.parquet.edit.ends import first_end
 from parquet_bloom.parquet.edit.kept import Kept, check_end, check_last, check_replaced, kept_bytes
-from parquet_bloom.parquet.filters.ahead import header_ranges
 from parquet_bloom.parquet.filters.builder import FilterBuilder, made_or_reason
-from parquet_bloom.parquet.filters.describe import why_unusable
 from parquet_bloom.parquet.filters.insertion import reason_for_none
 from parquet_bloom.parquet.footer import foreign_fields
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -47,7 +45,7 @@ from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.encodings import check_encoding
 from parquet_bloom.parquet.pages.pages import check_readable, located
 from parquet_bloom.storage.change import Version
-from parquet_bloom.vocabulary import HAS_ONE, HAS_UNUSABLE, is_kept
+from parquet_bloom.vocabulary import HAS_ONE
 
 if TYPE_CHECKING:
     from parquet_bloom.engines.engine import LostRows
@@ -71,7 +69,7 @@ class ParquetBuild(FilterChange, BuildChange):
         self._options = options
         fpp, max_bytes = options.fpp or DEFAULT_FPP, options.max_bytes or MAX_BYTES
         size = Size(fpp, max_bytes, options.ndv, options.exact_blocks)
-        plan = plan_of(file, options, lambda chunk: chunk.has_filters, _of_header(file, options))
+        plan = plan_of(file, options, lambda chunk: chunk.has_filters)
         foreign_fields.check_pointers(file.footer, plan.chunks)
         replaced = {chunk.key: chunk for chunk in plan.chunks if chunk.has_filters}
         check_end(file, replaced)
@@ -126,7 +124,7 @@ class ParquetBuild(FilterChange, BuildChange):
         yield from self.too_full()
         for chunk, remains in self.remaining():
             yield f"{chunk.where}: {remains}"
-        kept = [each for each in self.skipped if is_kept(each.reason)]
+        kept = [each for each in self.skipped if each.reason == HAS_ONE]
         if self._options.expose_filter_location and self._any_encrypted(kept):
             yield OF_KEPT
 
@@ -208,38 +206,15 @@ class BuildPlan:
     skipped: list[LeftChunk] = field(default_factory=list)
 
 
-def _has_one_already(chunk: ColumnChunk) -> str:
-    return HAS_ONE
-
-
-def _of_header(file: OpenFile, options: BuildOptions) -> Callable[[ColumnChunk], str]:
-    """What tells of a filter that stays whether it is of any use, as far as its header says."""
-    if options.existing == "replace":
-        return _has_one_already
-    there = (chunk for chunk in file.selected(options) if chunk.has_filters and not chunk.is_locked)
-    file.source.will_read(header_ranges(file, there))
-    source = file.source.window()
-
-    def said(chunk: ColumnChunk) -> str:
-        why = why_unusable(file, source, chunk)
-        return f"{HAS_UNUSABLE}: {why}" if why else HAS_ONE
-
-    return said
-
-
 def plan_of(
-    file: OpenFile,
-    options: BuildOptions,
-    has_one: Callable[[ColumnChunk], bool],
-    said_of: Callable[[ColumnChunk], str] = _has_one_already,
+    file: OpenFile, options: BuildOptions, has_one: Callable[[ColumnChunk], bool]
 ) -> BuildPlan:
-    """What to build, where `has_one` tells whether a chunk already has a filter of the dialect, and `said_of` what
-    to say if it stays.
+    """What to build, where `has_one` tells whether a chunk already has a filter of the dialect.
     Raises ColumnError, UnsupportedError, RewriteError, and MissingKeyError if there is no key for
     any of the columns."""
     plan = BuildPlan()
     for chunk in file.selected(options):
-        reason = _reason_to_skip(file, chunk, options, has_one, said_of)
+        reason = _reason_to_skip(file, chunk, options, has_one)
         reason = reason or made_or_reason(file.footer, chunk, partial(_check, file.footer, has_one))
         if reason:
             plan.skipped.append(LeftChunk(chunk.place, chunk.leaf.name, reason))
@@ -267,7 +242,6 @@ def _reason_to_skip(
     chunk: ColumnChunk,
     options: BuildOptions,
     has_one: Callable[[ColumnChunk], bool],
-    said_of: Callable[[ColumnChunk], str],
 ) -> str | None:
     """Why a chunk gets no filter. Raises RewriteError if it has one, which is to be an error."""
     if chunk.is_locked:
@@ -276,7 +250,6 @@ def _reason_to_skip(
         return reason
     if options.existing == "replace" or not has_one(chunk):
         return None
-    said = said_of(chunk)
     if options.existing == "error":
-        raise RewriteError(f"{file.path}: {chunk.where}: {said}")
-    return said
+        raise RewriteError(f"{file.path}: {chunk.where}: {HAS_ONE}")
+    return HAS_ONE

@@ -132,17 +132,6 @@ def _legacy(
     return _published(chunk, found), None
 
 
-def why_unusable(file: OpenFile, source: Source, chunk: ColumnChunk) -> str:
-    """Why nobody can use the filter at bloom_filter_offset, as far as its header tells; empty if that tells nothing
-    against it, or it is of an older dialect. `source` is that of `file`."""
-    try:
-        bloom.read_usable_header(source, file.footer, chunk)
-    except ParquetBloomError as error:
-        found, reason = _legacy(file, chunk, None, without_place(error, file.path, chunk.where))
-        return "" if found else reason or ""
-    return ""
-
-
 def _ordinary(found: OrdinaryFilter) -> FilterDescription:
     offset, length, header_bytes, num_bytes, bits_set, fpp = found
     num_blocks = num_bytes // BLOCK_BYTES

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from itertools import filterfalse
 from typing import Any
 
 from parquet_bloom.container.missing_rows import MissingRows, missing_rows
@@ -41,6 +42,10 @@ from parquet_bloom.parquet.pages.whole_pages import WholePages
 from parquet_bloom.values.types import LeafType, canonical_nan, zeros
 
 MAX_EXAMPLES = 5
+_LOOKED_AT = 100
+
+# Writers that cut bounds and do not say so leave 64 bytes, less a part of a character.
+_LEAST_CUT = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ class ChunkMembership(Membership):
     count. `pages`: the pages with values of their own, empty if nothing is missing; `examples`: the
     stored bytes of some missing values; `missing_form_bits`: clear bits of other forms that readers
     look for (see build.other_forms); `specials`: _kernel.HAS_ZERO | HAS_NAN of the stored values; `bounds_are_values`:
-    False if the minimum or maximum of numbers, as the footer has it, is none of them.
+    False if the minimum or maximum, as the footer has it and not cut, is none of them.
     """
 
     pages: tuple[PageMembership, ...] = ()
@@ -96,7 +101,7 @@ def check_membership(
                 for form in other_forms(part.run, leaf):
                     form.insert_into(others)
         is_complete = stored.bits_outside(filter) == 0
-        bounds_are_values = not num_values or all(map(stored.check_value, _bounds(file, chunk)))
+        bounds_are_values = not num_values or _bounds_are_values(file, chunk, stored)
         # From here on, `stored` has all that a filter may have.
         if others is not None:
             missing_form_bits = others.bits_outside(filter)
@@ -120,15 +125,22 @@ def check_membership(
         return membership if is_complete else _with_missing(membership, file, chunk, filter)
 
 
-def _bounds(file: OpenFile, chunk: ColumnChunk) -> Iterator[bytes]:
-    """The minimum and maximum of numbers, which nobody cuts; without zeros, whose sign writers choose, and NaN."""
-    key = key_of(chunk.leaf.type)
-    if key is None or number_kind(chunk.leaf.type) is None:
-        return
+def _bounds_are_values(file: OpenFile, chunk: ColumnChunk, values: SplitBlockBloomFilter) -> bool:
+    """Whether minimum and maximum are among the values, or none that can be: text that was cut, zeros, whose sign
+    writers choose, and NaN."""
+    leaf, footer = chunk.leaf, file.footer
     # What is wrong with statistics is nothing against the filter.
     with suppress(FooterError):
-        stored = file.footer.stored_bounds(chunk.row_group, chunk.leaf, takes_deprecated=False)
-        yield from filter(key, stored or ())
+        bounds = footer.stored_bounds(chunk.row_group, leaf, takes_deprecated=False)
+        foreign = [*filterfalse(values.check_value, bounds or ())]
+        key = key_of(leaf.type) if foreign else None
+        if key is None or not any(map(key, foreign)):
+            return True
+        if number_kind(leaf.type) is not None:
+            return False
+        is_cut = max(map(len, foreign)) >= _LEAST_CUT
+        return is_cut or footer.says_bound_is_cut(chunk.row_group, leaf)
+    return True
 
 
 def _lone_zero(filter: SplitBlockBloomFilter, leaf: LeafType) -> str | None:
@@ -173,9 +185,7 @@ def _with_missing(
                 num_values = int(used.sum())
             before = counts.get(part.page, (0, 0))
             counts[part.page] = before[0] + num_values, before[1] + int(is_missing.sum())
-            if len(examples) < MAX_EXAMPLES and is_missing.any():
-                positions = np.flatnonzero(is_missing)[: MAX_EXAMPLES - len(examples)]
-                examples += run.take(positions.tolist())
+            add_examples(examples, run, is_missing)
     pages = tuple(PageMembership(page, *count) for page, count in counts.items())
     missing = sum(page.missing for page in pages)
     return replace(
@@ -185,6 +195,15 @@ def _with_missing(
         pages=pages if missing else (),
         examples=tuple(examples),
     )
+
+
+def add_examples(examples: list[bytes], run: Run, is_missing: NDArray[np.bool_]) -> None:
+    """The first distinct values that are missing, of those of few places: one value can be in all rows of a page."""
+    for value in run.take(np.flatnonzero(is_missing)[:_LOOKED_AT].tolist()):
+        if len(examples) == MAX_EXAMPLES:
+            return
+        if value not in examples:
+            examples.append(value)
 
 
 def rows_of_missing(

@@ -56,6 +56,8 @@ BLOOM_FILTER_OFFSET, BLOOM_FILTER_LENGTH = 14, 15
 
 # Of a ColumnMetaData; in it, min_value and max_value, the deprecated min and max, and nan_count.
 _STATISTICS, _BOUNDS, _NAN_COUNT = 12, ((6, 5), (2, 1)), 9
+# In the same, is_max_value_exact and is_min_value_exact.
+_ARE_EXACT = frozenset({7, 8})
 # Members of ColumnOrder: TYPE_ORDER, IEEE_754_TOTAL_ORDER; INT96_TIMESTAMP_ORDER.
 _ORDERS, _ORDER_OF_INT96 = ([1], [2]), [3]
 
@@ -419,6 +421,11 @@ class Footer:
                 text = self._opened.text(row_group, leaf.index)
                 return compact.read_binary(text, low), compact.read_binary(text, high)
         return None
+
+    def says_bound_is_cut(self, row_group: int, leaf: LeafColumn) -> bool:
+        """Whether the Statistics of a chunk say of a bound that it is not exact. Raises FooterError for damage."""
+        said = self._statistics(row_group, leaf, compact.TYPE_FALSE)
+        return not _ARE_EXACT.isdisjoint(said)
 
     def lacks_nan(self, row_group: int, leaf: LeafColumn) -> bool:
         """Whether the Statistics of a chunk say that it has no NaN. Raises FooterError for damage."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from parquet_bloom.values.types import MISFIT, LiteralInFile, TextInFile
+from parquet_bloom.values.types import CANNOT_BE, LiteralInFile, TextInFile
 
 if TYPE_CHECKING:
     from parquet_bloom.native.lazy import Array
@@ -29,7 +29,7 @@ def in_one_line(problems: Mapping[int, str], values: Sequence[Any] | Array) -> s
 
 def _named(problem: str, value: object) -> str:
     """The value that a problem is about; of one in a file, the line or row, as the first names the file."""
-    subject, _, _ = problem.partition(MISFIT)
+    subject, _, _ = problem.partition(CANNOT_BE)
     if isinstance(value, LiteralInFile | TextInFile):
         return subject.removeprefix(f"{value.file}: ")
     return subject
