@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from parquet_bloom.options import TableView as TableView
     from parquet_bloom.parallel import set_memory as set_memory
     from parquet_bloom.reads.pruning import LeftByChance as LeftByChance
+    from parquet_bloom.reads.pruning import WithoutFilter as WithoutFilter
     from parquet_bloom.rules.finding import Finding as Finding
     from parquet_bloom.rules.policy import ColumnPolicy as ColumnPolicy
     from parquet_bloom.rules.policy import Policy as Policy
@@ -152,7 +153,7 @@ _NAMES = {
     "legacy.statistics.dialect": "Expected StatisticsFilter",
     "options": "AdviseOptions TableView",
     "parallel": "set_memory",
-    "reads.pruning": "LeftByChance",
+    "reads.pruning": "LeftByChance WithoutFilter",
     "rules.finding": "Finding",
     "rules.policy": "ColumnPolicy Policy read_policy",
     "rules.rule": "Severity",

@@ -235,6 +235,7 @@ _BY_COMMAND = {
     "union_by_name=True": "--union-by-name",
     "unparsed=True": "--unparsed",
     "by build_table and strip_table, which also commit the new sizes": "with --table, which also commits the new sizes",
+    "build_table and repair_table append without a commit (commit=False)": "build and repair append without a commit (--no-commit)",
     CATALOG: "--catalog NAME",
     "expected columns=": "name them with -c",
     LIST: "repeat -v for each",

@@ -18,8 +18,9 @@ from parquet_bloom.dataclass import dataclass
 # A value's place; all of a column are of the same kind.
 OrderKey = int | float | bytes | Decimal
 
-# Only so many bytes of a value or a bound are compared, which at most widens a range a little.
-KEY_BYTES = 64
+# Only so many bytes of a value or a bound are compared. Addresses and paths often begin alike and are rarely longer,
+# and ORC has no longer bounds.
+KEY_BYTES = 1024
 
 
 @dataclass(frozen=True, slots=True)

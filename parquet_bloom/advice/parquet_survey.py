@@ -70,12 +70,16 @@ from parquet_bloom.values.literals import encode_given
 from parquet_bloom.values.types import LeafType
 
 # The most memory that counting and sampling one chunk takes.
-HASHES_BYTES: Final = 8 << 20
+HASHES_BYTES: Final = 12 << 20
 
 ENCODED: Final = "part of a VARIANT that holds encoded values: no predicate asks for their bytes"
 
 # How much of a value is read to place it in the order; a value can have gigabytes.
 READ_BYTES: Final = 64 << 10
+
+
+# Of the length before each value of BYTE_ARRAY.
+LENGTH_BYTES: Final = 4
 
 
 class ParquetSurveyor:
@@ -119,7 +123,10 @@ class ParquetSurveyor:
             engines=engine_uses(kind),
             seldom_asked=ELEMENTS if kind.nesting == ELEMENTS else seldom_asked(leaf.type),
             wanted=WantedFilter(
-                path="", column_path=leaf.path, fpp=self._options.target_for(leaf.name)
+                path="",
+                column_path=leaf.path,
+                fpp=self._options.target_for(leaf.name),
+                digits=kind.digits,
             ),
             max_bytes=self._max_bytes,
         )
@@ -146,7 +153,7 @@ class ParquetSurveyor:
         counts.group_rows = max(counts.group_rows, rows)
         if (field := self._fields.get(chunk.leaf.index)) is not None:
             counts.not_shredded += bool(Elsewhere(self.file, field, chunk.row_group).counts)
-        counts.dictionary_bytes = max(counts.dictionary_bytes, chunk.total_uncompressed_size or 0)
+        counts.dictionary_bytes = max(counts.dictionary_bytes, _most_in_dictionary(chunk))
 
     def will_read(self, chunks: Sequence[ColumnChunk]) -> None:
         self.file.source.will_read(survey_ranges(self.file, chunks))
@@ -223,6 +230,14 @@ def _has_unusable(file: ParquetContainer, chunk: ColumnChunk, ndv: int) -> bool:
         return is_clear_from(bits(file.window, stored), 0, stored.num_bytes)
     except ParquetBloomError:
         return True
+
+
+def _most_in_dictionary(chunk: ColumnChunk) -> int:
+    """The most bytes that a dictionary of all values can take. Where they have a fixed length, DuckDB writes it before
+    each all the same."""
+    is_fixed = chunk.leaf.physical_type == "FIXED_LEN_BYTE_ARRAY"
+    lengths = LENGTH_BYTES * (chunk.num_values or 0) if is_fixed else 0
+    return (chunk.total_uncompressed_size or 0) + lengths
 
 
 def _bytes_there(file: ParquetContainer, chunk: ColumnChunk) -> int:

@@ -102,7 +102,7 @@ class StoredSample:
     ) -> None:
         self._new.append((hashes, keys, held, held_fpp))
         self._num_new += hashes.size
-        if self._num_new > 16 * self.limit:
+        if self._num_new > 4 * self.limit:
             self._shrink()
 
     def knows(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:

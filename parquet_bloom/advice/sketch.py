@@ -12,7 +12,8 @@ Of each column, a sketch has
 All of it follows from the set of files. However they are split among tasks, and in whatever order their
 sketches are merged, the same bytes come out. Up to the limits of each part, a sketch is exact.
 
-In bytes, before they are compressed, a column of numbers takes up to 400 KiB, one of texts 1.2 MiB.
+In bytes, before they are compressed, a column of numbers takes up to 400 KiB, one of texts of 64 bytes 1.2 MiB;
+longer ones count with up to order.KEY_BYTES bytes, with which a column takes 13 MiB.
 """
 
 from __future__ import annotations

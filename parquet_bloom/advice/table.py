@@ -268,14 +268,14 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
     offers = tuple(each_offer(sketch, reads)) if reads else ()
     if reads and options.fpp is None:
         fpp = recommended_rate(offers, column.counts, reads, fpp, subject.max_bytes, unit)
-    ignoring = without_filters(options.engines, table.format)
+    # Of a column whose filters nobody uses, it is no matter who is asked about.
+    engines = options.engines if any(use.uses for use in subject.engines) else ()
+    ignoring = without_filters(engines, table.format)
     why = {use.engine: use.reason for use in subject.engines}
     # What the target costs and saves is known better than by an offer.
     chosen = next((offer for offer in offers if offer.rate == fpp < target), None)
     users = tuple(
-        use.engine
-        for use in subject.engines
-        if use.uses and (not options.engines or use.engine in options.engines)
+        use.engine for use in subject.engines if use.uses and (not engines or use.engine in engines)
     )
     evidence = Evidence(
         files=table.files,
@@ -284,10 +284,10 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
         limit=table.largest[1],
         sized_for=table.largest[0] if UNITS[table.format].has_groups else 0,
         users=users,
-        engines=options.engines,
+        engines=engines,
         ignoring=_with_reasons(ignoring, why),
-        not_by=_with_reasons([name for name in options.engines if name not in users], why),
-        not_for=_not_for(subject.engines, options.engines, table.format),
+        not_by=_with_reasons([name for name in engines if name not in users], why),
+        not_for=_not_for(subject.engines, engines, table.format),
         seldom_asked=subject.seldom_asked,
         is_measured=sketch.is_measured,
         reads=reads,

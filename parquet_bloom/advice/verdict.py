@@ -36,6 +36,8 @@ from parquet_bloom.values.types import LeafType
 from parquet_bloom.vocabulary import NO_VALUES, AdviceVerdict
 
 FEW_VALUES = 100
+# Rows of a row group in which several, each with many values, could be.
+LARGE_GROUP = 500_000
 NOTHING_SAVED = 0.1
 SORTED = 1.5
 SORTED_SAVED = 0.5
@@ -96,8 +98,8 @@ class Evidence:
         can be looked up."""
         if self.reads is None:
             return None
-        if not self.users or self.all_search_dictionaries:
-            return self.reads.by_statistics
+        if (whatever := self._read_in_any_case) is not None:
+            return whatever
         return self.other_rate.groups_read if self.other_rate else self.reads.with_filter
 
     @property
@@ -110,9 +112,18 @@ class Evidence:
         """The same with the filters that are there; None if there are none."""
         if self.reads is None or not self.counts.with_filter:
             return None
-        if not self.users or self.all_search_dictionaries:
-            return self.reads.by_statistics
+        if (whatever := self._read_in_any_case) is not None:
+            return whatever
         return self.reads.at_mean_fpp(self.counts.fpp_there * FPP_UNIT / self.counts.groups)
+
+    @property
+    def _read_in_any_case(self) -> float | None:
+        """What a look-up reads whatever filters there are: in engines that use none, what min/max leaves, and in those
+        that search dictionaries, what holds the value; None where it depends on them."""
+        assert self.reads is not None
+        if not self.users:
+            return self.reads.by_statistics
+        return self.reads.holding if self.all_search_dictionaries else None
 
     @property
     def in_dictionaries(self) -> tuple[str, ...]:
@@ -191,8 +202,7 @@ def _reason_to_skip(evidence: Evidence) -> str:
     if not evidence.users:
         return _who_uses_none(evidence)
     if evidence.all_search_dictionaries:
-        instead = f"{_not_needed_for(evidence)}, which are searched instead of the filters"
-        return "; ".join(filter(None, (instead, _not_used(evidence))))
+        return "; ".join(filter(None, (_searched_instead(evidence), _not_used(evidence))))
     if counts.filters == 0:
         return f"the target FPP is out of reach {evidence.limit}"
     if reads is None:
@@ -209,6 +219,14 @@ def _reason_to_skip(evidence: Evidence) -> str:
     if evidence.saved < NOTHING_SAVED * reads.by_statistics:
         return f"a filter rules out next to nothing: {_comparison(evidence)}"
     return ""
+
+
+def _searched_instead(evidence: Evidence) -> str:
+    """What a look-up reads where dictionaries are searched, with filters and without them."""
+    instead = f"{_not_needed_for(evidence)}, which are searched instead of the filters"
+    if evidence.reads is None:
+        return instead
+    return f"{instead}, so a look-up reads {_mean(evidence.reads.holding)} of {evidence.groups}"
 
 
 def _who_uses_none(evidence: Evidence) -> str:
@@ -234,7 +252,7 @@ def _reason_to_doubt(evidence: Evidence) -> str:
     if evidence.is_alone:
         return (
             f"one {evidence.unit}: a filter can only say that a value is not in it, which helps if"
-            " the table has more; name all its files to have them judged together"
+            f" the table has more; name all its files to have them judged together{_or_smaller(evidence)}"
         )
     if reads.with_filter > WORTHWHILE * reads.by_statistics:
         return "a filter saves less than half of what min/max leaves to read"
@@ -245,6 +263,11 @@ def _reason_to_doubt(evidence: Evidence) -> str:
     if evidence.counts.filter_bytes > evidence.counts.chunk_bytes:
         return "the filters are larger than the column"
     return ""
+
+
+def _or_smaller(evidence: Evidence) -> str:
+    is_large = evidence.counts.group_rows >= LARGE_GROUP
+    return f", or write smaller {evidence.unit}s, so that filters exclude some of them" * is_large
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -118,10 +118,13 @@ def advise(
     # Only documents are about single files.
     of_files = Advisor(options, keys) if as_json else None
     advisor = of_files or TableAdvisor(options, keys)
+    # The options that commands which change the files need besides.
+    missing_keys: dict[tuple[str, ...], None] = {}
 
     def work(path: str) -> None:
         with progress(path) as show, inputs.open(path, keys) as file:
             advisor.add_file(file, show)
+            missing_keys[file.missing_key_arguments] = None
 
     code = inputs.each(work, complaints=inputs.complaints(answers.at_once))
     reports = list(of_files.reports() if of_files else advisor.tables())
@@ -138,8 +141,10 @@ def advise(
         summary.finish()
     if not as_json:
         judging = (*_judging(options), *words_of_policy(config, no_config))
-        steps = [*_to_repair(reports), *_to_build(reports, options, judging, advisor.in_need)]
-        lines = _next_lines(reports, options, inputs, steps, arguments_of(keys))
+        to_build = _to_build(reports, options, inputs, judging, advisor.in_need)
+        steps = [*_to_repair(reports), *to_build]
+        of_keys = (*arguments_of(keys), *chain.from_iterable(missing_keys))
+        lines = _next_lines(reports, options, inputs, steps, of_keys)
         for line in [""] * bool(details and lines) + lines:
             write_line(line)
     sys.exit(code)
@@ -170,7 +175,7 @@ class AdviceView(SummarizedView[AdviceReport]):
     def summarize(self, report: AdviceReport) -> FileSummary:
         judged = _judged(report)
         return FileSummary(
-            state="with columns to build" if _all_to_build(judged) else "without",
+            state=f"with{'' if _all_to_build(judged) else 'out'} columns to build",
             line=_heading(report, judged, self._engines, in_full=False),
             remarks=[Remark("budget", line, line) for line in _on_budget(report, in_full=False)],
             numbers={"files": report.files},
@@ -181,6 +186,9 @@ class AdviceView(SummarizedView[AdviceReport]):
         files = number_of(numbers["files"] + self._num_failed, "file")
         failed = f", {self._num_failed:,} of them {painted('failed')}" * bool(self._num_failed)
         return files + failed
+
+    def hint(self, states: Mapping[str, int], numbers: Mapping[str, int]) -> str:
+        return "--verbose shows the columns of each table, and why"
 
     def write(self, report: AdviceReport, verbose: bool = False) -> None:
         """One line about the files, then one row per column, or where these are too many for a terminal, per
@@ -349,7 +357,7 @@ def _heading(
     rates = _rates(report)
     built = listed([_named(each, rates) for each in _all_to(judged, "build")], in_full)
     again = listed([_named(each, rates) for each in _all_to(judged, "rebuild")], in_full)
-    kept = listed([each.column for each in _all_to(judged, "keep")], in_full)
+    kept = listed([quoted_name(each.column) for each in _all_to(judged, "keep")], in_full)
     to_build = f"build filters for {built}" if built else ""
     to_rebuild = f"rebuild the filters of {again}" if again else ""
     to_keep = f"keep the filters of {kept}" if kept else ""
@@ -377,21 +385,18 @@ def _all_with_filters(judged: Sequence[_Judged]) -> list[ColumnAdvice]:
 
 
 def _rates(report: AdviceReport) -> dict[str, str]:
-    """By column, the rate to build at if that is not the usual one; within a budget, what comes of it."""
-    rates = {
+    """By column, the rate to build at if that is not the usual one."""
+    return {
         each.column: exact_percent(each.fpp)
         for each in report.columns
         if each.fpp not in (None, DEFAULT_FPP)
-    }
-    within = report.budget.columns if report.budget else ()
-    return rates | {
-        each.column: percent(each.fpp_expected) for each in within if each.column in rates
     }
 
 
 def _named(advice: ColumnAdvice, rates: Mapping[str, str]) -> str:
     rate = rates.get(advice.column)
-    return f"{advice.column} (at {rate})" if rate else advice.column
+    name = quoted_name(advice.column)
+    return f"{name} (at {rate})" if rate else name
 
 
 def _row(judged: _Judged) -> Cells:
@@ -489,7 +494,7 @@ def _write_rates(judged: Sequence[_Judged], units: Units, sums_up: bool, in_full
     rows.insert(0, ("no filters", "", "", f"{without:,.2f}"))
     write_line("")
     write_text(
-        f"{number_of(len(chosen), 'column')} to build: {listed([each.column for each in chosen], in_full)}"
+        f"{number_of(len(chosen), 'column')} to build: {listed([quoted_name(each.column) for each in chosen], in_full)}"
     )
     write_table(("rate", "filters", "of all files", f"{units.group}s read"), rows)
     sizes = [sum(each.filter_bytes for each in offers) for offers in by_rate.values()]
@@ -532,10 +537,10 @@ def _next_lines(
     keys: Sequence[str],
 ) -> list[str]:  # fmt: skip
     """None if only some row groups were judged, or `build` would refuse. `keys`: the options that files are opened
-    with."""
+    and changed with."""
     if options.parts or any(each.obstacles for each in reports):
         return []
-    path = next((each.path for each in inputs.files if each.path not in inputs.unread), "")
+    path = _first_read(inputs)
     is_one = len(inputs.files) == 1
     commands = []
     for each in steps:
@@ -546,6 +551,10 @@ def _next_lines(
             names = each.files or inputs.read_names
             commands.append(found if is_one else for_all(found, path, names))
     return [f"next: {each}" for each in united(commands)]
+
+
+def _first_read(inputs: Inputs) -> str:
+    return next((each.path for each in inputs.files if each.path not in inputs.unread), "")
 
 
 def _to_repair(reports: Sequence[AdviceReport]) -> Iterator[_Next]:
@@ -562,11 +571,13 @@ def _at_rate(advice: ColumnAdvice) -> tuple[str, ...]:
 def _to_build(
     reports: Sequence[AdviceReport],
     options: AdviseOptions,
+    inputs: Inputs,
     judging: Sequence[str],
     in_need: Mapping[str, Sequence[str]],
 ) -> Iterator[_Next]:
     """Those of one table are named, so that nothing is judged again, unless they are many. Several tables have columns
-    of their own, and within a budget each column has a rate of its own. `judging`: the options by which columns are
+    of their own, and within a budget each column has a rate of its own; where a lake's table cannot be judged again, they
+    are named all the same. `judging`: the options by which columns are
     chosen; `in_need`: that of the advisor."""
     wanted = [
         each
@@ -574,10 +585,13 @@ def _to_build(
         for each in _all_to_build(_judged(report))
         if each.missing or each.too_small
     ]
-    is_alike = len(reports) == 1 and options.budget is None
-    if not (is_alike and (options.value_sample or len(wanted) <= MOST_SHOWN)):
+    if not wanted:
+        return
+    can_be_judged = command_for(inputs.in_commands(_first_read(inputs)), "pbloom build --auto", {})
+    is_short = options.budget is None and (options.value_sample or len(wanted) <= MOST_SHOWN)
+    if len(reports) > 1 or (can_be_judged and not is_short):
         among = ",".join(map(as_option, options.columns or ()))
-        if wanted and not options.value_sample:
+        if not options.value_sample:
             others = (*judging, *replacing(wanted))
             yield _Next("build", f"--auto{' -c COLUMN' * bool(among)}", among, others)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -132,9 +133,10 @@ def _of_one_file(
             advised,
             show,
         )
+        missing_keys = file.missing_key_arguments
     from parquet_bloom.render.report import render_report
 
-    build = () if options.parts or keys else _build_options(None)
+    build = () if options.parts or keys else (*_build_options(None), *missing_keys)
     return render_report(found, build).encode(), summary(found.validation), FINE
 
 
@@ -150,9 +152,12 @@ def _of_many(
     names = files.shown_names or (without_options(str(files.manifest)),)
     reporter = LakeReporter(names, options, advised, keys)
     at_a_time, of_each = inputs.threads_for(options.threads)
+    # The options that `build` needs besides.
+    missing_keys: dict[tuple[str, ...], None] = {}
 
     def work(path: str) -> FileLookedAt:
         with inputs.open(path, keys) as file:
+            missing_keys[file.missing_key_arguments] = None
             return reporter.look_at(file, of_each)
 
     code = inputs.each(work, reporter.add_failed, take=reporter.add, threads=at_a_time)
@@ -167,6 +172,7 @@ def _of_many(
     is_chosen = options.columns is not None and len(found.advice) > 1
     is_part = not files.whole_names or options.parts
     build = () if is_part or is_chosen or keys else _build_options(view)
+    build += tuple(chain.from_iterable(missing_keys)) if build else ()
     return render_lake_report(found, inputs.names, build).encode(), lake_summary(found), code
 
 

@@ -35,8 +35,8 @@ class WantedFilter:
 
     `column_path`: the names from the root of the schema to the leaf. `ndv`: the most distinct
     values to expect, in up to `rows`; `num_bytes`: of the largest bitset; `dictionary_bytes`: the most that a dictionary of
-    all values may take; `only_dictionary`: whether the chunks have such dictionaries now; `column_id` and
-    `type`: of an ORC column.
+    all values may take; `only_dictionary`: whether the chunks have such dictionaries now; `digits`: of a DECIMAL of
+    Parquet; `column_id` and `type`: of an ORC column.
     """
 
     path: str
@@ -47,6 +47,7 @@ class WantedFilter:
     num_bytes: int = 0
     dictionary_bytes: int = 0
     only_dictionary: bool = False
+    digits: int = 0
     column_id: int = 0
     type: str = ""
 
@@ -89,6 +90,8 @@ def as_option(column: str) -> str:
 def _text(settings: SettingsText, wanted: WantedFilter) -> str:
     """Empty if it cannot be told, or would get the filter wrong."""
     if settings.types and wanted.type not in settings.types:
+        return ""
+    if settings.most_digits is not None and wanted.digits > settings.most_digits:
         return ""
     is_named = all(map(_IS_NAMED[settings.names], wanted.column_path))
     text = settings.text if is_named else settings.for_all_columns

@@ -232,8 +232,9 @@ class OrcContainer(OrcReader):
         if holds is None and asked is None:
             return PartsLeft(parts, parts, is_decidable=False)
         self._will_read_indexes(parts, [column], () if asked is None else FILTER_KINDS)
-        groups = {part: self._within(column, part, holds) for part in parts}
-        within = [part for part in parts if any(groups[part])]
+        some = [part for part in parts if self.tail.stripes[part].num_rows]
+        groups = {part: self._within(column, part, holds) for part in some}
+        within = [part for part in some if any(groups[part])]
         if asked is None:
             return PartsLeft(within, within)
         answers = {part: self._answers(column, part, groups[part], asked) for part in within}
@@ -244,7 +245,9 @@ class OrcContainer(OrcReader):
             for each in rates
             if None not in each
         ]
-        return PartsLeft(within, left, by_chance)
+        chunks = [OrcChunk(self.stripe(part), column) for part in left]
+        without_filter = sum(not chunk.has_filters for chunk in chunks)
+        return PartsLeft(within, left, by_chance, without_filter)
 
     def _answers(
         self, column: OrcColumn, part: int, within: Sequence[bool], asked: AskedValues

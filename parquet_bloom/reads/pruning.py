@@ -61,10 +61,12 @@ class Group(NamedTuple):
 
 
 class Chances(NamedTuple):
-    """Of a condition: how likely the filters of row groups are to leave them by chance, see PartsLeft."""
+    """Of a condition: how likely the filters of row groups are to leave them by chance, and how many of these have none,
+    see PartsLeft."""
 
     condition: In
     by_chance: Sequence[float]
+    without_filter: int
 
 
 class Left(NamedTuple):
@@ -119,8 +121,7 @@ class Left(NamedTuple):
             return "files_by_index"
         if self.is_without:
             return "files_without_column"
-        is_by_statistics = self.by_statistics and not self.by_filters
-        return "files_by_statistics" if is_by_statistics else "files_by_filters"
+        return "files_by_filters" if self.by_filters else "files_by_statistics"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +135,21 @@ class LeftByChance:
     false_row_groups: float
 
 
+@dataclass(frozen=True, slots=True)
+class WithoutFilter:
+    """How many `row_groups` are left of so many `files` that have no filter of a `column` which could be asked."""
+
+    column: str
+    files: int
+    row_groups: int
+
+
 class Excluded(NamedTuple):
     """What is not left: of `num_files`, how many by what, and how many were left without asking them, and why; of files
     that were asked, how many row groups, and by an index those of files that it leaves. By statistics: without filters.
     Without a column: files of tables that read null there; nobody counts their row groups.
-    `by_chance`: of each condition that filters were asked about. `undecided`: the columns that exclude nothing, whatever
+    `by_chance`: of each condition that filters were asked about. `without_filter`: of each column whose filters would have
+    been asked, and were not there. `undecided`: the columns that exclude nothing, whatever
     partitions and files say. `without_zone`: columns in UTC that are compared with moments without a zone."""
 
     num_files: int = 0
@@ -153,6 +164,7 @@ class Excluded(NamedTuple):
     row_groups_by_statistics: int = 0
     row_groups_by_filters: int = 0
     by_chance: tuple[LeftByChance, ...] = ()
+    without_filter: tuple[WithoutFilter, ...] = ()
     undecided: tuple[str, ...] = ()
     without_zone: tuple[str, ...] = ()
 
@@ -172,15 +184,29 @@ class Excluded(NamedTuple):
             elif each.why_not_asked:
                 counts["files_not_asked"] += 1
                 why_not_asked[each.why_not_asked] = None
-        by_chance = tuple(map(_summed, chances.values()))
-        why = tuple(why_not_asked)
-        return cls(**counts, why_not_asked=why, by_chance=by_chance, undecided=(), without_zone=())
+        without = {each.column: each for each in map(_lacking, chances.values()) if each.files}
+        return cls(
+            **counts,
+            why_not_asked=tuple(why_not_asked),
+            by_chance=tuple(filter(None, map(_summed, chances.values()))),
+            without_filter=tuple(without.values()),
+            undecided=(),
+            without_zone=(),
+        )
 
 
-def _summed(chances: Sequence[Chances]) -> LeftByChance:
-    """Of one condition."""
+def _summed(chances: Sequence[Chances]) -> LeftByChance | None:
+    """Of one condition; None where no filter was asked."""
     condition, each = chances[0].condition, [one for some in chances for one in some.by_chance]
+    if not each:
+        return None
     return LeftByChance(condition.column, len(condition.values), len(each), sum(each))
+
+
+def _lacking(chances: Sequence[Chances]) -> WithoutFilter:
+    """Of one condition, file by file."""
+    counts = [each.without_filter for each in chances if each.without_filter]
+    return WithoutFilter(chances[0].condition.column, len(counts), sum(counts))
 
 
 class Pruned(NamedTuple):
@@ -378,7 +404,7 @@ class Pruner:
             self._present.add(predicate.column)
             return _Among((), frozenset(parts), is_without=True)
         try:
-            within, left, by_chance, is_decidable = file.parts_left(predicate, parts)
+            within, left, by_chance, without, is_decidable = file.parts_left(predicate, parts)
         except ColumnError as error:
             # Engines read null, or complain themselves.
             self._missing.setdefault(predicate.column, error)
@@ -391,8 +417,8 @@ class Pruner:
                 self.without_zone.add(predicate.column)
         self._compare_kinds(file, predicate)
         chances: tuple[Chances, ...] = ()
-        if by_chance and isinstance(predicate, In) and len(predicate.values):
-            chances = (Chances(predicate, by_chance),)
+        if (by_chance or without) and isinstance(predicate, In) and len(predicate.values):
+            chances = (Chances(predicate, by_chance, without),)
         return _Among(left, frozenset(within) - frozenset(left), chances)
 
     def _compare_kinds(self, file: Container, condition: Condition) -> None:

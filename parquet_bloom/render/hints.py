@@ -225,6 +225,21 @@ def but_for_rate(command: str) -> frozenset[tuple[str, ...]]:
     )
 
 
+# What is said of filters to build.
+_OF_BUILDING: Final = frozenset(("--existing", "--fpp", "--max-bytes"))
+
+
+def stripping(command: str) -> str:
+    """The command that strips the filters that this one builds again; any other as it is."""
+    import shlex
+
+    (pbloom, verb, *names), *options = _options(shlex.split(command))
+    if verb != "build" or ("--existing", "replace") not in options:
+        return command
+    kept = [word for option in options if option[0] not in _OF_BUILDING for word in option]
+    return shlex.join([pbloom, "strip", *names, *kept])
+
+
 def _options(words: Iterable[str]) -> list[tuple[str, ...]]:
     """What stands before the first option, and each with what follows it."""
     found: list[list[str]] = [[]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from parquet_bloom import __version__
 from parquet_bloom.container import number_of
@@ -28,6 +29,7 @@ from parquet_bloom.render.report import (
     MOST_COLUMNS,
     MOST_STEPS,
     Step,
+    as_advised,
     in_order,
     lines_on_budget,
     steps_of,
@@ -35,6 +37,7 @@ from parquet_bloom.render.report import (
     wrong_by,
 )
 from parquet_bloom.render.wording import shortened
+from parquet_bloom.rules.finding import Finding
 from parquet_bloom.storage.source import has_wildcard
 from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice, files_in_need, replacing, to_do
 from parquet_bloom.verbs.inspect_summary import ColumnSummary
@@ -50,12 +53,17 @@ def render_lake_report(
 ) -> str:
     """The page. `names`: what means all of the files, if anything does; `build`: the words that a command needs besides the names to change all these files, none where none
     can."""
+    report = replace(report, broken=_as_advised(report))
     first, *others = report.names
     last = os.path.basename(first.rstrip("/"))
     name = first if not last or has_wildcard(last) else last
     verdicts = _to_do(report)
     verdict, wanted = _verdict(report), _wanted(report)
     to_build = _to_build(report, wanted, build)
+    incomplete = _to_be_in_all(report, verdicts)
+    to_complete = _to_complete(report, incomplete, build)
+    # Those that are wanted have a step of their own.
+    others = [name for name in incomplete if name not in {each.column for each in wanted}]
     readable = _readable(report, names)
 
     def commands(rule: BrokenRule) -> list[str]:
@@ -85,15 +93,28 @@ def render_lake_report(
         steps=[
             *_steps_about_unread(report),
             *steps_of(broken, wanted, to_build),
+            *_steps_to_complete(others, _to_complete(report, others, build)),
         ],
         most_steps=MOST_STEPS,
         is_done=bool(report.advice and verdict == "fine")
-        and not (wanted or report.in_some or report.num_not_advised),
+        and not (wanted or incomplete or report.num_not_advised),
         group=lambda finding: FindingGroup((finding,)),
         commands=commands,
         extent=_extent,
-        to_complete=_to_complete(report, verdicts, build),
+        to_complete=to_complete,
     )
+
+
+def _as_advised(report: LakeReport) -> tuple[BrokenRule, ...]:
+    """The rules with the commands that as_advised gives their examples."""
+    advice = [each for table in report.advice for each in table.columns]
+
+    def examples(rule: BrokenRule) -> list[tuple[str, Finding]]:
+        paths = [path for path, _ in rule.examples]
+        found = as_advised((each for _, each in rule.examples), advice)
+        return list(zip(paths, found, strict=True))
+
+    return tuple(replace(rule, examples=examples(rule)) for rule in report.broken)
 
 
 def lake_summary(report: LakeReport) -> str:
@@ -187,17 +208,25 @@ def _to_build(
     )
 
 
-def _to_complete(
-    report: LakeReport, verdicts: Mapping[str, str], options: Sequence[str]
-) -> str | None:
-    """The command that builds the filters that only some files have, unless the advice is to have none; None where
-    none can, as for _to_build."""
-    names = _readable(report, report.names)
+def _to_be_in_all(report: LakeReport, verdicts: Mapping[str, str]) -> list[str]:
+    """The columns of which only some files have filters, unless the advice is to have none."""
     in_some = [each.column.column for each in report.in_some]
-    wanted = [name for name in in_some if verdicts.get(name) not in ("skip", "left out")]
-    if not options or not wanted or len(names) > MOST_NAMES:
+    return [name for name in in_some if verdicts.get(name) not in ("skip", "left out")]
+
+
+def _to_complete(report: LakeReport, columns: Sequence[str], options: Sequence[str]) -> str | None:
+    """The command that builds the filters of these columns that only some files have; None where none can, as for
+    _to_build."""
+    names = _readable(report, report.names)
+    if not options or not columns or len(names) > MOST_NAMES:
         return None
-    return command("build", *names, "-c", ",".join(map(as_option, wanted)), *options)
+    return command("build", *names, "-c", ",".join(map(as_option, columns)), *options)
+
+
+def _steps_to_complete(columns: Sequence[str], to_complete: str | None) -> Iterator[Step]:
+    if columns:
+        text = f"Some files have filters for a column, and others have none: {shortened(columns)}"
+        yield Step("note", text, "", "findings", [to_complete] if to_complete else ())
 
 
 def _readable(report: LakeReport, names: Sequence[str]) -> list[str]:

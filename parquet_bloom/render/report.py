@@ -33,7 +33,14 @@ from parquet_bloom.render.findings import (
     next_commands,
     summary,
 )
-from parquet_bloom.render.hints import but_for_rate, command, in_options, united, with_hint
+from parquet_bloom.render.hints import (
+    but_for_rate,
+    command,
+    in_options,
+    stripping,
+    united,
+    with_hint,
+)
 from parquet_bloom.render.wording import shortened, size, where
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import rules
@@ -51,6 +58,8 @@ IF_CHOSEN = (
     "If a budget chose the rates of those that are too small, say so: --budget of pbloom report, or max-fpp of the"
     " column in pbloom.toml."
 )
+# Of a step that another has done.
+ABOVE = "A command above does this, too."
 # Longer texts are somebody's joke; column names that people use come nowhere near.
 MOST_CHARACTERS = 1000
 # The most pictures of filters that are all unfolded; beyond, only those of columns with trouble, and
@@ -83,8 +92,9 @@ class ColumnPictures:
 
 def render_report(report: FileReport, build: Sequence[str] = ()) -> str:
     """The page. `build`: the words that a command needs besides the name to change the file, none where none can."""
-    inspection, findings = report.inspection, report.validation.findings
+    inspection = report.inspection
     advice = report.advice.columns if report.advice else ()
+    findings = as_advised(report.validation.findings, advice)
     verdicts = {each.column: each for each in advice}
     to_do = _to_do(report, verdicts)
     wanted = _wanted(report, to_do)
@@ -208,6 +218,20 @@ def _to_build(
     )
 
 
+def as_advised(findings: Iterable[Finding], advice: Iterable[ColumnAdvice]) -> list[Finding]:
+    """With commands that strip filters in place of those that build better ones, of columns that deserve none in any of
+    the tables which the advice is on."""
+    may_have = {each.column: False for each in advice}
+    for each in advice:
+        may_have[each.column] |= each.verdict != "skip" or not each.eligible
+    return [
+        each
+        if each.next is None or each.column is None or may_have.get(each.column, True)
+        else replace(each, next=stripping(each.next))
+        for each in findings
+    ]
+
+
 def _broken(groups: Sequence[FindingGroup]) -> tuple[Finding, str, Sequence[str]]:
     """The first finding of a rule, how often there is such a one, and what helps."""
     times = sum(len(group.findings) for group in groups)
@@ -225,7 +249,8 @@ def _steps_against(broken: Iterable[tuple[Finding, str, Sequence[str]]]) -> list
         helps = [each.removeprefix("next: ") for each in commands[:1]]
         new = [each for each in helps if each not in told]
         told.update(new)
-        steps.append(Step(first.severity, first.definition.title, extent, "findings", new))
+        note = ABOVE if helps and not new else ""
+        steps.append(Step(first.severity, first.definition.title, extent, "findings", new, note))
     return steps
 
 

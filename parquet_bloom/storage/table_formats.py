@@ -73,7 +73,7 @@ FORMATS: Final = (
         kind="delta",
         title="Delta Lake",
         folder="_delta_log",
-        advice="change the table by build_table and strip_table, which also commit the new sizes, or write copies with -o",
+        advice="change the table by build_table and strip_table, which also commit the new sizes, or write copies with -o or --output-dir",
         table="a Delta table",
         sign="_delta_log",
         module="parquet_bloom.tables.delta.table",
@@ -82,7 +82,7 @@ FORMATS: Final = (
         kind="hudi",
         title="Hudi",
         folder=".hoodie",
-        advice="set the writer's Bloom filter options for new files, or write copies with -o",
+        advice="set the writer's Bloom filter options for new files, or write copies with -o or --output-dir",
     ),
     TableFormat(
         kind="iceberg",
@@ -90,7 +90,7 @@ FORMATS: Final = (
         folder="metadata",
         marks=("/version-hint.text", ".metadata.json"),
         advice="change the table by build_table and strip_table, which also commit the new sizes, to its catalog with"
-        f" {CATALOG}, or write copies with -o",
+        f" {CATALOG}, or write copies with -o or --output-dir",
         table="an Iceberg table",
         sign="metadata/*.metadata.json",
         module="parquet_bloom.tables.iceberg.opening",

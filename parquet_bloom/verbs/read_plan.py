@@ -15,7 +15,7 @@ from parquet_bloom.verbs.reading import Reading
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import TableView
-    from parquet_bloom.reads.pruning import LeftByChance, Pruned
+    from parquet_bloom.reads.pruning import LeftByChance, Pruned, WithoutFilter
     from parquet_bloom.storage.cache import Cache
     from parquet_bloom.storage.folder import Found
     from parquet_bloom.verbs.reading import Sizes
@@ -28,6 +28,7 @@ _LEAST: Final = 0.5
 # More row groups than this share of them, and few are spared.
 _MUCH: Final = 0.5
 _HELP: Final = "a lower fpp of filters, an index or fewer values leave fewer"
+_WHICH: Final = "pbloom advise says whether it deserves one, pbloom build adds it"
 _WITHOUT: Final = "without a column of the conditions"
 _UNDECIDED: Final = "nothing to ask files, as of !=, not in, null, NaN and values of another type"
 _WITHOUT_ZONE: Final = "in UTC, so that only pb.rows asks about moments without a zone, which it takes as UTC: give them one"
@@ -62,7 +63,8 @@ class ReadPlan(VerbReport):
     a whole, without asking them; `why_not_asked` says why. Of the files that were asked, `row_groups_by_statistics` and
     `row_groups_by_filters` are excluded, and `row_groups_by_index` of those that an index leaves. `by_chance`: what filters
     leave though they hold none of the values, of each column that filters were asked about, as far as enough of them was read
-    to tell. `undecided`: columns of which nothing is said that partitions or files can be asked about, such as `!=` of a
+    to tell. `without_filter`: of each column whose filters would have been asked, how many row groups are left that have none.
+    `undecided`: columns of which nothing is said that partitions or files can be asked about, such as `!=` of a
     column in files, null among the values, or floats for integers. `without_zone`: columns in UTC that are compared
     with moments without a zone, which are in UTC to pb.rows alone. `excluded`: what is not left; to_arrow() has both, and by
     what, in `excluded_by`."""
@@ -86,6 +88,7 @@ class ReadPlan(VerbReport):
     rows_left: int
     bytes_left: int | None
     by_chance: tuple[LeftByChance, ...]
+    without_filter: tuple[WithoutFilter, ...]
     undecided: tuple[str, ...]
     without_zone: tuple[str, ...]
     left: tuple[PlannedRowGroups, ...]
@@ -115,6 +118,8 @@ class ReadPlan(VerbReport):
         yield from (
             _left_by_chance(each) for each in self.by_chance if each.false_row_groups >= _LEAST
         )
+        # Of a single one, a filter could only say that there is no such value.
+        yield from map(_lacking, (each for each in self.without_filter if each.row_groups > 1))
         if self._is_in_vain:
             yield _IN_VAIN
 
@@ -192,6 +197,12 @@ def _left_by_chance(told: LeftByChance) -> str:
     )
     is_much = told.false_row_groups > _MUCH * told.row_groups_asked
     return f"{text}: {_HELP}" if is_much else text
+
+
+def _lacking(told: WithoutFilter) -> str:
+    """`8 row groups in 2 files have no filter on id: pbloom advise says whether it deserves one`"""
+    groups, files = number_of(told.row_groups, "row group"), number_of(told.files, "file")
+    return f"{groups} in {files} have no filter on {told.column}: {_WHICH}"
 
 
 def read_plan(

@@ -330,6 +330,7 @@ class Reading:
         rows = matching.table()
         read = excluded._asdict() | {
             "by_chance": [document_of(each) for each in excluded.by_chance],
+            "without_filter": [document_of(each) for each in excluded.without_filter],
             "files_read": matching.num_files,
             "row_groups_read": matching.num_groups,
             "pages_read": matching.pages_read,

@@ -225,6 +225,20 @@ def test_duckdb_writes_it(advised):
     assert filter_bytes("out.parquet", advised.column) == [advised.num_bytes]
 
 
+def test_duckdb_writes_values_of_a_fixed_length(tmp_path, monkeypatch):
+    """As others, whose dictionary takes more."""
+    if not DuckDB.is_here():
+        missing(DuckDB.needs)
+    import duckdb
+
+    monkeypatch.chdir(tmp_path)
+    values = pa.array([b"%010d" % number for number in range(4096)], pa.binary(10))
+    pq.write_table(pa.table({"code": values}), "t.parquet", use_dictionary=False)
+    (advice,) = advise("t.parquet").columns
+    duckdb.connect().execute({each.writer: each.text for each in advice.settings}["DuckDB"])
+    assert filter_bytes("out.parquet", "code") == [advice.filter_bytes]
+
+
 def test_datafusion_writes_it(advised):
     if not DataFusion.is_here():
         missing(DataFusion.needs)

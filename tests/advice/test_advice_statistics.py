@@ -52,6 +52,7 @@ def stored(leaf, value):
         (DOUBLE, [float("-inf"), -1e300, 0.0, 5e-324, 1e300]),
         (HALF, [-65504.0, -1.0, 0.0, 1.0, 65504.0]),
         (STRING, ["", "A", "Z", "a", "aa", "b", "z", "é", "日本", "\U0001f600"]),
+        (STRING, ["s3://" + "a" * 1000 + name for name in ("", "1", "10", "2")]),
         (UUID, [bytes(16), b"\x00" * 15 + b"\x01", b"\x7f" * 16, b"\x80" + bytes(15)]),
         (DECIMAL_64, [Decimal("-10.00"), Decimal("-0.01"), Decimal(0), Decimal("9.99")]),
         (DECIMAL_FIXED, [Decimal("-1e17"), Decimal("-0.01"), Decimal("0.01"), Decimal("1e17")]),
@@ -104,8 +105,9 @@ def test_shortened_bounds_are_bounds():
 
 
 def test_of_long_values_the_beginning_is_compared():
-    low, high = b"a" * 100, b"a" * 99 + b"b"
-    assert bounds(STRING, Statistics(min_value=low, max_value=high)) == MinMax(b"a" * 64, b"a" * 64)
+    low, high = b"a" * 2000, b"a" * 1999 + b"b"
+    both = MinMax(b"a" * 1024, b"a" * 1024)
+    assert bounds(STRING, Statistics(min_value=low, max_value=high)) == both
 
 
 @pytest.mark.parametrize("leaf", [INT32, INT64, FLOAT, DOUBLE, DECIMAL_64, TIMESTAMP], ids=str)

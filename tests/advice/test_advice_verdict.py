@@ -225,12 +225,20 @@ def test_dictionaries_tell_nothing_to_engines_that_do_not_look_there(users, told
     assert reason == judged()[1] + told
 
 
-def test_of_a_row_group_alone_there_is_no_comparison():
-    verdict, reason = judged(groups=1, filters=1, reads=reads(1, 1), with_filter=1)
+@pytest.mark.parametrize(
+    ("rows", "or_smaller"),
+    [
+        (499_999, ""),
+        (500_000, ", or write smaller row groups, so that filters exclude some of them"),
+    ],
+)
+def test_of_a_row_group_alone_there_is_no_comparison(rows, or_smaller):
+    alone = {"groups": 1, "filters": 1, "with_filter": 1, "group_rows": rows}
+    verdict, reason = judged(reads=reads(1, 1), **alone)
     assert verdict == "optional"
     assert reason == (
         "every row group already has a filter; one row group: a filter can only say that a value is not in it, which helps if the table"
-        " has more; name all its files to have them judged together"
+        f" has more; name all its files to have them judged together{or_smaller}"
     )
 
 

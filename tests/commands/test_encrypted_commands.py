@@ -286,6 +286,21 @@ def test_only_the_keys_of_the_columns_that_are_compared_count(folder, wrong):
     )
 
 
+@pytest.mark.parametrize("names", [("a.parquet",), ("a.parquet", "b.parquet")])
+def test_what_is_advised_names_the_key_that_building_needs(folder, names):
+    recipe = Recipe(columns={"int64": OWN}, plaintext_footer=True)
+    for name in names:
+        Path(name).write_bytes(encrypt(PLAIN.read_bytes(), recipe).data)
+    Path("pbloom.toml").write_text("[validate]\nrequire = ['int32']\n")
+    command = f"pbloom build {' '.join(names)} -c int32"
+    advised = outcome("advise", *names, "-c", "int32").stdout.splitlines()[-1]
+    assert advised == f"next: {command} --in-place --footer-key KEYSPEC"
+    outcome("report", *names, "-c", "int32", "-o", "page.html")
+    assert (
+        f">{command} --fpp 0.01 --in-place --footer-key KEYSPEC<" in Path("page.html").read_text()
+    )
+
+
 def test_a_difference_is_diagnosed_with_the_same_options(folder):
     table = pq.read_table(PLAIN)
     at = table.column_names.index("int64")

@@ -68,6 +68,11 @@ def test_rows_come_in_vectors():
     assert "ROW_GROUP_SIZE 4096, DICTIONARY_SIZE_LIMIT 30, " in whole
 
 
+@pytest.mark.parametrize(("digits", "has_some"), [(18, True), (19, False)])
+def test_duckdb_writes_no_filters_of_long_decimals(digits, has_some):
+    assert ("DuckDB" in settings(digits=digits)) == has_some
+
+
 def test_a_dictionary_is_turned_off_for_java():
     last = settings(only_dictionary=True)["Spark"].splitlines()[-1]
     assert last == '.option("parquet.enable.dictionary#user_id", "false")'

@@ -76,7 +76,7 @@ TYPES = {
     "LONG": ("bigint", [number * 2**40 for number in CLUSTERED]),
     "DOUBLE": ("double", [number / 7 or 0.5 for number in CLUSTERED]),
     "FLOAT": ("float", [number / 8 or 0.5 for number in CLUSTERED]),
-    "STRING": ("string", [f"{number + 9000:05d} ü" for number in CLUSTERED]),
+    "STRING": ("string", [f"{'s3://' * 20}{number + 9000:05d} ü" for number in CLUSTERED]),
     "VARCHAR(9)": ("varchar(9)", [f"v{number + 9000:05d}" for number in CLUSTERED]),
     "CHAR(9)": ("char(9)", [f"c{number + 9000:05d}".ljust(9) for number in CLUSTERED]),
     "DATE": ("date", [_UNIX_EPOCH + timedelta(number) for number in CLUSTERED]),

@@ -53,7 +53,8 @@ def check_told(plan: pb.ReadPlan, rows: pa.Table) -> dict[str, Any]:
     told: dict[str, Any] = json.loads(rows.schema.metadata[b"parquet_bloom"])
     document = plan.to_dict()
     both = {*told} & {*document}
-    assert both == {*EXCLUDED, "by_chance", "undecided", "without_zone", "why_not_asked"}
+    others = {"by_chance", "without_filter", "undecided", "without_zone", "why_not_asked"}
+    assert both == {*EXCLUDED} | others
     assert {*told} - both == {"files_read", "row_groups_read", "pages_read", "bytes_read"}
     assert {name: told[name] for name in both} == {name: document[name] for name in both}
     return told
@@ -89,8 +90,10 @@ def test_by_statistics_and_by_filters(lake: Path) -> None:
     assert (plan.left, plan.bytes_left) == ((last,), last.bytes)
     assert repr(plan) == (
         "<ReadPlan: 2 row groups left in 1 of 4 files; excluded by statistics: 1 file, 2 row groups;"
-        " excluded by filters: 2 files, 4 row groups>"
+        " excluded by filters: 2 files, 4 row groups; 2 row groups in 1 file have no filter on id: pbloom advise says"
+        " whether it deserves one, pbloom build adds it>"
     )
+    assert plan.without_filter == (pb.WithoutFilter("id", 1, 2),)
     assert plan._repr_html_().startswith("<p>&lt;ReadPlan: 2 row groups left in 1 of 4 files;")
     summed, left = tables_in(plan)
     by_filters = sizes["1.parquet"] + sizes["2.parquet"]
@@ -284,6 +287,10 @@ def test_of_stripes(tmp_path: Path) -> None:
     (told,) = pb.read_plan(path, {"id": 2 * np.arange(20) + 1001}).by_chance
     assert (told.num_values, told.row_groups_asked) == (20, 1)
     assert pb.read_plan(path, {"id": 2.5}).undecided == ("id",)
+    assert pb.read_plan(path, {"id": 3}).without_filter == ()
+    orc.write_table(pa.table({"id": [1, 2]}), tmp_path / "b.orc")
+    without = pb.read_plan(tmp_path, {"id": 2}).without_filter
+    assert without == (pb.WithoutFilter("id", 1, 1),)
     expected = 1 - (1 - stripe.columns[0].filter.fpp) ** 20
     assert told.false_row_groups == pytest.approx(expected, rel=0.02)
 
@@ -386,7 +393,8 @@ def test_of_many_files_some_tell(tmp_path: Path) -> None:
     plan = pb.read_plan(tmp_path, {"id": 1})
     assert repr(plan) == (
         "<ReadPlan: 40 row groups left in 40 of 40 files; nothing excluded; 20 not asked:"
-        " of the files asked first, 20 of 20 row groups are left;"
+        " of the files asked first, 20 of 20 row groups are left; 20 row groups in 20 files have no filter on id:"
+        " pbloom advise says whether it deserves one, pbloom build adds it;"
         " nearly all is left: nothing is gained over reading without asking, unless few rows match>"
     )
 
@@ -561,6 +569,27 @@ def test_row_groups_with_only_nulls(tmp_path: Path, kind: pa.DataType, value: An
     assert [each.row_groups for each in plan.left] == [(1,)]
     assert plan.row_groups_by_filters == 1
     assert pb.read_plan(path, [("x", "not in", [value])]).row_groups_left == 2
+
+
+@pytest.mark.parametrize("write", [pq.write_table, orc.write_table])
+def test_row_groups_without_rows(tmp_path: Path, write: Any) -> None:
+    path = tmp_path / "a"
+    write(pa.table({"x": pa.array([], pa.int64())}), path)
+    for conditions in ({"x": 1}, [("x", ">", 0)]):
+        plan = pb.read_plan(path, conditions)
+        assert repr(plan).startswith("<ReadPlan: 0 row groups left in 0 of 1 file; excluded by st")
+        assert pb.row_groups(path, conditions).num_rows == 0
+
+
+def test_a_row_group_has_rows_where_a_chunk_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    with pq.ParquetWriter(path, pa.schema({"x": pa.int64()})) as writer:
+        for rows in ([], [1]):
+            writer.write_table(pa.table({"x": pa.array(rows, pa.int64())}))
+    plan = pb.read_plan(path, {"x": 1})
+    assert (plan.left[0].row_groups, plan.row_groups_by_statistics) == ((1,), 1)
+    path.write_bytes(with_meta(path.read_bytes(), 0, 0, num_values=1))
+    assert pb.read_plan(path, {"x": 1}).row_groups_left == 2
 
 
 def test_pages_must_have_only_nulls_too(tmp_path: Path) -> None:

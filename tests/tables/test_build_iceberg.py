@@ -268,9 +268,11 @@ def test_without_a_catalog_nothing_is_committed(table, folder):
             change(folder, kind="iceberg", **options)
         assert str(raised.value) == (
             f"{folder}: not changed: only its catalog knows which of its metadata counts: give the"
-            " catalog, and in place of the folder the table's identifier in it, as in lake.events; or"
-            " append without a commit, and let a later run with the catalog commit"
+            " catalog, and in place of the folder the table's identifier in it, as in lake.events; or let build_table"
+            " and repair_table append without a commit (commit=False), and a later run with the catalog commit"
         )
+    told = "; or let build and repair append without a commit (--no-commit), and a later run with the catalog commit"
+    assert outcome("strip", folder, "--table", "iceberg").complaint.endswith(told)
     assert files_in(folder) == before
     report = pb.build_table(folder, columns="id", min_file_size=0, commit=False)
     assert {file.action for file in report.files} == {"appended"}

@@ -4,11 +4,15 @@ import json
 import shlex
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from make import delta_tables, iceberg_tables
 from make.commands import outcome
 from make.iceberg_tables import CATALOG, NAME, use_catalog
 
+import parquet_bloom as pb
 from parquet_bloom.container.in_commands import AsTable, command_for
 from parquet_bloom.files import open_file
 from parquet_bloom.rules.rule import rules
@@ -92,6 +96,29 @@ def test_options_of_stores_come_again(tmp_path, monkeypatch):
     words = next_of("validate", *table, *given, "--no-config", "--require", "id")
     again = (*given[:3], "secret_access_key=VALUE")
     assert words == ["build", NAME, "-c", "id", *table[1:], *again, "--all-sizes"]
+
+
+def test_what_a_budget_chose_has_a_command_for_each_rate(tmp_path):
+    """As no table can be judged again while filters are built."""
+    numbers = np.random.default_rng(6).permutation(30_000)
+    path = tmp_path / "a.parquet"
+    rows = pa.table({"a": numbers, "b": numbers + 1, "c": numbers + 2})
+    pq.write_table(rows, path, row_group_size=5_000, use_dictionary=False)
+    made = str(delta_tables.table_of(tmp_path / "events", path, a="long", b="long", c="long"))
+    found = outcome("advise", made, "--table", "delta", "--budget", "60KiB").stdout
+    assert "build filters for a (at 50 %), b (at 50 %), c (at 10 %)\n" in found
+    at = {"a,b": "0.5", "c": "0.1"}
+    commands = [
+        ["build", made, "-c", names, "--table", "delta", "--all-sizes", "--fpp", rate]
+        for names, rate in at.items()
+    ]
+    lines = found.splitlines()[-2:]
+    assert [shlex.split(line.removeprefix("next: pbloom ")) for line in lines] == commands
+    for words in commands:
+        assert outcome(*words).code == 0
+    (built,) = pb.inspect(made, table="delta").reports
+    filters = [each.filter for group in built.row_groups for each in group.columns]
+    assert sum(filter.num_bytes for filter in filters) <= 60 << 10
 
 
 def test_older_versions_are_only_read(table):

@@ -50,7 +50,7 @@ def made_table():
     return pa.table(
         {
             "sorted": order,
-            "sorted_text": [f"event-{number:012d}" for number in order],
+            "sorted_text": [f"s3://{'folder/' * 20}{number:012d}" for number in order],
             "drifting": order + rng.integers(0, ROWS // 10, NUM_ROWS),
             "clustered": order + rng.integers(0, 2 * ROWS, NUM_ROWS),
             "random": unique,
@@ -235,11 +235,12 @@ def test_of_several_engines_each_is_spoken_for(tmp_path):
     )
     assert alone.reason == f"DuckDB does not use filters on such a column: {decimal}"
     assert both.reason == (
-        "not needed for Spark: all values are in dictionaries, which are searched instead of the filters;"
-        f" not used by DuckDB ({decimal})"
+        "not needed for Spark: all values are in dictionaries, which are searched instead of the filters, so a look-up"
+        f" reads 1.00 of 10 row groups; not used by DuckDB ({decimal})"
     )
-    for each in (alone, both):
-        assert (each.verdict, each.groups_filter) == ("skip", each.groups_statistics)
+    for each, read, if_absent in ((alone, alone.groups_statistics, 10), (both, 1, 0)):
+        assert (each.verdict, each.groups_filter) == ("skip", read)
+        assert each.groups_filter_absent == pytest.approx(if_absent, abs=0.1)
     assert f"; not used by DuckDB ({decimal})" in three.reason
     assert three.groups_filter < 2
 
@@ -360,6 +361,7 @@ def test_int96_has_no_reader(tmp_path):
     assert (when.physical_type, when.verdict, when.ndv) == ("INT96", "skip", 500)
     assert when.reason == "no engine uses filters on such a column: not for INT96"
     assert when.groups_statistics == 5
+    assert advise(path, engines=["spark", "polars"]).columns == (when,)
 
 
 def test_dictionaries_are_a_reason_to_think_twice(table, tmp_path):

@@ -150,11 +150,22 @@ def test_what_to_do_next(tmp_path):
         " error A required filter is missing 8 times in 4 files"
         " pbloom build LAKE -c code --fpp 0.01 --in-place"
     )
+    header = inspect(lost).row_groups[0].columns[0].filter.offset
+    lost.write_bytes(whole[:header] + bytes(8) + lost.read_bytes()[header + 8 :])
+    assert (
+        "error There is no filter header at bloom_filter_offset 1 time in 1 file"
+        " pbloom repair LAKE/2.parquet --rebuild --in-place"
+        " error Stored values are not in the filter 1 time in 1 file A command above does this, too."
+        " error A required"
+    ) in steps()
     lost.write_bytes(whole)
     pb.build(files, columns="code", in_place=True)
-    assert steps().endswith(
-        "What to do next Nothing: all filters that are advised are there, and right."
-    )
+    # That one file has more than is advised is no reason to do anything.
+    for path in (lost, files):
+        assert steps().endswith(
+            "What to do next Nothing: all filters that are advised are there, and right."
+        )
+        pb.build(path, columns="at", in_place=True)
 
 
 def test_the_page_needs_nothing_else_and_is_the_same_every_time(run):
@@ -353,7 +364,7 @@ def test_commands_name_the_files_that_need_them_where_these_are_few(run, tmp_pat
     files.mkdir()
     for number in range(8):
         path = files / f"{number}.parquet"
-        pq.write_table(pa.table({"id": numbers}), path, use_dictionary=False)
+        pq.write_table(pa.table({"id": numbers * 8 + number}), path, use_dictionary=False)
         pb.build(path, columns="id", fpp=0.8 if number < 2 else 0.01, in_place=True)
 
     def text():

@@ -360,6 +360,8 @@ def test_one_command_builds_what_is_advised(tmp_path, monkeypatch):
 
     command = """pbloom build 'my ids.parquet' -c 'id,"other, id"' --fpp 0.01 --in-place"""
     assert commands() == [command]
+    advised = outcome("advise", "my ids.parquet").stdout
+    assert 'build filters for id, "other, id"; keep the filters of old\n' in advised
     assert commands("-g", "0") == commands("--no-deep") == []
     assert outcome(*shlex.split(command)[1:]).code == 0
     assert commands() == []
@@ -368,6 +370,20 @@ def test_one_command_builds_what_is_advised(tmp_path, monkeypatch):
     page = outcome("report", "my ids.parquet", "-o", "-").stdout
     again = "pbloom build 'my ids.parquet' -c id --fpp 0.01 --in-place --existing replace"
     assert f"To build what is advised: {again} " in Document(page).text
+
+
+@pytest.mark.parametrize("names", [("a.parquet",), ("a.parquet", "b.parquet")])
+def test_filters_that_the_advice_skips_are_stripped(tmp_path, monkeypatch, names):
+    monkeypatch.chdir(tmp_path)
+    table = pa.table({"few": np.arange(8_000) % 7})
+    for name in names:
+        small = {"few": {"ndv": 7, "fpp": 0.5}}
+        pq.write_table(table, name, row_group_size=2_000, bloom_filter_options=small)
+    outcome("report", *names, "-o", "page.html", "--no-config")
+    text = Document((tmp_path / "page.html").read_text()).text
+    assert "The bitset is smaller than 64 bytes" in text
+    assert f" pbloom strip {' '.join(names)} -c few --in-place " in text
+    assert "--existing replace" not in text
 
 
 def test_command_to_standard_output(run, page):

@@ -66,10 +66,17 @@ def parts_left(file: OpenFile, condition: Condition, parts: Sequence[int]) -> Pa
     test = condition.tests[column.type]
     if test is None:
         return PartsLeft(parts, parts, is_decidable=False)
-    within = [part for part in parts if test.bounds is None or test.bounds.hold(file, column, part)]
+    some = [part for part in parts if not _is_empty(file, column, part)]
+    within = [part for part in some if test.bounds is None or test.bounds.hold(file, column, part)]
     if test.asked is None:
         return PartsLeft(within, within)
     return _by_filters(file, column, within, test.asked)
+
+
+def _is_empty(file: OpenFile, column: LeafColumn, part: int) -> bool:
+    """Whether a row group has no rows, by all that says so."""
+    num_values = file.footer.chunks_of([column]).one("num_values", part, column.index)
+    return num_values == 0 == file.footer.row_group_num_rows(part)
 
 
 # ------------------------------------------------------------------------------------------------
@@ -149,12 +156,14 @@ def _by_filters(
     chunks = file.footer.chunks_of([column])
     left: list[int] = []
     by_chance: list[float] = []
+    without_filter = 0
     for part in parts:
         offset = chunks.one("bloom_filter_offset", part, column.index)
         length = chunks.one("bloom_filter_length", part, column.index)
         has_none = is_plain and offset == _kernel.ABSENT
         if has_none and not _seems_null(file, column, part):
             left.append(part)
+            without_filter += 1
             continue
         header = usual_header(length) if is_plain and not has_none else b""
         if header and file.footer.layout.is_alone(offset, offset + length):
@@ -166,7 +175,7 @@ def _by_filters(
             left.append(part)
         if found.by_chance is not None:
             by_chance.append(found.by_chance)
-    return PartsLeft(parts, left, by_chance)
+    return PartsLeft(parts, left, by_chance, without_filter)
 
 
 def _seems_null(file: OpenFile, column: LeafColumn, part: int) -> bool:

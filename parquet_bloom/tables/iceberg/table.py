@@ -293,8 +293,8 @@ class IcebergTable(LakeTable):
         if commits and isinstance(self.loaded, StaticTable):
             yield (
                 "only its catalog knows which of its metadata counts: give the catalog, and in place of the"
-                " folder the table's identifier in it, as in lake.events; or append without a commit, and"
-                " let a later run with the catalog commit"
+                " folder the table's identifier in it, as in lake.events; or let build_table and repair_table append"
+                " without a commit (commit=False), and a later run with the catalog commit"
             )
 
     def tell_writers(
