@@ -243,7 +243,7 @@ _BY_COMMAND = {
         "`pbloom index probe -o FILE.parquet` writes an answer about more, to be joined"
     ),
     LITERAL: "--type TYPE to read it from text",
-    TEXT: "--type string to make text of it",
+    TEXT: "values from .txt or .csv, which each file reads as its own type, or --type string where all have text",
 }
 
 # What an install without its dependencies may lack: docs/install.md.

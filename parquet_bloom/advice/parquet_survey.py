@@ -42,6 +42,7 @@ from parquet_bloom.filters.split_block import SettledFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import read_once
+from parquet_bloom.parquet.edit.lost_bytes import telling_what_is_lost
 from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.filters.ahead import survey_ranges
 from parquet_bloom.parquet.filters.bloom import bits, read_header, read_usable_header
@@ -173,7 +174,7 @@ class ParquetSurveyor:
             raise UnsupportedError(chunk.no_key)
         file, options, type = self.file, self._options, chunk.leaf.type
         found = GroupSurvey(chunk.num_values or 0, DistinctHashes(), sample.begin())
-        with located(file.footer, chunk):
+        with telling_what_is_lost(file), located(file.footer, chunk):
             try:
                 check_readable(file.footer, chunk)
             except FormatError as error:

@@ -37,7 +37,7 @@ from parquet_bloom.values.given import show_value, show_values
 from parquet_bloom.values.types import CANNOT_BE
 from parquet_bloom.verbs.find import find as find_rows
 from parquet_bloom.verbs.found import FindReport
-from parquet_bloom.verbs.index_probe import sources_of
+from parquet_bloom.verbs.index_probe import terms_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -163,7 +163,7 @@ def _check_free(
     from parquet_bloom.verbs.answer_file import check_free
 
     if not files and index is not None:
-        files = sources_of(index, storage_options())
+        files = terms_of(index, storage_options()).sources
     check_free(outputs, files, overwrite)
 
 

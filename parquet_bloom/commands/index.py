@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, islice
 from operator import itemgetter
@@ -26,6 +26,7 @@ from parquet_bloom.commands.sections import (
 from parquet_bloom.commands.store_options import storage_options, store_options_again, stores
 from parquet_bloom.commands.table_options import newest_tables, table_views
 from parquet_bloom.container import Units, number_of, some_of
+from parquet_bloom.engines.settings import as_option
 from parquet_bloom.errors import for_command, quoted_name
 from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
@@ -57,7 +58,7 @@ from parquet_bloom.verbs.index_probe import (
     IndexedValues,
     IndexReport,
     probe_index,
-    sources_of,
+    terms_of,
 )
 from parquet_bloom.verbs.index_sql import SqlEngine, index_sql
 from parquet_bloom.vocabulary import words
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.index.manifest import Manifest
     from parquet_bloom.options import TableView
     from parquet_bloom.verbs.index_change import IndexChange, NotIndexed
     from parquet_bloom.verbs.index_check import IndexCheck, IndexFinding
@@ -117,6 +119,11 @@ def index() -> None:
     help="map: of all values; slices: of the filters that files have, whose values are not read; auto: slices of files"
     " with a filter in every row group, a map of others.",
 )
+@files_option(
+    "--overwrite",
+    is_flag=True,
+    help="Make it anew where there is an index already: nothing of that one is read, so that it may be damaged.",
+)
 @option.as_json("index")
 @option.quiet
 @option.threads
@@ -131,7 +138,7 @@ def index() -> None:
 def build(
     files: tuple[str, ...], index_path: str, columns: tuple[str, ...], as_json: bool, quiet: bool,
     keys: Keys | None, threads: int | None, places: Places, form: IndexForm,
-    include_encrypted: bool, hash_key: str | None, view: TableView | None,
+    include_encrypted: bool, overwrite: bool, hash_key: str | None, view: TableView | None,
 ) -> None:  # fmt: skip
     """Make an index over files.
 
@@ -151,7 +158,7 @@ def build(
     with progress("index") as show:
         report = build_index(
             index_path, files, columns, table=view, places=places, form=form,
-            include_encrypted=include_encrypted, hash_key=hash_key, keys=keys,
+            include_encrypted=include_encrypted, overwrite=overwrite, hash_key=hash_key, keys=keys,
             storage_options=storage_options(), threads=threads, progress=show,
         )  # fmt: skip
     if form == "slices" and not report.filters and report.unknown == report.files:
@@ -272,7 +279,7 @@ def probe(
     if output is not None:
         from parquet_bloom.verbs.answer_file import check_free
 
-        check_free([output], named or sources_of(index_path, storage_options()), overwrite)
+        check_free([output], named or terms_of(index_path, storage_options()).sources, overwrite)
     code, may_miss, is_outdated = NO, False, False
     for column in dict.fromkeys(columns):
         report = probe_index(
@@ -418,12 +425,13 @@ def check(
         write_json(report)
     else:
         _write_check(report, stopwatch.so_far(report.files_checked))
+        again = *store_options_again(), *arguments_of(keys), *hash_key_arguments(hash_key)
         if report.is_mended_by_add:
-            again = (
-                *store_options_again(), *arguments_of(keys), *hash_key_arguments(hash_key),
-            )  # fmt: skip
             named = _to_add(report, files, view)
             write_text(next_line("index", "add", "--index", report.index, *named, *again))
+        elif any(finding.problem == "damaged" for finding in report.findings):
+            terms = terms_of(index_path, storage_options())
+            write_text(next_line("index", "build", *_to_build_anew(report, terms), *again))
     sys.exit(NO if report.findings else FINE)
 
 
@@ -477,6 +485,30 @@ def _gone(report: IndexCheck) -> str:
         "which pbloom index compact --all removes",
     )
     return f"; {whose}: {', '.join(parts)}, {removed}" if parts else ""
+
+
+def _to_build_anew(report: IndexCheck, terms: Manifest) -> Iterator[str]:
+    """What an index was built with, of which nothing but the manifest need be whole."""
+    yield from (
+        "--overwrite",
+        "--index",
+        report.index,
+        "-c",
+        ",".join(map(as_option, terms.columns)),
+    )
+    yield from ("--places", terms.places) if terms.places != "row-group" else ()
+    yield from ("--form", terms.form) if terms.form != "map" else ()
+    if terms.include_encrypted:
+        yield "--include-encrypted"
+    ways = {(table.kind, table.catalog) for table in terms.tables}
+    if len(ways) + bool(terms.sources) > 1:
+        # No command is about both.
+        yield "FILE..."
+        return
+    for kind, catalog in ways:
+        yield from ("--table", kind)
+        yield from () if catalog is None else ("--catalog", catalog)
+    yield from (*terms.sources, *(table.name for table in terms.tables))
 
 
 def _write_findings(findings: Sequence[IndexFinding]) -> None:

@@ -208,7 +208,7 @@ def _in_parquet(
         raise FormatError(_why_unreadable(name)) from None
     if found.null_count:
         raise ValueTypeError(
-            f"{name}: column {column}: {number_of(found.null_count, 'null')}, expected values"
+            f"{name}: column {column}: {number_of(found.null_count, 'null')}, expected values: leave out such rows"
         )
     if pa.types.is_dictionary(found.type):
         found = found.cast(found.type.value_type)

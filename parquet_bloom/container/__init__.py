@@ -380,12 +380,13 @@ class BuildChange(Change):
 
 class StripChange(Change):
     """Filters that go, `removed`, and those that cannot, `left`. `unused_filters`, `unused_bytes`: of the
-    filters to which nothing leads any more, those whose bytes stay."""
+    filters to which nothing leads any more, those whose bytes stay. `notes`: what else stays."""
 
     removed: Sequence[RemovedFilters] = ()
     left: Sequence[LeftChunk] = ()
     unused_filters: int = 0
     unused_bytes: int = 0
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

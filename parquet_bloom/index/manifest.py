@@ -177,8 +177,14 @@ def check_form(form: IndexForm, places: Places, *, is_keyed: bool) -> None:
 
 def newest(folder: Folder) -> Manifest | None:
     """The index in a folder as it is now; None if there is none. Raises FormatError, UnsupportedError, OSError."""
+    name = newest_name(folder)
+    return None if name is None else read_manifest(folder, name)
+
+
+def newest_name(folder: Folder) -> str | None:
+    """Of the manifest of an index, which may be damaged."""
     names = [name for name in folder.file_names("") if is_manifest(name)]
-    return read_manifest(folder, names[-1]) if names else None
+    return names[-1] if names else None
 
 
 def existing(folder: Folder) -> Manifest:
@@ -215,19 +221,29 @@ def manifest_name(generation: int) -> str:
     return f"manifest-{generation:010}.json"
 
 
+def generation_of(name: str) -> int:
+    """Of the manifest of this name."""
+    return int(name.removeprefix("manifest-").removesuffix(".json"))
+
+
 def commit(
-    folder: Folder, made: float, change: Callable[[Manifest | None], Manifest | None]
+    folder: Folder,
+    made: float,
+    change: Callable[[Manifest | None], Manifest | None],
+    *,
+    anew: bool = False,
 ) -> Manifest | None:
     """Make the manifest that `change` makes of the newest one: again whenever somebody else was first; None if it
-    makes none. Raises FileNotFoundError if a new file was taken for one that nobody needs, what `change` raises, and
-    as newest."""
+    makes none. `anew`: it is made of none, which may be damaged. Raises FileNotFoundError if a new file was taken for
+    one that nobody needs, what `change` raises, and as newest."""
     while True:
-        old = newest(folder)
+        name = newest_name(folder)
+        old = None if name is None or anew else read_manifest(folder, name)
         new = change(old)
         if new is None:
             return None
         _check_there(folder, {*new.files} - {*(old.files if old else ())})
-        generation = 1 if old is None else old.generation + 1
+        generation = 1 if name is None else generation_of(name) + 1
         new = replace(new, generation=generation, made=made)
         if folder.put_if_absent(manifest_name(generation), _encoded(new)):
             return new

@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 from math import inf
 
+from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.index.manifest import existing, is_manifest, read_manifest
 from parquet_bloom.storage.folder import Entry, Folder, WritableFolder
 from parquet_bloom.storage.source import is_of_index
@@ -33,7 +34,11 @@ def unnamed(folder: Folder, entries: list[Entry], before: float) -> list[Entry]:
     named = {*existing(folder).files}
     for entry in entries:
         if is_manifest(entry.name) and entry.name not in gone:
-            named.update(read_manifest(folder, entry.name).files)
+            try:
+                named.update(read_manifest(folder, entry.name).files)
+            except (FormatError, UnsupportedError):
+                # An index was built in its place. What it named, nobody knows who has not read it before.
+                return []
     return [entry for entry in candidates if entry.name not in named]
 
 

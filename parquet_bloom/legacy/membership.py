@@ -17,7 +17,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FilterError
 from parquet_bloom.native.lazy import np
 from parquet_bloom.parquet.filters.legacy_kind import LegacyFilter
-from parquet_bloom.parquet.filters.membership import MAX_EXAMPLES, rows_of_missing
+from parquet_bloom.parquet.filters.membership import add_examples, rows_of_missing
 from parquet_bloom.parquet.pages.pages import chunk_runs, located, used_entries
 from parquet_bloom.parquet.pages.runs import run_of
 from parquet_bloom.values.literals import as_examples, format_literal
@@ -115,7 +115,7 @@ def check_membership(
 ) -> LegacyMembership:
     """Look up every stored value. Raises PageError, UnsupportedError."""
     membership = LegacyMembership()
-    literals: list[str] = []
+    examples: list[bytes] = []
     with located(file.footer, chunk):
         for part in chunk_runs(file.source, file.footer, chunk):
             absent = ~filter.check_run(part.run)
@@ -125,10 +125,9 @@ def check_membership(
                 used = used_entries(file.source, file.footer, chunk, absent.size)
                 absent &= np.frombuffer(used, np.bool_)
             membership.missing += int(absent.sum())
-            positions = np.flatnonzero(absent)[: MAX_EXAMPLES - len(literals)]
-            plain = part.run.take(positions.tolist())
-            literals += (format_literal(chunk.leaf.type, value) for value in plain)
+            add_examples(examples, part.run, absent)
     if membership.missing:
-        membership.examples = as_examples(literals)
+        kind = chunk.leaf.type
+        membership.examples = as_examples(format_literal(kind, each) for each in examples)
         membership.rows = rows_of_missing(file, chunk, filter.check_run)
     return membership

@@ -228,9 +228,10 @@ def _unused(report: StripReport) -> Iterator[Remark]:
         return
     is_one = report.unused_filters == 1
     found = f"{number_of(report.unused_filters, 'unused filter')}, {size(report.unused_bytes)}"
+    stays, them = ("stays", "it") if is_one else ("stay", "them")
     why = (
-        f"{'stays' if is_one else 'stay'} in the file, as data {'follows it' if is_one else 'follows them'}:"
-        " rewriting the file with any writer removes them"
+        f"{stays} in the file, as data follows {them}, or it is uncertain what else is there:"
+        f" rewriting the file with any writer removes {them}"
     )
     yield Remark("unused filters stay", why, f"{found}: {why}")
 

@@ -30,6 +30,7 @@ from parquet_bloom.render.findings import (
     statement,
     summary,
 )
+from parquet_bloom.render.hints import concerned_of
 from parquet_bloom.render.reports import Remark, ReportView, about_alike, without_path
 from parquet_bloom.render.terminal import printable, write_line
 from parquet_bloom.render.wording import files_named
@@ -86,12 +87,12 @@ def write_github(
     names: Sequence[str] = (),
     there: str = "",
 ) -> None:
-    """The commands, and a line for those who read the log: about the file, or in total. `names`: what means all files
-    of the reports; `there`: see wording.asked_for."""
+    """The commands, first those about files of which nothing is known, and a line for those who read the log: about the
+    file, or in total. `names`: what means all files of the reports; `there`: see wording.asked_for."""
     num_files = len(reports) + len(failures)
     for command in (
-        *github_annotations(reports, num_files, names),
         *_annotated_failures(failures, num_files),
+        *github_annotations(reports, num_files, names),
     ):
         write_line(command)
     # A file name could be a command if it came first.
@@ -112,8 +113,7 @@ def github_annotations(
         first = those[0].groups[0].first
         lines = _message_lines(those[0].groups)
         if len(those) > 1:
-            of_all = names if len(those) == len(reports) else ()
-            lines = _merged_lines(those, num_files, of_all)
+            lines = _merged_lines(those, names, len(reports), num_files)
         yield _command(_COMMANDS[first.severity], those[0].path, first.definition.heading, lines)
 
 
@@ -142,11 +142,14 @@ def _in_total(reports: Sequence[ValidationReport], num_files: int, there: str) -
     return f"{done}; {findings_in(numbers)}" if reports else done
 
 
-def _merged_lines(those: Sequence[_Broken], num_files: int, names: Sequence[str]) -> list[str]:
-    """Which files they are, then what is said of all of them. `names`: what means these files, if anything does."""
+def _merged_lines(
+    those: Sequence[_Broken], names: Sequence[str], num_read: int, num_files: int
+) -> list[str]:
+    """Which files they are, then what is said of all of them. `names`: what means all that could be read, so many."""
     paths = list(dict.fromkeys(each.path for each in those))
+    concerned = concerned_of(paths, names, len(paths) == num_read, num_read < num_files)
     alike = zip(*(each.remarks for each in those), strict=True)
-    lines = [about_alike(remarks, names, names or paths) for remarks in alike]
+    lines = [about_alike(remarks, names, concerned) for remarks in alike]
     return _cut([f"{files_named(paths, num_files)}: {lines[0]}", *lines[1:]])
 
 

@@ -34,6 +34,13 @@ OF_ONE_TYPE: Final = (
     "each value is looked for in each --column: a column of another type takes a call of its own"
 )
 
+_ANOTHER_COPY: Final = "take another copy of the file"
+
+# Nothing else mends an index: all of it is derived from its files.
+MADE_ANEW: Final = (
+    "pbloom index build --overwrite, with its files and columns, makes the index anew"
+)
+
 _HINTS: Final = {
     HAS_ONE: "--existing replace rebuilds it for the rate of --fpp",
     NO_FILTER: "pbloom build adds one",
@@ -59,7 +66,23 @@ _HINTS_LIKE: Final = {
     r": truncated or not an? \w+ file: (?!.*, but as )[^;]*$": (
         "if it was one, its end is lost: take another copy"
     ),
-    r": footer: damaged: [^;]*$": "take another copy of the file",
+    # Of the files of an index.
+    r"(^|/)(manifest-\d{10}\.json|[0-9a-f]{16}\.[a-z]+[^/: ]*\.parquet): [^;]*(damaged|not a manifest|of the manifest)": (
+        MADE_ANEW
+    ),
+    r", but as (encrypted )?Parquet does$": _ANOTHER_COPY,
+    r": not an? \w+ file: .*, but with zeros$": (
+        "what was in it was never written, or is lost: take another copy"
+    ),
+    r", but as (HTML|XML) does$": (
+        "it may be what a server said instead of sending the file: take another copy"
+    ),
+    r", but as a Git LFS pointer does$": "`git lfs pull` gets the file that it stands for",
+    r": footer: no FileCryptoMetaData: [^;]*$": _ANOTHER_COPY,
+    r": row group \d+, column .*: (page( header)? at \d+: |[A-Z0-9_]+: .*corrupt)(?!.*another copy)[^;]*$": (
+        f"{_ANOTHER_COPY}, or see with pbloom validate --pages what else is damaged"
+    ),
+    r": footer: damaged: [^;]*$": _ANOTHER_COPY,
     r": not an? \w+ file: 0 bytes, expected .*$": "it is empty: take another copy",
     r": not an? \w+ file: (\d+ bytes, expected .*|does not start with PAR1(, but as .*)?)$": (
         "what is in another format must first be written as Parquet or ORC"
@@ -133,17 +156,26 @@ _SPARING: Final = frozenset(("advise", "build", "repair", "validate"))
 
 
 def for_many(command: str, path: str, names: Sequence[str], concerned: Sequence[str] = ()) -> str:
-    """A command that helps with the file at `path`, for all that `names` mean; if files that need no help would change,
-    or these names are too many, for those that `concerned` means; and for any file, called FILE, if these are too many,
-    too, or it is about a row group, which in others is another."""
+    """A command that helps with the file at `path`, for those that `concerned` means; if these are too many, for all that
+    `names` mean, unless files that need no help would change; and for any file, called FILE, if these are too many, too,
+    or it is about a row group, which in others is another."""
     import shlex
 
     words = shlex.split(command)
     if "-g" in words:
         return for_any(command, path)
     is_sparing = words[1] in _SPARING and "--existing" not in words
-    is_for_all = is_sparing and 0 < len(names) <= MOST_NAMES
+    is_for_all = is_sparing and not 0 < len(concerned) <= MOST_NAMES
     return for_all(command, path, names if is_for_all else concerned)
+
+
+def concerned_of(
+    paths: Sequence[str], names: Sequence[str], are_all: bool, have_some_failed: bool
+) -> Sequence[str]:
+    """What means the files at `paths` and no others that could be read: `names`, if they `are_all` that could. With those
+    that could not, a command for a folder would fail: few files are named instead."""
+    is_few = have_some_failed and 0 < len(paths) <= MOST_NAMES
+    return (names if are_all and not is_few else ()) or paths
 
 
 def is_rebuilding(command: str | None) -> bool:

@@ -18,6 +18,7 @@ from parquet_bloom.render.findings import (
 from parquet_bloom.render.hints import (
     MOST_NAMES,
     command,
+    concerned_of,
     for_any,
     for_many,
     hint_for,
@@ -66,7 +67,7 @@ def render_lake_report(
     readable = _readable(report, names)
 
     def commands(rule: BrokenRule) -> list[str]:
-        return _commands(rule, readable, report.summary.files)
+        return _commands(rule, readable, report)
 
     broken = ((rule.examples[0][1], _extent(rule), commands(rule)) for rule in report.broken)
     return template("lake_report.html").render(
@@ -252,13 +253,15 @@ def _extent(rule: BrokenRule) -> str:
     return f"{number_of(rule.findings, 'time')} in {number_of(rule.files, 'file')}"
 
 
-def _commands(rule: BrokenRule, names: Sequence[str], num_files: int) -> list[str]:
-    """What helps about all of its columns and files, of `num_files` in all; first where somebody has to look."""
+def _commands(rule: BrokenRule, names: Sequence[str], report: LakeReport) -> list[str]:
+    """What helps about all of its columns and files; first where somebody has to look."""
     if rule.files == 1:
         return next_commands(each for _, each in rule.examples)
     paths = list(dict.fromkeys(path for path, _ in rule.examples))
     named = paths if len(paths) == rule.files else []
-    concerned = (names if rule.files == num_files else ()) or named
+    concerned = concerned_of(
+        named, names, rule.files == report.summary.files, report.num_failed > 0
+    )
     examples = sorted(rule.examples, key=lambda example: not example[1].is_to_be_looked_at)
     some_come_first = examples[0][1].is_to_be_looked_at
     helps = (

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from parquet_bloom.container import number_of, without_numbers
-from parquet_bloom.render.hints import for_many, is_rebuilding
+from parquet_bloom.render.hints import concerned_of, for_many, is_rebuilding
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import complain, write_text
@@ -207,7 +207,8 @@ class Summary:
         files = files_of(paths, self._num_files, self._noun)
         if len(alike) == 1:
             return f"{files}: {alike[0][1].text}"
-        concerned = (names if len(paths) == self._states.total() else ()) or paths
+        are_all = len(paths) == self._states.total()
+        concerned = concerned_of(paths, names, are_all, self._num_failed > 0)
         return f"{files}: {about_alike([remark for _, remark in alike], names, concerned)}"
 
 

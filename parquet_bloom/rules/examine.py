@@ -110,15 +110,19 @@ def _outcome(examination: AnyExamination, item: object) -> _Outcome:
     seen = examination.view(item)
     found = [found for view in seen.views for found in check_view(view)]
     num_values = sum(view.membership.num_values for view in seen.views if view.membership)
+    of_item = Examined(
+        [*seen.findings, *found, *seen.problems],
+        num_filters=seen.num_filters,
+        num_values=num_values,
+        num_pages=seen.num_pages,
+        num_unsummed=seen.num_unsummed,
+        proofs=seen.proofs,
+    )
+    of_item.note_fpp_within_limit(
+        (view.chunk.column.name, view.fpp_within_limit) for view in seen.views
+    )
     return (
-        Examined(
-            [*seen.findings, *found, *seen.problems],
-            num_filters=seen.num_filters,
-            num_values=num_values,
-            num_pages=seen.num_pages,
-            num_unsummed=seen.num_unsummed,
-            proofs=seen.proofs,
-        ),
+        of_item,
         [view.chunk.key for view in seen.views if view.is_right],
         [
             Twin(view.chunk.key, view.place, view.chunk.column.name, view.digest, view.is_right)

@@ -45,7 +45,8 @@ def is_unremarkable(size: int, fpp: float, policy: ColumnPolicy) -> bool:
         size <= NEGLIGIBLE_BYTES
         and fpp <= HIGH_FPP
         and (policy.max_fpp is None or fpp <= policy.max_fpp)
-        and (policy.max_bytes is None or size <= policy.max_bytes)
+        # Another filter of the same values, in the same bytes, has the same rate.
+        and (policy.max_bytes is None or (size <= policy.max_bytes and fpp <= USUAL_FPP))
     )
 
 
@@ -117,17 +118,28 @@ def _check_limits(view: FilterView) -> Iterator[Finding]:
     if max_fpp is not None and view.bits.fpp > max_fpp:
         yield view.finding(
             "PB311",
-            "the FPP is above the limit",
+            f"the FPP is above the limit{_if_none_keeps(view)}",
             expected=f"at most {exact_percent(max_fpp)}",
             found=percent_beyond(max_fpp, view.bits.fpp, 3),
         )
     if max_bytes is not None and view.bits.num_bytes > max_bytes:
         yield view.finding(
             "PB312",
-            "the bitset is larger than the limit",
+            f"the bitset is larger than the limit{_if_none_keeps(view)}",
             expected=f"at most {max_bytes} bytes",
             found=view.bits.num_bytes,
         )
+
+
+def _if_none_keeps(view: FilterView) -> str:
+    """What follows in a message if none of these values is within the limits, or of use."""
+    policy, fpp = view.policy, view.fpp_within_limit
+    if fpp <= policy.highest_fpp:
+        return ""
+    within = f": within {policy.max_bytes} bytes, these values have an FPP of {percent(fpp)}"
+    if policy.max_fpp is None:
+        return f"{within}, so raise max-bytes"
+    return f"{within}, not {exact_percent(policy.max_fpp)}, so raise max-bytes or max-fpp"
 
 
 def check_columns(examination: AnyExamination) -> Iterator[Finding]:

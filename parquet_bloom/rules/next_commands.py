@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from math import ceil, floor, log10
 from typing import Final, TypeAlias
 
 from parquet_bloom.container import Place, Units
@@ -36,14 +37,16 @@ _TOO_LARGE: Final = frozenset({"PB304", "PB306", "PB312"})
 
 class NextCommands:
     """The commands that help, as the catalogue has them, filled in for findings in `file`; `policy_of`: what
-    is required of a column, by its name; `may_be_built`: whether `build` adds filters to it; `sound`: the places
-    and columns whose pages have nothing wrong; None if no pages were decoded."""
+    is required of a column, by its name; `may_be_built`: whether `build` adds filters to it; `fpp_within_limit`: by
+    column, that of its filters in the most bytes that are allowed; `sound`: the places and columns whose pages have
+    nothing wrong; None if no pages were decoded."""
 
     def __init__(
         self,
         file: Container,
         policy_of: Callable[[str], ColumnPolicy],
         may_be_built: Callable[[str], bool],
+        fpp_within_limit: Mapping[str, float],
         sound: Collection[tuple[Place | None, str | None]] | None = None,
     ) -> None:
         self._file = file
@@ -53,6 +56,7 @@ class NextCommands:
         self._missing_keys = file.missing_key_arguments
         self._may_be_built = may_be_built
         self._sound = sound
+        self._fpp_within_limit = fpp_within_limit
         self._may_be_damage = LikeDamage(file).or_few
         self._lacking: dict[_ChunkOf, Finding] = {}
         # Of filters of a column that may be such traces: whether they lack values, and what is said of them.
@@ -144,6 +148,9 @@ class NextCommands:
             return None if is_kept and self._policy_of(found.column).required else command
         if command == _BUILD and not self._may_be_built(found.column):
             return None
+        if "--existing" in command and self._none_keeps(found.column):
+            # What is wrong with the limits themselves, the findings about these say.
+            return None if "LIMIT" in command else _ADVISE_COLUMN
         if "--max-bytes" in command:
             return command if self._size_of(found.column) else _ADVISE
         if command == _ADVISE and self._policy_of(found.column).required:
@@ -151,6 +158,11 @@ class NextCommands:
         if command == _ADVISE_COLUMN and self._policy_of(found.column).max_fpp is not None:
             return _REBUILD
         return command
+
+    def _none_keeps(self, column: str) -> bool:
+        """Whether no filter of its values is within the limits, so that those that are there would go for none."""
+        highest = self._policy_of(column).highest_fpp
+        return self._fpp_within_limit.get(column, 0.0) > highest
 
     def _size_of(self, column: str) -> int:
         """What `build` can be told to keep to; 0 if nothing."""
@@ -189,6 +201,10 @@ class NextCommands:
             rate = _rate_within(limit, self._file.units)
             if rate < DEFAULT_FPP or size or is_too_large:
                 limits += ["--fpp", f"{rate:g}"]
+        elif size and "--fpp" not in words:
+            rate = self._fpp_within_limit.get(column, 0.0)
+            if rate > DEFAULT_FPP:
+                limits += ["--fpp", _rounded_up(rate)]
         return limits
 
 
@@ -220,6 +236,12 @@ def _as_size(num_bytes: int) -> str:
     units = {"GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10}
     whole = (f"{num_bytes // size}{unit}" for unit, size in units.items() if num_bytes % size == 0)
     return next(whole, str(num_bytes))
+
+
+def _rounded_up(rate: float) -> str:
+    """With two digits: `0.075` for 0.0742."""
+    step = 10.0 ** (floor(log10(rate)) - 1)
+    return f"{ceil(rate / step) * step:.12g}"
 
 
 def _rate_within(limit: float, units: Units) -> float:

@@ -36,7 +36,7 @@ from parquet_bloom.arguments import (
 )
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ConfigError
-from parquet_bloom.filters.sizing import parse_size
+from parquet_bloom.filters.sizing import HIGH_FPP, parse_size
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import Severity, find_rule
 
@@ -73,6 +73,11 @@ class ColumnPolicy:
             flag_given("required", self.required)
         _check_limits(self.max_fpp, self.max_bytes)
         object.__setattr__(self, "ignore", _rule_ids(self.ignore))
+
+    @property
+    def highest_fpp(self) -> float:
+        """Of a filter to build: what is allowed, or else is still of use."""
+        return HIGH_FPP if self.max_fpp is None else self.max_fpp
 
 
 @dataclass(frozen=True, slots=True)

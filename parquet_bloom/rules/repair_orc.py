@@ -17,7 +17,7 @@ from parquet_bloom.rules.damage import where_missing
 from parquet_bloom.rules.examine import examine
 from parquet_bloom.rules.examine_orc import OrcExamination
 from parquet_bloom.rules.finding import Finding
-from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
+from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, count_useless, way_out
 
 _UNPROVEN: Final = "either the filter is wrong, or bytes of the values became others that fit, which nothing in an ORC file tells"
 
@@ -31,11 +31,12 @@ def diagnose(file: OrcContainer, options: RepairOptions, progress: Progress | No
     asked = ValidateOptions(
         columns=options.columns, deep=options.reads_values, threads=options.threads
     )
-    findings = [
+    found = [
         each
         for each in examine(OrcExamination(file, asked), progress).findings
-        if each.place and each.place.part in stripes and each.definition.concerns_repair
+        if each.place and each.place.part in stripes
     ]
+    findings = [each for each in found if each.definition.concerns_repair]
     shared = _shared_names(file)
     return Diagnosed(
         filters=_broken(file, findings, shared),
@@ -46,7 +47,17 @@ def diagnose(file: OrcContainer, options: RepairOptions, progress: Progress | No
         ],
         dropping="filters dropped",
         damage_rule="PB611",
+        useless=_count_right_and_useless(found) if options.reads_values else 0,
     )
+
+
+def _count_right_and_useless(found: Sequence[Finding]) -> int:
+    wrong = {_chunk(each) for each in found if each.definition.concerns_repair}
+    return count_useless(each for each in found if _chunk(each) not in wrong)
+
+
+def _chunk(finding: Finding) -> tuple[int | None, str | None]:
+    return finding.place.part if finding.place else None, finding.column
 
 
 def _broken(

@@ -45,7 +45,7 @@ from parquet_bloom.rules.damage import MAY_HAVE_CHANGED, LikeDamage, where_missi
 from parquet_bloom.rules.examine import check_view
 from parquet_bloom.rules.examine_parquet import ChunkFilter, ParquetExamination
 from parquet_bloom.rules.finding import NOT_CHECKED, Finding, chunk_finding
-from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed
+from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, count_useless
 from parquet_bloom.rules.view import ItemView
 from parquet_bloom.vocabulary import NO_KEY
 
@@ -73,11 +73,12 @@ def diagnose(
     problems = [finding for each in filters for finding, _ in each.problems]
     if any(map(structure_parquet.has_no_filter, problems)):
         check_nothing_is_lost(file)
+    useless = 0
     if options.reads_values:
-        _look_up(file, filters, options.threads, progress)
+        useless = _look_up(file, filters, options.threads, progress)
     _settle(file, filters)
     locked = [(each, "") for each in _locked(file, wanted)]
-    return Diagnosed(filters, locked, dropping="pointer dropped", damage_rule="PB116")
+    return Diagnosed(filters, locked, "pointer dropped", "PB116", useless)
 
 
 def _locked(file: ParquetContainer, wanted: Collection[ChunkKey]) -> Iterator[Finding]:
@@ -244,13 +245,15 @@ def _holds_only_nulls(file: ParquetContainer, chunk: ColumnChunk) -> bool:
 
 
 class _Asked(NamedTuple):
-    """What is `wrong` with the filter of a chunk; if it is right, how many bits the values do not explain; and of one
-    that lacks values, what is said of their pages, and whether it does as if these had changed."""
+    """What is `wrong` with the filter of a chunk; if it is right, how many bits the values do not explain; of one
+    that lacks values, what is said of their pages, and whether it does as if these had changed; and whether it is
+    `useless`, if nothing is wrong."""
 
     wrong: list[Finding]
     foreign_bits: int | None
     pages: _Pages | None
     is_like_damage: bool
+    useless: int
 
 
 class _Pages(NamedTuple):
@@ -271,6 +274,7 @@ def _asked(
         right[0].foreign_bits if right else None,
         _pages(file, chunk) if any(each.rows for each in wrong) else None,
         any(map(is_like_damage, wrong)),
+        0 if wrong else count_useless(found),
     )
 
 
@@ -279,8 +283,8 @@ def _look_up(
     filters: Sequence[BrokenFilter],
     threads: int | None,
     progress: Progress | None,
-) -> None:
-    """Look up the values of every filter that may be right. Two BOOLEANs say nothing."""
+) -> int:
+    """Look up the values of every filter that may be right, and return how many are useless. Two BOOLEANs say nothing."""
     examination = ParquetExamination(file, ValidateOptions())
     waiting = {
         each.chunk.key: each
@@ -301,11 +305,12 @@ def _look_up(
 
     sharing: defaultdict[int, list[tuple[int, ChunkKey]]] = defaultdict(list)
     report = of_all(progress, waiting)
-    done = count(1)
+    done, useless = count(1), 0
     with closing(work_in_order(items, ask, examination.room, threads)) as answers:
         for item, found in answers:
             for each, asked in zip(item, found, strict=True):
                 _note(waiting[each.chunk.key], asked)
+                useless += asked.useless
                 if asked.foreign_bits is not None:
                     sharing[each.stored.offset].append((asked.foreign_bits, each.chunk.key))
                 report(next(done))
@@ -313,6 +318,7 @@ def _look_up(
     # most bits.
     for proven in sharing.values():
         waiting[min(proven)[1]].doubt = None
+    return useless
 
 
 def _pages(file: ParquetContainer, chunk: ColumnChunk) -> _Pages:

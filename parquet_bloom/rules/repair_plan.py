@@ -6,10 +6,10 @@ dropped: without it, readers lose time; with a wrong one, rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 
-from parquet_bloom.container import Repairs
+from parquet_bloom.container import Repairs, number_of
 from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.options import RepairOptions
@@ -64,6 +64,11 @@ class BrokenFilters:
         return next((finding for finding, remedy in self.problems if remedy in remedies), None)
 
 
+def count_useless(findings: Iterable[Finding]) -> int:
+    """How many filters exclude next to nothing."""
+    return sum(finding.rule in ("PB301", "PB303") for finding in findings)
+
+
 def way_out(finding: Finding) -> str:
     """What to do about a finding beyond repair, as the end of a sentence."""
     instead = finding.definition.instead
@@ -77,12 +82,24 @@ class Diagnosed:
 
     `dropping`: what happens to filters that go. Pointers can be dropped by a new footer alone;
     filters only if the file is read and written anyway. `damage_rule`: that of values that cannot be read.
+    `useless`: how many filters exclude next to nothing, where values were looked up.
     """
 
     filters: Sequence[BrokenFilters]
     beyond_repair: Sequence[tuple[Finding, str]]
     dropping: RepairAction
     damage_rule: str
+    useless: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is no error of a filter, and may be taken for one."""
+        if not self.useless:
+            return ()
+        exclude, stay = ("excludes", "stays") if self.useless == 1 else ("exclude", "stay")
+        filters = f"{number_of(self.useless, 'filter')} that {exclude} next to nothing"
+        way_out = "pbloom build --existing replace builds others (PB301, PB303)"
+        return (f"{filters} {stay}, as no value is missing: {way_out}",)
 
     def repairs(self, options: RepairOptions) -> Repairs:
         """What to do about it."""

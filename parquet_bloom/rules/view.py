@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
+from math import isinf
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, Unpack, cast
 
 from parquet_bloom.container import Bits, Place, record
@@ -14,6 +15,14 @@ from parquet_bloom.container.protocols import Chunk, Column, Outline, Overview
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.filters.look_up import Membership
+from parquet_bloom.filters.sizing import (
+    BLOCK_BYTES,
+    MAX_BYTES,
+    MIN_BYTES,
+    expected_fpp,
+    largest_power_of_two,
+)
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.options import ValidateOptions
 from parquet_bloom.rules.finding import Details, Finding, finding
 from parquet_bloom.rules.policy import ColumnPolicy, Policy
@@ -49,6 +58,14 @@ class FilterView:
     digest: bytes | None = None
     max_bits: Callable[[], int | None] = lambda: None
 
+    @cached_property
+    def fpp_within_limit(self) -> float:
+        """Of another filter of the same values, in the most bytes that the policy allows; 0 if that is not known."""
+        limit = self.policy.max_bytes
+        if limit is None or not isinstance(self.bits, SplitBlockBloomFilter):
+            return 0.0
+        return _fpp_within(limit, self.bits)
+
     def finding(self, rule: str, message: str, **details: Unpack[Details]) -> Finding:
         return finding(rule, message, place=self.place, column=self.chunk.column.name, **details)
 
@@ -56,6 +73,16 @@ class FilterView:
     def is_right(self) -> bool:
         """Whether all values were looked up and found."""
         return self.membership is not None and not self.membership.missing
+
+
+def _fpp_within(limit: int, bits: SplitBlockBloomFilter) -> float:
+    """Exact for a filter that is several times as large."""
+    ndv = bits.ndv_estimate
+    if not MIN_BYTES <= limit <= MAX_BYTES or isinf(ndv):
+        return 0.0
+    num_blocks = largest_power_of_two(limit // BLOCK_BYTES)
+    factor, rest = divmod(bits.num_blocks, num_blocks)
+    return expected_fpp(ndv, num_blocks) if rest or not factor else bits.fold(factor).fpp
 
 
 class Twin(NamedTuple):
@@ -75,7 +102,7 @@ class Examined:
     once), and pages that were decoded, of them `num_unsummed` without checksums. `num_locked`: encrypted chunks without a
     key, whose filters nobody sees. `has_lost_bytes`: whether nothing but another copy of the file helps, since this one has
     lost some, or gained some. `proofs`: by place and column, what the pages that nothing is wrong with prove of a filter
-    that lacks their values."""
+    that lacks their values. `fpp_within_limit`: by column, the highest of its filters; see FilterView."""
 
     findings: list[Finding] = field(default_factory=list)
     num_filters: int = 0
@@ -85,6 +112,7 @@ class Examined:
     num_locked: int = 0
     has_lost_bytes: bool = False
     proofs: dict[Spot, str] = field(default_factory=dict)
+    fpp_within_limit: dict[str, float] = field(default_factory=dict)
 
     def add(self, other: Examined) -> None:
         self.findings += other.findings
@@ -94,6 +122,11 @@ class Examined:
         self.num_locked += other.num_locked
         self.num_filters += other.num_filters
         self.num_values += other.num_values
+        self.note_fpp_within_limit(other.fpp_within_limit.items())
+
+    def note_fpp_within_limit(self, of_columns: Iterable[tuple[str, float]]) -> None:
+        for column, fpp in of_columns:
+            self.fpp_within_limit[column] = max(fpp, self.fpp_within_limit.get(column, 0.0))
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """Manifests: files that list the files to work on, so that no folder or bucket has to be listed.
 
-    text              one path or URL per line
+    text              one path or URL per line, or each ended by a zero byte, as `git diff -z` and `find -print0` do
     JSON lines        an object per line: {"path": …, "size": …, "etag": …, "modified": …}
     CSV, Parquet, ORC rows of an S3 Inventory, or with columns of these names, see `inventory`
     manifest.json     an S3 Inventory, of which it names the files
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 
 # How many lines are read at a time. Of 10 million, batches of 1,000 to 100,000 take as long.
 _BATCH: Final = 10_000
+# Paths end well before that.
+_START: Final = 1 << 16
+# What PowerShell 5 writes has a zero byte in each character.
+_OF_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 _NOTHING: Final = Listed(None, None)
 
@@ -115,14 +119,27 @@ def _batches(name: str, stream: BinaryIO, options: Mapping[str, str] | None) -> 
         from parquet_bloom.storage.inventory import batches_of_rows
 
         return batches_of_rows(name, stream, head)
-    if not head.startswith(b"{"):
-        return map(_of_paths, _batched(_paths(name, stream)))
-    first = stream.readline()
+    start = stream.read(_START)
+    if b"\0" in start:
+        return map(_of_paths, _batched(_ended_by_zero(name, start, stream)))
+    lines = _lines(start, stream)
+    if not start.startswith(b"{"):
+        return map(_of_paths, _batched(_paths(name, lines)))
+    first = next(lines)
     if name.removesuffix(".gz").endswith(".json") and b'"path"' not in first:
         from parquet_bloom.storage.inventory import batches_of_inventory
 
-        return batches_of_inventory(name, first + stream.read(), options)
-    return map(_of_objects, _batched(_objects(name, chain([first], stream))))
+        return batches_of_inventory(name, b"".join((first, *lines)), options)
+    return map(_of_objects, _batched(_objects(name, chain([first], lines))))
+
+
+def _lines(start: bytes, stream: BinaryIO) -> Iterator[bytes]:
+    """Those of what was read already, and of what follows it."""
+    *whole, rest = start.split(b"\n")
+    yield from (line + b"\n" for line in whole)
+    if rest := rest + stream.readline():
+        yield rest
+    yield from stream
 
 
 def _batched(items: Iterator[OfLine]) -> Iterator[list[OfLine]]:
@@ -149,8 +166,24 @@ def _paths(name: str, lines: Iterable[bytes]) -> Iterator[str]:
             continue
         if b"\0" in path:
             raise FormatError(f"{name}: line {number}: has a zero byte, expected a path")
-        # As Python has the names of files, of which any may be.
-        yield path.decode("utf-8", "surrogateescape")
+        yield _decoded(path)
+
+
+def _ended_by_zero(name: str, start: bytes, stream: BinaryIO) -> Iterator[str]:
+    if start.startswith(_OF_UTF_16):
+        raise FormatError(f"{name}: in UTF-16, expected UTF-8")
+    *paths, rest = start.split(b"\0")
+    yield from map(_decoded, filter(None, paths))
+    while more := stream.read(_START):
+        *paths, rest = (rest + more).split(b"\0")
+        yield from map(_decoded, filter(None, paths))
+    if rest:
+        raise FormatError(f"{name}: has zero bytes, expected one behind each path, or none at all")
+
+
+def _decoded(path: bytes) -> str:
+    """As Python has the names of files, of which any may be."""
+    return path.decode("utf-8", "surrogateescape")
 
 
 def _objects(name: str, lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:

@@ -69,6 +69,7 @@ class Index:
         places: Places = "row-group",
         form: IndexForm = "map",
         include_encrypted: bool = False,
+        overwrite: bool = False,
         hash_key: bytes | str | None = None,
         keys: Keys | None = None,
         storage_options: Mapping[str, str] | None = None,
@@ -82,14 +83,15 @@ class Index:
         the catalog of a TableView: the index is about their live files, whose columns have the table's names. places: what
         an answer leads to: `file`, `row-group`, or `page`, the data pages of the column. form: `map`, a hash of every
         value; `slices`, the filters that the files have, whose values are not read; `auto`, the filters of files that have
-        one in every row group, and the values of others. All others as for pb.inspect.
+        one in every row group, and the values of others. overwrite: make it anew where there is an index already, which may be
+        damaged: nothing of it is read, and whoever reads it goes on with it. All others as for pb.inspect.
 
         The index holds a hash of every value, which tells whoever can guess a value which files hold it. So columns
         that are encrypted in a file are left out; include_encrypted: they are not. hash_key: 16 bytes, or a KEYSPEC,
         which hashes are made with: nobody can try values without it, whoever adds to the index or asks it needs it, and
         an index whose key is lost has to be made again.
 
-        Raises RewriteError if there is an index already, and for what is no table, FileNotFoundError if there are no files,
+        Raises RewriteError if there is an index already, unless `overwrite` is set, and for what is no table, FileNotFoundError if there are no files,
         ColumnError for a column that is in none, UnsupportedError for tables that cannot be read, EncryptionError for what is
         no key, FormatError, OSError.
         """
@@ -101,6 +103,7 @@ class Index:
             places=places,
             form=form,
             include_encrypted=include_encrypted,
+            overwrite=overwrite,
             hash_key=hash_key,
             keys=keys,
             storage_options=storage_options,

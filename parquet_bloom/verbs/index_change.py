@@ -12,7 +12,13 @@ from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from parquet_bloom.arguments import columns_needed, files_given, paths_given, threads_given
+from parquet_bloom.arguments import (
+    columns_needed,
+    files_given,
+    flag_given,
+    paths_given,
+    threads_given,
+)
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
@@ -34,6 +40,7 @@ from parquet_bloom.index.manifest import (
     commit,
     existing,
     newest,
+    newest_name,
 )
 from parquet_bloom.index.opened import OpenSegment, as_ranges, numbers_in
 from parquet_bloom.index.states import lasting, states_of
@@ -105,6 +112,7 @@ def build_index(
     places: Places = "row-group",
     form: IndexForm = "map",
     include_encrypted: bool = False,
+    overwrite: bool = False,
     hash_key: bytes | str | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
@@ -115,11 +123,12 @@ def build_index(
     check_word("places", places, Places)
     check_word("form", form, IndexForm)
     check_form(form, places, is_keyed=hash_key is not None)
+    flag_given("overwrite", overwrite)
     folder = _folder(index, storage_options)
-    if newest(folder) is not None:
+    if not overwrite and newest_name(folder) is not None:
         raise RewriteError(
-            f"{folder.path}: is an index already, expected a new folder, also for other columns;"
-            " pbloom index add adds files to it"
+            f"{folder.path}: is an index already, expected a new folder, also for other columns; pbloom index add adds"
+            " files to it, --overwrite makes it anew"
         )
     if data := next(filter(is_data_file, folder.file_names("")), None):
         raise RewriteError(f"{folder.path}: has data in it, {data}: expected a new folder")
@@ -132,7 +141,8 @@ def build_index(
         form=form,
     )
     change = _Change(folder, keys, storage_options, threads, progress, key)
-    return change.bring_up_to_date(start, *_sources(files_given("files", files), table))
+    sources = _sources(files_given("files", files), table)
+    return change.bring_up_to_date(start, *sources, anew=overwrite)
 
 
 def add_to_index(
@@ -297,9 +307,15 @@ class _Change:
         self._units: dict[str, dict[int, Unit]] = {}
 
     def bring_up_to_date(
-        self, start: Manifest, more: Sequence[str], tables: Sequence[TableSource]
+        self,
+        start: Manifest,
+        more: Sequence[str],
+        tables: Sequence[TableSource],
+        *,
+        anew: bool = False,
     ) -> IndexChange:
-        """Change an index that was `start`, about `more` sources and tables from now on."""
+        """Change an index that was `start`, about `more` sources and tables from now on. `anew`: of what is there nothing
+        is read, as it may be damaged."""
         files = self._listed(_united(start.sources, more), _united_tables(start.tables, tables))
         files.check_seen()
         # A source may have no files any more, but an index is not made of nothing.
@@ -318,12 +334,15 @@ class _Change:
         self._states.update({path: None for path in gone})
         new = self._read(to_read, files, start)
         wanted = _Sources(start.generation, more, tables, files.tables)
-        old = newest(self._folder)
+        old = None if anew else newest(self._folder)
         if not new and not gone and old is not None and wanted.of(old) == (old.sources, old.tables):
             made: Manifest | None = old
         else:
             made = commit(
-                self._folder, time.time(), lambda old: self._with(old, start, wanted, new)
+                self._folder,
+                time.time(),
+                lambda old: self._with(old, start, wanted, new),
+                anew=anew,
             )
         assert made is not None
         changed = sum(file.path in known for file in to_read)

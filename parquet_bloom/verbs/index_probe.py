@@ -174,11 +174,11 @@ def files_if_given(
     return for_index(files_asked(names, view, storage_options))
 
 
-def sources_of(
+def terms_of(
     index: str | os.PathLike[str], storage_options: Mapping[str, str] | None = None
-) -> tuple[str, ...]:
-    """The files, folders and globs that an index is about. Raises FormatError, OSError."""
-    return existing(open_folder(with_options(os.fspath(index), storage_options))).sources
+) -> Manifest:
+    """What an index is about, and how it was built. Raises FormatError, OSError."""
+    return existing(open_folder(with_options(os.fspath(index), storage_options)))
 
 
 def check_column(path: str, index: Manifest, column: str) -> None:

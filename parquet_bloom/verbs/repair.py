@@ -198,7 +198,7 @@ def _repair(
         ),
         looked_up=options.reads_values,
         bytes_added=facts["size_after"] - facts["size_before"],
-        notes=opened.notes(change),
+        notes=(*found.notes, *opened.notes(change)),
     )
 
 

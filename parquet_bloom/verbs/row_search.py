@@ -58,7 +58,7 @@ class _Left(NamedTuple):
 
     @property
     def answered_by(self) -> AnsweredBy:
-        """What answers for the file: statistics only if they do alone."""
+        """What answers for the file: statistics only if they do alone, or there are no rows."""
         if self.places:
             return "values"
         return "filters" if self.by_filters else "statistics"

@@ -169,7 +169,9 @@ def validate_file(
     _check_unchanged(file)
     kept = tuple(finding for finding in examined.findings if not policy.ignores(finding))
     sound = examined.proofs if options.pages else None
-    commands = NextCommands(file, policy.for_column, examination.may_be_built, sound)
+    commands = NextCommands(
+        file, policy.for_column, examination.may_be_built, examined.fpp_within_limit, sound
+    )
     if not examined.has_lost_bytes:
         commands.add_to(kept)
     if policy.no_values:

@@ -362,6 +362,11 @@ def test_the_next_command_leaves_out_what_could_not_be_read(ending, tmp_path, mo
         "a, b: error PB310 required-missing: column n: a filter is required; next: pbloom build"
         " a b -c n --in-place"
     )
+    Path("lake").mkdir()
+    lake = [Path(name).rename(f"lake/{name}.{ending}") for name in names]
+    lines, _ = said("validate", "lake", "--no-config", "--require", "n", code=2)
+    a, b = (path for path in lake if "broken" not in path.name)
+    assert lines[-2].endswith(f"; next: pbloom build {a} {b} -c n --in-place")
 
 
 def test_only_files_to_read_are_the_answer(built, ending):

@@ -189,8 +189,8 @@ def test_integers_in_parquet_are_read_as_text(folder):
     assert (found.code, found.complaint) == (
         2,
         (
-            "column id: 9: cannot be a value of BYTE_ARRAY STRING: expected text or bytes, or --type string to"
-            " make text of it"
+            "column id: 9: cannot be a value of BYTE_ARRAY STRING: expected text or bytes, or values from .txt or"
+            " .csv, which each file reads as its own type, or --type string where all have text"
         ),
     )
 
@@ -229,7 +229,7 @@ def test_which_column_is_meant_has_to_be_clear(folder):
     )
     pq.write_table(pa.table({"id": [7, None]}), "ids.parquet")
     assert outcome(*COMMAND, "--ids", "ids.parquet").complaint == (
-        "ids.parquet: column id: 1 null, expected values"
+        "ids.parquet: column id: 1 null, expected values: leave out such rows"
     )
 
 

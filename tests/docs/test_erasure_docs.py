@@ -13,6 +13,7 @@ from conftest import ROOT
 from deltalake import write_deltalake
 from make.commands import outcome
 from make.iceberg_tables import use_catalog
+from pyarrow import orc
 from pyiceberg.catalog import load_catalog
 
 import parquet_bloom as pb
@@ -87,6 +88,34 @@ def test_its_commands_and_examples_run(
         assert file.num_filters == 6
     left = pa.concat_tables([pq.read_table(path) for path in (folder / "lake").iterdir()])
     assert sorted(left["user_id"].to_pylist()) == sorted({*range(60)} - {*IDS})
+
+
+def test_its_example_writes_files_of_either_format_and_of_text_anew(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    lake = folder / "lake"
+    text = rows(0).cast(pa.schema([("user_id", pa.string())]))
+    pq.write_table(text, lake / "text.parquet")
+    orc.write_table(rows(1), lake / "o.orc", compression="zstd")
+    (folder / "ids.txt").write_text("7\n8\n")
+    account = ("--report", "before.parquet")
+    assert outcome("find", "lake", "-c", "user_id", "--ids", "ids.txt", *account).code == 0
+    (example,) = (
+        each
+        for each in re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+        if ".new" in each
+    )
+    # What cannot be written leaves nothing behind.
+    pq.write_table(pa.table({"user_id": ["7", "x"]}), "ids.parquet")
+    with pytest.raises(pa.ArrowInvalid):
+        run("python", example)
+    assert not [*lake.glob("*.new")]
+    pq.write_table(pa.table({"user_id": IDS}), "ids.parquet")
+    run("python", example)
+    assert outcome("find", "lake", "-c", "user_id", "--ids", "ids.txt").code == 1
+    assert pq.read_table(lake / "text.parquet").num_rows == 29
+    assert orc.ORCFile(lake / "o.orc").compression == "ZSTD"
 
 
 def test_every_column_of_the_account_is_described() -> None:

@@ -281,8 +281,8 @@ def test_strip_leaves_what_is_locked_and_says_so(recipe, plain, tmp_path):
     assert result.stdout.splitlines()[1:] == [
         "left a, b, row groups 0, 1: encrypted, no key; --keys, --kms or --column-key gives it",
         (
-            "2 unused filters, 544 B: stay in the file, as data follows them: rewriting the file with any"
-            " writer removes them"
+            "2 unused filters, 544 B: stay in the file, as data follows them, or it is uncertain what else is there:"
+            " rewriting the file with any writer removes them"
         ),
         "note: filters go whoever built them, those of the file's own writer too",
     ]

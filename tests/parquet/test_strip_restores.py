@@ -6,7 +6,7 @@ import pytest
 from make.commands import outcome
 from make.encrypting import FOOTER_KEY, Recipe, encrypt
 from make.filters import bitset, with_bitset
-from make.footers import footer_start
+from make.footers import footer_start, without_lengths
 from make.parquet_files import open_parquet, written
 
 import parquet_bloom as pb
@@ -181,3 +181,71 @@ def test_legacy_filters_after_an_appended_end(dialect, file):
     assert pb.probe(file, "a", [7]).results[0].verdict == "maybe"
     pb.strip(file, in_place=True)
     assert file.read_bytes() == old
+
+
+def damaged(file, at):
+    """Without the header of one of three filters."""
+    with open_parquet(file) as opened:
+        place = opened.chunk(at, "b").bloom_filter_offset
+    data = file.read_bytes()
+    file.write_bytes(data[:place] + b"\xff" + data[place + 1 :])
+
+
+@pytest.mark.parametrize("at", [0, 2])
+@pytest.mark.parametrize("is_built_again", [False, True])
+def test_a_filter_without_a_header_goes_where_nothing_else_can_be(is_built_again, at, file):
+    old = file.read_bytes()
+    build("b")(file, None)
+    size = file.stat().st_size
+    damaged(file, at)
+    if is_built_again:
+        build("b", **AGAIN)(file, None)
+        assert file.stat().st_size == size
+    report = pb.strip(file, in_place=True)
+    assert file.read_bytes() == old
+    assert (report.unused_filters, report.unused_bytes, report.notes) == (0, 0, ())
+
+
+@pytest.mark.parametrize("layout", ["replace", "append"])
+def test_a_filter_without_a_header_that_repair_replaced_is_told(layout, file):
+    """It changes nothing in front of the footer, and only an earlier one still tells that there was a filter."""
+    old = file.read_bytes()
+    build("b")(file, None)
+    damaged(file, 0)
+    with open_parquet(file) as opened:
+        length = opened.chunk(0, "b").bloom_filter_length
+    pb.repair(file, in_place=True, rebuild=True, layout=layout)
+    report = pb.strip(file, in_place=True)
+    told = f"{length} bytes behind the data stay, as nothing says what is there"
+    assert report.notes == ((told,) if layout == "replace" else ())
+    assert file.stat().st_size == len(old) + length * (layout == "replace")
+
+
+def test_a_filter_without_a_header_and_length_is_counted_once(file):
+    """The one before it stays, and is known."""
+    build("b")(file, None)
+    damaged(file, 2)
+    with open_parquet(file) as opened:
+        *known, unknown = [opened.chunk(at, "b").bloom_filter_length for at in range(3)]
+    file.write_bytes(without_lengths(file.read_bytes()))
+    report = pb.strip(file, in_place=True)
+    assert (report.unused_filters, report.unused_bytes) == (2, sum(known))
+    assert report.notes == (f"{unknown} bytes behind the data stay, as nothing says what is there",)
+
+
+def test_beside_bytes_of_another_program_it_stays(file):
+    data = file.read_bytes()
+    end = footer_start(data)
+    file.write_bytes(data[:end] + STRAY + data[end:])
+    build("b")(file, None)
+    damaged(file, 2)
+    length = len(file.read_bytes())
+    assert outcome("strip", file, "--dry-run").stdout.splitlines()[1:] == [
+        (
+            "3 unused filters, 688 B: stay in the file, as data follows them, or it is uncertain what else is there:"
+            " rewriting the file with any writer removes them"
+        ),
+        "note: filters go whoever built them, those of the file's own writer too",
+        f"note: {len(STRAY)} bytes behind the data stay, as nothing says what is there",
+    ]
+    assert len(file.read_bytes()) == length

@@ -77,8 +77,8 @@ ODD = report(finding("PB206", "out of order"), path="::stop-commands::x", ok=Tru
             [SOUND, ODD],
             [FAILURE],
             [
-                "::notice file=%3A%3Astop-commands%3A%3Ax,title=PB206 out-of-order::out of order",
                 "::error file=data/none.parquet,title=not checked::data/none.parquet: No such file or directory",
+                "::notice file=%3A%3Astop-commands%3A%3Ax,title=PB206 out-of-order::out of order",
                 "pbloom: 3 files: 2 ok, 1 failed; 1 note in 16 filters and 2,000 values",
             ],
         ),
@@ -126,6 +126,24 @@ def test_a_command_for_many_files_names_what_means_all():
     found = text(github_annotations([lacking(0), lacking(1)], 2, ["lake/"]))
     assert "::000.parquet, 001.parquet: column a: has no filter in 1 to 2 row groups;" in found
     assert "next: pbloom build lake/ -c b --in-place" in found
+
+
+@pytest.mark.parametrize(
+    ("num_lacking", "others", "failures", "named"),
+    [
+        (2, [SOUND], [], "000.parquet 001.parquet"),
+        (2, [], [FAILURE], "000.parquet 001.parquet"),
+        # Too many to be named.
+        (6, [], [FAILURE], "lake/"),
+        (6, [SOUND], [], "lake/"),
+    ],
+)
+def test_a_command_names_few_files_where_a_folder_has_others(
+    num_lacking, others, failures, named, capsys
+):
+    """They may be such that the command fails."""
+    write_github([*map(lacking, range(num_lacking)), *others], failures, ["lake/"])
+    assert f"next: pbloom build {named} -c b --in-place" in capsys.readouterr().out
 
 
 def test_a_rule_that_files_break_differently_is_a_command_for_each():

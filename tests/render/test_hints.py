@@ -28,6 +28,10 @@ from parquet_bloom.render.hints import for_many, in_options, next_line, with_hin
             "; --keys, --kms or --master-key gives it",
         ),
         (
+            "a.parquet: unknown: row group 0, column a: encrypted: no key for column a (wrapped by master key 'u')",
+            "; --keys, --kms or --master-key gives it",
+        ),
+        (
             "ev/_delta_log/0.checkpoint.parquet: unknown: no column id; did you mean add.id?",
             "; what is in _delta_log is no data of the table: name its folder instead of a glob",
         ),
@@ -49,6 +53,46 @@ from parquet_bloom.render.hints import for_many, in_options, next_line, with_hin
         ),
         (
             "a.parquet: truncated or not a Parquet file: does not end with PAR1, but as HTML does",
+            "; it may be what a server said instead of sending the file: take another copy",
+        ),
+        (
+            "a.parquet: truncated or not a Parquet file: does not end with PAR1, but as encrypted Parquet does",
+            "; take another copy of the file",
+        ),
+        (
+            "a.parquet: footer: no FileCryptoMetaData: no encryption_algorithm",
+            "; take another copy of the file",
+        ),
+        (
+            "a.parquet: not a Parquet file: does not start with PAR1, but with zeros",
+            "; what was in it was never written, or is lost: take another copy",
+        ),
+        (
+            "a.parquet: not a Parquet file: does not start with PAR1, but as a Git LFS pointer does",
+            "; `git lfs pull` gets the file that it stands for",
+        ),
+        (
+            "a.parquet: not a Parquet file: does not start with PAR1, but as gzip does",
+            "; what is in another format must first be written as Parquet or ORC",
+        ),
+        (
+            "a.parquet: row group 0, column price: page header at 43984: ends inside a value",
+            "; take another copy of the file, or see with pbloom validate --pages what else is damaged",
+        ),
+        (
+            "a.parquet: row group 0, column price: page at 4: its header does not say how long it is",
+            "; take another copy of the file, or see with pbloom validate --pages what else is damaged",
+        ),
+        (
+            "a.parquet: row group 0, column id: SNAPPY: snappy: corrupt input (expected literal)",
+            "; take another copy of the file, or see with pbloom validate --pages what else is damaged",
+        ),
+        (
+            "a.parquet: row group 3, column id: page header at 4: damaged: the file has lost bytes: take another copy of it",
+            "",
+        ),
+        (
+            "a.parquet: row group 3, column id: page at 4: checksum 1, expected 2; --ignore-checksums reads it anyway",
             "",
         ),
         (
@@ -175,8 +219,7 @@ def test_a_command_for_many_files(command, names, expected):
 @pytest.mark.parametrize(
     ("command", "names", "expected"),
     [
-        ("pbloom advise a -c n", ["lake"], "pbloom advise lake -c n"),
-        ("pbloom advise a -c n", [], "pbloom advise a b -c n"),
+        ("pbloom advise a -c n", ["lake"], "pbloom advise a b -c n"),
         ("pbloom build a -c n --in-place", list("123456"), "pbloom build a b -c n --in-place"),
         ("pbloom strip a -c n --in-place", ["lake"], "pbloom strip a b -c n --in-place"),
         ("pbloom build a --existing replace", ["lake"], "pbloom build a b --existing replace"),
@@ -186,3 +229,11 @@ def test_a_command_for_many_files(command, names, expected):
 def test_a_command_for_those_of_many_files_that_need_it(command, names, expected):
     assert for_many(command, "a", names, ["a", "b"]) == expected
     assert for_many(command, "a", [], list("123456")) == command.replace(" a ", " FILE ")
+
+
+def test_many_files_that_need_help_are_named_by_what_means_all_if_no_others_change():
+    many = list("123456")
+    command = "pbloom build a -c n --in-place"
+    assert for_many(command, "a", ["lake"], many) == "pbloom build lake -c n --in-place"
+    other = f"{command} --existing replace"
+    assert for_many(other, "a", ["lake"], many) == other.replace(" a ", " FILE ")

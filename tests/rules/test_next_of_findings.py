@@ -94,7 +94,8 @@ def test_the_command_helps(defect, tmp_path):
             # What the pages prove comes first, and then what to do.
             (command,) = re.findall("^  next: pbloom ((?!advise ).*)$", ran.stdout, re.MULTILINE)
             ran = outcome(*shlex.split(command))
-        if "no key for the footer" in ran.stderr:
+        if "KEYSPEC" in arguments:
+            assert ran.complaint.startswith("footer key: expected hex:")
             return
         assert ran.code == 0, (command, ran.output)
     if defect.rule in ADVICE or None in commands:
@@ -144,26 +145,66 @@ def next_of(rule, path, **policy):
 
 @pytest.mark.parametrize(
     ("policy", "more"),
-    [({}, ""), ({"max_fpp": 0.1}, " --fpp 0.1"), ({"max_fpp": 0.001}, " --fpp 0.001")],
+    [({}, " --fpp 0.072"), ({"max_fpp": 0.1}, " --fpp 0.1"), ({"max_fpp": 0.08}, " --fpp 0.08")],
 )
 def test_a_limit_of_bytes_is_a_limit_for_the_new_filter(policy, more, tmp_path):
-    """And the rate is that of the policy, if it has one: a higher one than the usual may be what fits."""
+    """And the rate is that of the policy, or else what fits, if the usual one does not."""
     path = tmp_path / "a.parquet"
     path.write_bytes(written(pa.table({"a": range(20_000)})))
     pb.build(path, columns=["a"], in_place=True)
     command = f"pbloom build {path} -c a --existing replace --max-bytes 16KiB --in-place{more}"
     assert next_of("PB312", path, max_bytes=1 << 14, **policy) == {command}
-    assert next_of("PB312", path, max_bytes=1000, **policy) == {command.replace("16KiB", "1000")}
     assert next_of("PB312", path, max_bytes=31, **policy) == {f"pbloom advise {path}"}
+    assert outcome(*shlex.split(command)[1:]).code == 0
+    assert validate(path, max_bytes=1 << 14, require=["a"], **policy).findings == ()
 
 
-def test_a_filter_that_fits_is_built_by_that_command(tmp_path):
+@pytest.mark.parametrize(
+    ("max_bytes", "max_fpp", "rules", "says"),
+    [
+        (1 << 14, 0.05, {"PB312"}, "within 16384 bytes, these values have an FPP of 7.1 %, not 5 %, so raise max-bytes or max-fpp"),
+        (1000, 0.5, {"PB312"}, "within 1000 bytes, these values have an FPP of 100 %, not 50 %, so raise max-bytes or max-fpp"),
+        (1000, None, {"PB312"}, "within 1000 bytes, these values have an FPP of 100 %, so raise max-bytes"),
+        (8000, None, {"PB312"}, "within 8000 bytes, these values have an FPP of 94 %, so raise max-bytes"),
+        (1 << 15, 0.001, {"PB311"}, "within 32768 bytes, these values have an FPP of 0.35 %, not 0.1 %, so raise max-bytes or max-fpp"),
+        (1 << 17, 1e-9, {"PB311"}, "within 131072 bytes, these values have an FPP of 0.00028 %, not 0.0000001 %, so raise max-bytes or max-fpp"),
+    ],
+)  # fmt: skip
+def test_no_filter_goes_for_limits_that_none_can_keep(max_bytes, max_fpp, rules, says, tmp_path):
+    """`build --existing replace` would remove the filter and build none: the numbers say which limit is too low."""
     path = tmp_path / "a.parquet"
     path.write_bytes(written(pa.table({"a": range(20_000)})))
     pb.build(path, columns=["a"], in_place=True)
-    (command,) = next_of("PB312", path, max_bytes=1 << 14, max_fpp=0.1)
+    found = validate(path, max_bytes=max_bytes, max_fpp=max_fpp, require=["a"]).findings
+    assert {each.rule for each in found} == rules
+    assert {each.next for each in found} == {None}
+    assert {each.message.partition(" limit: ")[2] for each in found} == {says}
+
+
+def test_the_rate_that_fits_is_that_of_all_row_groups(tmp_path):
+    """Also of those whose filters are within the limit, as these are built again, too."""
+    path = tmp_path / "a.parquet"
+    values = [*range(4750), *range(3500)]
+    pq.write_table(pa.table({"a": values}), path, row_group_size=4750)
+    policy = {"max_bytes": 1 << 12, "require": ["a"]}
+    pb.build(path, columns=["a"], in_place=True)
+    (command,) = next_of("PB312", path, **policy)
+    again = {"existing": "replace", "in_place": True}
+    pb.build(path, columns=["a"], row_groups=[0], fpp=0.09, **again)
+    quick = validate(path, deep=False, **policy)
+    (found,) = (each for each in quick.findings if each.rule == "PB312")
+    assert (found.place.part, found.next) == (1, command)
     assert outcome(*shlex.split(command)[1:]).code == 0
-    assert validate(path, max_bytes=1 << 14, max_fpp=0.1, require=["a"]).findings == ()
+    assert validate(path, **policy).findings == ()
+
+
+def test_limits_that_none_can_keep_are_thought_of_whatever_else_is_wrong(tmp_path):
+    path = tmp_path / "a.parquet"
+    path.write_bytes(written(pa.table({"a": range(20_000)})))
+    pb.build(path, columns=["a"], max_bytes=1 << 12, force=True, in_place=True)
+    assert next_of("PB301", path, max_bytes=1 << 12) == {f"pbloom advise {path} -c a"}
+    rebuild = f"pbloom build {path} -c a --existing replace --in-place --max-bytes 32KiB"
+    assert next_of("PB301", path, max_bytes=1 << 15) == {rebuild}
 
 
 def test_what_is_built_is_within_the_limit_of_bytes(tmp_path):

@@ -58,8 +58,20 @@ def test_names_that_are_not_utf8():
     assert paths(b"\xff.parquet\n") == ["\udcff.parquet"]
 
 
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_paths_that_zero_bytes_end(pack):
+    """As of `git diff -z` and `find -print0`: any other byte may be in a name."""
+    names = ['say "a".parquet', '{"path": "x"}', "two\nlines.orc", " ", "\udcff.pq", "x" * 70_000]
+    text = "\0".join([*names, "", names[0], ""])
+    assert paths(pack(text.encode("utf-8", "surrogateescape"))) == names
+
+
 def test_a_zero_byte_is_no_path():
-    assert refusal(b"a.parquet\n\nb\0.parquet\n") == "line 3: has a zero byte, expected a path"
+    few = "has zero bytes, expected one behind each path, or none at all"
+    assert refusal(b"a.parquet\n\nb\0.parquet\n") == few
+    late = b"a.parquet\n" * 7000 + b"b\0.parquet\n"
+    assert refusal(late) == "line 7001: has a zero byte, expected a path"
+    assert refusal("a.parquet\n".encode("utf-16")) == "in UTF-16, expected UTF-8"
 
 
 @pytest.mark.parametrize(

@@ -226,7 +226,8 @@ def test_a_body_that_was_compressed_on_the_way(web):
 def test_a_page_instead_of_a_file(web):
     web.put("ok/a.parquet", b"<html>please log in</html>")
     assert refused(web) == (
-        "truncated or not a Parquet file: does not end with PAR1, but as HTML does"
+        "truncated or not a Parquet file: does not end with PAR1, but as HTML does; it may be what a server said instead"
+        " of sending the file: take another copy"
     )
 
 

@@ -287,6 +287,8 @@ def test_row_groups_that_min_max_excludes_are_not_read(tmp_path):
     told = "0 rows in 1 file: 0 row groups of 0 files read, excluded: 1 by statistics, "
     # As to pb.probe, there is a row group, and nothing in it.
     assert said.startswith(told)
+    (asked,) = pb.find(path, "id", 843).asked
+    assert asked.answered_by == "statistics"
 
 
 @pytest.mark.parametrize("kind", ["int32", "uint32", "uint64", "float32", "float64", "text"])

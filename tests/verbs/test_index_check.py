@@ -350,4 +350,47 @@ def test_add_is_named_only_if_it_mends_all(lake, tmp_path, monkeypatch):
     assert last("--uniform-key", "env:SECRET") == f"{add} --uniform-key env:SECRET"
     (path,) = folder.glob("*.map.parquet")
     path.write_bytes(b"damaged")
-    assert last().startswith(f"{folder}: 1 finding: ")
+    anew = f"next: pbloom index build --overwrite --index {folder} -c id {lake}"
+    assert last() == anew
+
+
+@pytest.mark.parametrize("damaged", ["*.map.parquet", "*.units.parquet", "manifest-*.json"])
+def test_a_damaged_index_is_built_anew(lake, tmp_path, damaged):
+    folder = tmp_path / "index"
+    pb.Index.build(folder, lake, "id").close()
+    (path,) = folder.glob(damaged)
+    path.write_bytes(path.read_bytes()[:100])
+    build = ("index", "build", "--index", folder, "-c", "id", lake)
+    assert outcome(*build).complaint == (
+        f"{folder}: is an index already, expected a new folder, also for other columns; pbloom index add adds files to"
+        " it, --overwrite makes it anew"
+    )
+    assert outcome(*build, "--overwrite").code == 0
+    with pb.Index(folder) as index:
+        assert problems(index.check(deep=True)) == []
+        assert index.probe("id", 1_000_001).results[0].verdict == "maybe"
+        # Not before nobody can read the old one any more.
+        assert index.compact().removed == 0
+        assert index.compact(older_than=0).removed == 3
+        assert problems(index.check(deep=True)) == []
+    assert len([*folder.iterdir()]) == 3
+
+
+def test_what_an_index_was_built_with_is_in_the_command_that_builds_it_anew(lake, tmp_path):
+    folder, other = tmp_path / "index", tmp_path / "other.parquet"
+    write(other, 0)
+    pb.Index.build(folder, [lake, other], ["id", "even"], places="page").close()
+    expected = []
+    for path in folder.glob("*.map.parquet"):
+        expected.append(f"{path}: 7 bytes, expected the {path.stat().st_size:,} of the manifest")
+        path.write_bytes(b"damaged")
+    assert outcome("index", "check", "--index", folder).stdout.splitlines()[-1] == (
+        f"next: pbloom index build --overwrite --index {folder} -c id,even --places page {lake} {other}"
+    )
+    anew = "; pbloom index build --overwrite, with its files and columns, makes the index anew"
+    complaint = outcome("index", "probe", "--index", folder, "-c", "id", "-v", 5).complaint
+    assert complaint in [each + anew for each in expected]
+    path.with_name("manifest-0000000001.json").write_bytes(b"damaged")
+    assert outcome("index", "check", "--index", folder).complaint == (
+        f"{folder}/manifest-0000000001.json: damaged: its CRC-32 is wrong{anew}"
+    )

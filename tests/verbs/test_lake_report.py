@@ -378,6 +378,9 @@ def test_commands_name_the_files_that_need_them_where_these_are_few(run, tmp_pat
     (files / "8.parquet").write_bytes((files / "7.parquet").read_bytes())
     pb.build(files / "8.parquet", columns="id", existing="replace", in_place=True)
     assert rebuild.format("FILE") in text()
+    for number in range(2, 9):
+        (files / f"{number}.parquet").write_bytes(b"no file")
+    assert rebuild.format("LAKE/0.parquet LAKE/1.parquet") in text()
 
 
 def test_what_is_kept_does_not_grow_with_the_number_of_files(folder):

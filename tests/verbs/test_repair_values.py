@@ -1,5 +1,6 @@
 """repair with the values: what they prove or disprove, and what is built again."""
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,8 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
+from make.defects import DEFECTS
+from make.defects_files import Defect
 from make.filters import bits_of, bitset_at, filter_header, with_bitset, with_filter_bytes
 from make.footers import footer_start, pointer, with_meta
+from make.orc_defect_files import OrcDefect
 from make.parquet_files import written
 from make.repairs import (
     A_DROPPED,
@@ -300,3 +304,30 @@ def test_a_filter_that_is_right_and_loses_rows_is_left_or_built_again(zero: Path
     report = repair(zero, in_place=True, rebuild=True)
     assert (done(report), report.left) == ([(0, "a", "rebuilt")], ())
     assert {finding.rule for finding in validate(zero).findings} <= {"PB306", "PB309"}
+
+
+@pytest.mark.parametrize(
+    "defect", [*DEFECTS["PB301"], *DEFECTS["PB303"]], ids=lambda each: each.name
+)
+def test_a_filter_that_excludes_nothing_is_no_error_and_is_told(
+    tmp_path: Path, defect: Defect | OrcDefect
+) -> None:
+    if isinstance(defect, Defect):
+        path = defect.make(tmp_path)
+    else:
+        path = tmp_path / "x.orc"
+        path.write_bytes(defect.make())
+    found = Counter(each.rule for each in validate(path).findings)
+    report = repair(path, dry_run=True, rebuild=True)
+    if found["PB401"]:
+        assert (len(report.repaired), report.notes) == (1, ())
+        return
+    told = {
+        1: "1 filter that excludes next to nothing stays",
+        2: "2 filters that exclude next to nothing stay",
+    }[found["PB301"] + found["PB303"]]
+    assert (report.repaired, report.left) == ((), ())
+    assert report.notes == (
+        f"{told}, as no value is missing: pbloom build --existing replace builds others (PB301, PB303)",
+    )
+    assert repair(path, dry_run=True).notes == ()

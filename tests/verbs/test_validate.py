@@ -176,6 +176,20 @@ def test_what_is_no_parquet_file_is_an_error(tmp_path):
     [
         (b"secret, and more", "not a Parquet file: does not start with PAR1"),
         (b"\x1f\x8b" + bytes(14), "not a Parquet file: does not start with PAR1, but as gzip does"),
+        (bytes(64), "not a Parquet file: does not start with PAR1, but with zeros"),
+        (bytes(63), "not a Parquet file: does not start with PAR1"),
+        (
+            b"<!DOCTYPE html>\n<html></html>",
+            "not a Parquet file: does not start with PAR1, but as HTML does",
+        ),
+        (
+            b"<?xml version='1.0'?><Error/>",
+            "not a Parquet file: does not start with PAR1, but as XML does",
+        ),
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12345\n",
+            "not a Parquet file: does not start with PAR1, but as a Git LFS pointer does",
+        ),
         (b"PAR1 and a secret", "truncated or not a Parquet file: does not end with PAR1"),
         (b"PARE and a secret", "truncated or not a Parquet file: does not end with PARE"),
         (

@@ -34,7 +34,7 @@ from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parallel import Progress, of_all
 from parquet_bloom.parquet.edit.ends import earlier_ends
 from parquet_bloom.parquet.edit.kept import Kept
-from parquet_bloom.parquet.edit.lost_bytes import check_not_behind_another
+from parquet_bloom.parquet.edit.lost_bytes import check_not_behind_another, telling_what_is_lost
 from parquet_bloom.parquet.edit.obstacles import check_described, check_fields
 from parquet_bloom.parquet.edit.unused import pointers
 from parquet_bloom.parquet.filters import bloom
@@ -240,7 +240,8 @@ class FilterChange(ParquetChange):
             is_shown = BLOOM_FILTER_OFFSET in self.file.footer.shown_fields(*key)
             self.places[key] = FilterPlace(version.size, end - start, is_shown)
             version.append_from(self.file.source, start, end)
-        with closing(self._new.built(self._new.chunks)) as built:
+        built = self._new.built(self._new.chunks)
+        with telling_what_is_lost(self.file), closing(built):
             self._append_all(built, version)
         self._ahead = ()
         # Before the old file is replaced: an object behind a URL cannot be read any more after it.

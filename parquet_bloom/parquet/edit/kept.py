@@ -10,21 +10,18 @@ are missing, or it is uncertain where one of them is.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import field
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import EncryptionError, FilterError, FooterError
+from parquet_bloom.errors import FooterError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.edit.ends import first_end, hides_filters
 from parquet_bloom.parquet.edit.lost_bytes import check_nothing_is_lost
 from parquet_bloom.parquet.edit.obstacles import check_indexes, check_pages
-from parquet_bloom.parquet.edit.unused import known_behind_data
-from parquet_bloom.parquet.filters import bloom
-from parquet_bloom.parquet.filters.ahead import header_ranges
+from parquet_bloom.parquet.edit.unused import by_footer, by_header, known_behind_data
 from parquet_bloom.parquet.filters.plaintext import other_filters, readable_header
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -75,18 +72,18 @@ def _replaced(file: OpenFile, replaced: Mapping[ChunkKey, ColumnChunk]) -> Kept:
         (place for key, place in known.used.items() if key not in replaced),
     )  # fmt: skip
     if not cuts.ranges:
-        return Kept(kept_end(file, replaced))
+        return Kept(_kept_end(file, replaced))
     moved = _filters_behind(file, cuts.prefix, replaced)
-    certain = {(stored.offset, stored.end) for stored in _usable_headers(file, replaced.values())}
-    if moved is None or not certain.issuperset(gone):
-        return Kept(kept_end(file, replaced))
+    certain = by_header(file, replaced) | by_footer(file, replaced, known)
+    if moved is None or not set(certain.values()).issuperset(gone):
+        return Kept(_kept_end(file, replaced))
     return Kept(cuts.prefix, moved)
 
 
 def check_replaced(file: OpenFile, replaced: Mapping[ChunkKey, ColumnChunk]) -> None:
     """Raise PageError for a file that has lost bytes, or gained some, if one of the filters has no header that can be
     used: a new one would make the file look sound."""
-    if len(_usable_headers(file, replaced.values())) < len(replaced):
+    if len(by_header(file, replaced)) < len(replaced):
         check_nothing_is_lost(file)
 
 
@@ -115,12 +112,14 @@ def _filters_behind(
 
 def check_end(file: OpenFile, replaced: Iterable[ChunkKey]) -> None:
     """Raise FooterError if the footer assigns bytes behind the data to pages, to a page index, or to a
-    filter other than those of the `replaced` chunks: what is written there would be taken for them."""
+    filter other than those of the `replaced` chunks: what is written there would be taken for them. Raise PageError if
+    that is so because the file has lost bytes."""
     check_pages(file)
     check_indexes(file)
     width = len(file.footer.leaves)
     numbers = {row_group * width + column for row_group, column in replaced}
     if file.footer.layout.filters_reach_past_the_end(numbers):
+        check_nothing_is_lost(file)
         raise FooterError(
             f"{file.path}: footer: kept filters extend past {file.footer.start}, where the"
             " data ends: repair all column chunks first"
@@ -152,42 +151,23 @@ def check_last(file: OpenFile, replaced: Container[ChunkKey]) -> None:
         )
 
 
-def kept_end(
-    file: OpenFile,
-    removed: Mapping[ChunkKey, ColumnChunk],
-    more: Collection[Range] = (),
-    least: int = 0,
-) -> int:
-    """Where the data that is kept ends: at the footer, or before removed filters in front of it.
-    Of filters without a bloom_filter_offset, `more` are removed, too, and those that stay end by
-    `least`."""
+def _kept_end(file: OpenFile, removed: Mapping[ChunkKey, ColumnChunk]) -> int:
+    """Where the data that is kept ends: at the footer, or before removed filters in front of it."""
     end = file.footer.start
-    if not removed and not more:
+    if not removed:
         return end
-    kept_filters_end = max(least, _kept_filters_end(file, removed))
-    last = [
-        chunk
-        for chunk in removed.values()
+    kept_filters_end = _kept_filters_end(file, removed)
+    last = {
+        key: chunk
+        for key, chunk in removed.items()
         if kept_filters_end <= (chunk.bloom_filter_offset or 0) < end
-    ]
-    certain = [(stored.offset, stored.end) for stored in _usable_headers(file, last)]
-    certain += [place for place in more if not file.footer.layout.overlaps_data(*place)]
+    }
+    certain = by_header(file, last).values()
     for found_start, found_end in sorted(certain, key=itemgetter(1), reverse=True):
         if found_end != end or found_start < kept_filters_end:
             break
         end = found_start
     return end
-
-
-def _usable_headers(file: OpenFile, chunks: Collection[ColumnChunk]) -> list[bloom.StoredFilter]:
-    """The filters of these chunks whose places are certain enough to drop the bytes."""
-    file.source.will_read(header_ranges(file, list(chunks)))
-    found = []
-    for chunk in chunks:
-        with suppress(FilterError, EncryptionError):
-            stored = bloom.read_usable_header(file.source, file.footer, chunk)
-            found += [] if stored is None else [stored]
-    return found
 
 
 def _kept_filters_end(file: OpenFile, removed: Container[ChunkKey]) -> int:

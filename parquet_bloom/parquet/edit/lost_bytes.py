@@ -10,7 +10,7 @@ are elsewhere, all by the same distance.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Final
 
@@ -73,6 +73,17 @@ def check_nothing_is_lost(file: OpenFile) -> None:
     if lost is not None:
         chunk, why = lost
         raise PageError(f"{file.path}: {chunk.where}: {why}")
+
+
+@contextmanager
+def telling_what_is_lost(file: OpenFile) -> Iterator[None]:
+    """A context in which PageError is raised with what is wrong with the file as a whole, if it has lost bytes, or gained
+    some: what the first of its pages looks like then is beside the point."""
+    try:
+        yield
+    except PageError:
+        check_nothing_is_lost(file)
+        raise
 
 
 def check_not_behind_another(file: OpenFile) -> None:

@@ -13,26 +13,30 @@ find them again.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import field, replace
 
 from parquet_bloom.container import LeftChunk, RemovedFilters, StripChange, number_of
 from parquet_bloom.container.room import TO_CHANGE
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import EncryptionError, FilterError
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import Selection
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.edit.change import FieldsChange, check_rewritable
+from parquet_bloom.parquet.edit.ends import hides_filters
 from parquet_bloom.parquet.edit.lost_bytes import check_nothing_is_lost
-from parquet_bloom.parquet.edit.unused import Known, known_behind_data, pointers, unused_in_data
-from parquet_bloom.parquet.filters import bloom
-from parquet_bloom.parquet.filters.ahead import header_ranges
+from parquet_bloom.parquet.edit.unused import (
+    Known,
+    by_footer,
+    by_header,
+    known_behind_data,
+    pointers,
+    unused_in_data,
+)
 from parquet_bloom.parquet.filters.plaintext import leaks
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import NO_POINTER
-from parquet_bloom.parquet.footer.layout import Range
+from parquet_bloom.parquet.footer.layout import Range, without
 from parquet_bloom.parquet.footer.moved import Cuts, Moves
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import located
@@ -42,11 +46,12 @@ from parquet_bloom.storage.change import Version
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What stays once `cuts` are made, and the filters among it that are `unused` then. `is_cut`: it is
-    the file up to an earlier end."""
+    """What stays once `cuts` are made, the filters among it that are `unused` then, and how many bytes behind the data
+    are `unknown`. `is_cut`: it is the file up to an earlier end."""
 
     cuts: Cuts
     unused: tuple[Range, ...] = ()
+    unknown: int = 0
     is_cut: bool = False
 
 
@@ -71,9 +76,10 @@ def rest_without(file: OpenFile, selection: Selection, gone: Gone, has_edits: bo
     before = {
         key: chunk for key, chunk in gone.pointing.items() if (chunk.bloom_filter_offset or 0) < end
     }
-    certain = dict(_certain(file, before))
+    certain = by_header(file, before)
     if len(certain) < len(before):
         check_nothing_is_lost(file)
+        certain |= by_footer(file, before, known)
     removed = {*certain.values(), *gone.more}
     if rest is None:
         unchanged = not (gone.pointing or has_edits or known.unused or stale)
@@ -91,13 +97,14 @@ def rest_without(file: OpenFile, selection: Selection, gone: Gone, has_edits: bo
     staying = [
         (start, stop) for start, stop in unused if stop <= end and not rest.cuts.covers(start, stop)
     ]
-    return replace(rest, unused=tuple(sorted(staying)))
+    unknown = _unknown_bytes(file, known, staying)
+    return replace(rest, unused=tuple(sorted(staying)), unknown=unknown)
 
 
 def cuts_without(file: OpenFile, gone: Gone) -> Cuts:
     """What goes of the bytes behind the data. Raises OSError."""
     known = known_behind_data(file, (*gone.more, *(gone.staying or ())))
-    return _bare(file, gone, known, dict(_certain(file, gone.pointing)))
+    return _bare(file, gone, known, by_header(file, gone.pointing))
 
 
 def _bare(file: OpenFile, gone: Gone, known: Known, certain: Mapping[ChunkKey, Range]) -> Cuts:
@@ -153,16 +160,14 @@ def _selected(file: OpenFile, selection: Selection) -> Collection[ChunkKey]:
     return {(part, column.index) for part in parts for column in columns}
 
 
-def _certain(
-    file: OpenFile, gone: Mapping[ChunkKey, ColumnChunk]
-) -> Iterator[tuple[ChunkKey, Range]]:
-    """The filters of which it is certain enough where they are to drop their bytes."""
-    file.source.will_read(header_ranges(file, list(gone.values())))
-    for key, chunk in gone.items():
-        with suppress(FilterError, EncryptionError):
-            stored = bloom.read_usable_header(file.source, file.footer, chunk)
-            if stored is not None:
-                yield key, (stored.offset, stored.end)
+def _unknown_bytes(file: OpenFile, known: Known, staying: Collection[Range]) -> int:
+    """How many bytes behind the data are of no filter that is `staying` or that the footer knows; 0 where keys are
+    missing, so that nobody can say."""
+    if hides_filters(file) or known.start <= known.data_end:
+        return 0
+    whole = known.data_end, known.start
+    told = [*file.footer.layout.filters.sharing(*whole), *staying]
+    return sum(end - start for start, end in without(whole, told))
 
 
 def _claimed(file: OpenFile, chunks: Collection[ChunkKey]) -> Iterator[Range]:
@@ -220,6 +225,9 @@ class ParquetStrip(FieldsChange, StripChange):
         super().__init__(file, rest.cuts, edits)
         self.unused_filters = len(rest.unused)
         self.unused_bytes = sum(end - start for start, end in rest.unused)
+        if rest.unknown and self.edits:
+            bytes_ = number_of(rest.unknown, "byte")
+            self.notes = (f"{bytes_} behind the data stay, as nothing says what is there",)
         self.leaks = leaks(file, dict.fromkeys(pointing))
         self.removed = tuple(_removed(chunks, pointing, legacy))
         self.left = (

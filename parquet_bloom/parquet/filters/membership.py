@@ -42,6 +42,7 @@ from parquet_bloom.parquet.pages.whole_pages import WholePages
 from parquet_bloom.values.types import LeafType, canonical_nan, zeros
 
 MAX_EXAMPLES = 5
+_LOOKED_AT = 100
 
 # Writers that cut bounds and do not say so leave 64 bytes, less a part of a character.
 _LEAST_CUT = 60
@@ -184,9 +185,7 @@ def _with_missing(
                 num_values = int(used.sum())
             before = counts.get(part.page, (0, 0))
             counts[part.page] = before[0] + num_values, before[1] + int(is_missing.sum())
-            if len(examples) < MAX_EXAMPLES and is_missing.any():
-                positions = np.flatnonzero(is_missing)[: MAX_EXAMPLES - len(examples)]
-                examples += run.take(positions.tolist())
+            add_examples(examples, run, is_missing)
     pages = tuple(PageMembership(page, *count) for page, count in counts.items())
     missing = sum(page.missing for page in pages)
     return replace(
@@ -196,6 +195,15 @@ def _with_missing(
         pages=pages if missing else (),
         examples=tuple(examples),
     )
+
+
+def add_examples(examples: list[bytes], run: Run, is_missing: NDArray[np.bool_]) -> None:
+    """The first distinct values that are missing, of those of few places: one value can be in all rows of a page."""
+    for value in run.take(np.flatnonzero(is_missing)[:_LOOKED_AT].tolist()):
+        if len(examples) == MAX_EXAMPLES:
+            return
+        if value not in examples:
+            examples.append(value)
 
 
 def rows_of_missing(

@@ -48,7 +48,14 @@ _KINDS = {
     b"Obj\x01": "Avro",
     b"ARRO": "Arrow",
     b"tml>": "HTML",
+    b"<!DOCTYPE html": "HTML",
+    b"<!doctype html": "HTML",
+    b"<html": "HTML",
+    b"<?xml": "XML",
+    b"version https://git-lfs": "a Git LFS pointer",
 }
+# As long as the longest of these, and as what of a file is looked at for zeros.
+_KIND_BYTES = 64
 
 
 def read_footer(source: Source, keys: Keys | None = None) -> Footer:
@@ -80,7 +87,7 @@ def read_footer(source: Source, keys: Keys | None = None) -> Footer:
                 " another copy of the file"
             )
         raise NotSupportedFileError(
-            f"{where}: not a Parquet file: does not start with {MAGIC.decode()}{_as_others(head)}"
+            f"{where}: not a Parquet file: does not start with {MAGIC.decode()}{_as_others(_beginning(source))}"
         )
     if tail[4:] != magic:
         if follow := what_follows_a_whole_file(source, magic, 0, partial(read_footer, keys=keys)):
@@ -124,8 +131,14 @@ def _bytes_behind(source: Source, magic: bytes) -> int:
     return near - found - len(magic) if found > 0 else 0
 
 
+def _beginning(source: Source) -> bytes:
+    return bytes(source.read_at(0, min(_KIND_BYTES, source.size)))
+
+
 def _as_others(found: bytes) -> str:
     """`, but as gzip does`; empty for bytes that may be data, which no message shows."""
+    if len(found) == _KIND_BYTES and not any(found):
+        return ", but with zeros"
     kind = next((kind for magic, kind in _KINDS.items() if found.startswith(magic)), None)
     return "" if kind is None else f", but as {kind} does"
 
