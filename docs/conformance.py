@@ -81,16 +81,18 @@ def _title(report: Report) -> str:
     return f"{report.engine} {report.version}{inside}"
 
 
+_DOES = {"loses": "loses rows of", "differs": "finds rows too many in", "fails": "fails at"}
+
+
 def losses() -> Iterator[str]:
-    """A line for each engine: the cases in which it loses rows, or fails where it must not; reports for it are in
+    """A line for each engine: the cases in which its rows are wrong, or it fails where it must not; reports for it are in
     docs/upstream."""
     for report in reports("read"):
         of_verdict: dict[str, list[str]] = {}
         for each in report.broken("must"):
             of_verdict.setdefault(each.verdict, []).append(each.id)
         for verdict, ids in of_verdict.items():
-            what = "loses rows of" if verdict == "loses" else "fails at"
-            yield f"- **{_title(report)}** {what} {', '.join(_shortened(ids))}"
+            yield f"- **{_title(report)}** {_DOES[verdict]} {', '.join(_shortened(ids))}"
 
 
 def _shortened(ids: list[str]) -> list[str]:

@@ -28,6 +28,7 @@ from parquet_bloom.conformance.report import (
     Failures,
     Report,
     check_known,
+    is_any,
     known_failures,
     matching,
 )
@@ -42,7 +43,7 @@ from parquet_bloom.conformance.writers import (
 )
 from parquet_bloom.conformance.written_columns import columns
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import AdapterError
+from parquet_bloom.errors import AdapterError, ConfigError
 from parquet_bloom.program import FINE, NO, Ordered
 from parquet_bloom.render.conformance import reason_of, write_report
 from parquet_bloom.render.hints import MOST_NAMES, next_line
@@ -120,7 +121,7 @@ _judging: Decorator = together(
     ),
     checks_option(
         "--level", type=click.Choice(LEVELS), default="must", show_default=True,
-        help="What makes the exit code 1: what an engine must do, or also what it should, or may. Lost rows always do.",
+        help="What makes the exit code 1: what an engine must do, or also what it should, or may. Wrong rows always do.",
     ),
     checks_option(
         "--expect", type=FILE, metavar="FILE",
@@ -165,11 +166,21 @@ class _Given:
 
     def chosen(self, what: str, ids: Sequence[str], known: Failures | None) -> list[str]:
         """Which cases, or columns, are asked, of all. Raises ConfigError."""
+        self._check_wanted(ids, "write" if what == "cases" else "read")
         chosen = [*matching(ids, self.wanted)]
         if self.expect is not None and known is not None:
             results_of = result_ids if what == "columns" else list[str]
             check_known(known, results_of(ids), results_of(chosen), self.expect)
         return chosen
+
+    def _check_wanted(self, ids: Sequence[str], other: str) -> None:
+        """Raise ConfigError for a case, or a column, that only the `other` command asks."""
+        for each in self.wanted:
+            if not is_any(each, ids) and is_any(each, [*_told(other)]):
+                who = {"read": "readers", "write": "writers"}[other]
+                raise ConfigError(
+                    f"{each}: is for {who}, expected `pbloom conformance {other} --case {each}`"
+                )
 
     def tell(self, report: Report, known: Failures | None, helps: Sequence[str] = ()) -> None:
         """Write what there is to write, `helps` for people, and end the command."""
@@ -225,7 +236,8 @@ def read(suite: Path | None, command: list[str], **given: Any) -> None:
         Session(command, asked.timeout) as session,
         progress(command[0]) as show,
     ):
-        results = tuple(read_results(folder, cases, session, show))
+        shown = "suite" if suite is None else str(suite)
+        results = tuple(read_results(folder, cases, session, show, shown))
         engine = session.greeting
     asked.tell(
         Report(version, "read", engine.engine, engine.version, engine.inside, results), known

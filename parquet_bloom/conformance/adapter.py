@@ -4,7 +4,8 @@
     a question       {"id": "legal/last-group", "path": "…", "sql": "…", "op": "=", "column": "v", "stored": ["…"], …}
     an answer        {"id": …, "rows": [2002]}, {"id": …, "error": "…"} or {"id": …, "skip": "…"}
 
-One that dies has failed at that question, and is started again for the next one.
+Rows are integers; any other value is an error. One that dies has failed at that question, and is started again for the
+next one.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from parquet_bloom.errors import AdapterError
 # Of what an adapter says, so much is shown.
 MOST_SHOWN = 200
 
+# Of its `rows`, each is an int.
 Answer = Mapping[str, Any]
 
 
@@ -160,8 +162,32 @@ def _answer(line: bytes, id: str) -> Answer | None:
         return None
     if not isinstance(found, dict) or found.get("id") != id:
         return None
-    is_one = len(found.keys() & {"rows", "error", "skip", "written"}) == 1
-    return found if is_one and isinstance(found.get("rows", []), list) else None
+    if len(found.keys() & {"rows", "error", "skip", "written"}) != 1:
+        return None
+    return _with_row_numbers(found) if "rows" in found else found
+
+
+def _with_row_numbers(answer: Answer) -> Answer:
+    """Its rows as int: `1.0` is the integer 1 in JSON, but text and truth values are none, however equal they look."""
+    rows = answer["rows"]
+    if not isinstance(rows, list):
+        return {"error": f"rows: expected a list of integers, found {_as_json(rows)}"}
+    for row in rows:
+        if not _is_integer(row):
+            return {"error": f"rows: expected integers, found {_as_json(row)}"}
+    return {**answer, "rows": [int(row) for row in rows]}
+
+
+def _is_integer(row: Any) -> bool:
+    return not isinstance(row, bool) and (
+        isinstance(row, int) or (isinstance(row, float) and row.is_integer())
+    )
+
+
+def _as_json(value: Any) -> str:
+    """With its type, if it is another one than a number's: `"1", a string`."""
+    names = {str: "a string", bool: "a boolean", list: "a list", dict: "an object"}
+    return ", ".join(filter(None, (json.dumps(value)[:MOST_SHOWN], names.get(type(value)))))
 
 
 def _shown(line: bytes | None) -> str:

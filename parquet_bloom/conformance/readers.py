@@ -3,7 +3,8 @@ its file.
 
     plain       filtered      filtered-damaged   verdict
     wrong                                        not applicable: the engine cannot be asked that
-    right       other rows                       loses
+    right       not all of the rows              loses
+    right       all of them, and others          differs
     right       error                            fails
     right       right         right              uses
     right       right         otherwise          ignores
@@ -14,12 +15,13 @@ about its engine, and no verdict is given.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from parquet_bloom.conformance.adapter import Answer, Session, said
-from parquet_bloom.conformance.report import Result
+from parquet_bloom.conformance.report import DIFFERENT, LOST, Result
 from parquet_bloom.container import number_of
 from parquet_bloom.errors import AdapterError
 
@@ -31,12 +33,13 @@ def read_results(
     cases: Sequence[Mapping[str, Any]],
     session: Session,
     progress: Callable[[int, int], None],
+    shown: str = "suite",
 ) -> Iterator[Result]:
-    """A result for each case of a manifest. Raises AdapterError, also if the rows are the same for all of them, and
-    wrong for some."""
-    given: list[tuple[Sequence[Any], bool]] = []
+    """A result for each case of a manifest; `shown`: the folder, in what is said. Raises AdapterError, also if the rows
+    are the same for all of them, and wrong for some."""
+    given: list[tuple[Sequence[int], bool]] = []
     for number, case in enumerate(cases):
-        judge = _Judge(folder, case, session)
+        judge = _Judge(folder, case, session, shown)
         verdict, found = judge.verdict()
         can_use = case["use"] != "never"
         yield Result(
@@ -54,7 +57,7 @@ def read_results(
     _check_given(given)
 
 
-def _check_given(given: Sequence[tuple[Sequence[Any], bool]]) -> None:
+def _check_given(given: Sequence[tuple[Sequence[int], bool]]) -> None:
     """`given`: rows without filters, and whether these are right."""
     wrong = sum(not is_right for _, is_right in given)
     if 0 < wrong < len(given) and all(rows == given[0][0] for rows, _ in given):
@@ -67,11 +70,11 @@ def _check_given(given: Sequence[tuple[Sequence[Any], bool]]) -> None:
 class _Judge:
     """Of one case."""
 
-    def __init__(self, folder: Path, case: Mapping[str, Any], session: Session) -> None:
-        self._folder, self._case, self._session = folder, case, session
+    def __init__(self, folder: Path, case: Mapping[str, Any], session: Session, shown: str) -> None:
+        self._folder, self._case, self._session, self._shown = folder, case, session, shown
         self.is_declined = False
         # What is answered without filters.
-        self.rows: Sequence[Any] | None = None
+        self.rows: Sequence[int] | None = None
 
     def verdict(self) -> tuple[str, str]:
         """With what was found that is not as it should be."""
@@ -84,7 +87,8 @@ class _Judge:
         if "rows" not in filtered:
             return "fails", self._said(filtered)
         if not self._is_right(filtered):
-            return "loses", self._said(filtered)
+            lacking = Counter(self._case["rows"]) - Counter(filtered["rows"])
+            return LOST if lacking else DIFFERENT, self._said(filtered)
         if "filtered-damaged" not in self._case["files"]:
             return "ignores", ""
         if not self._is_right(self._ask("filtered-damaged")):
@@ -111,20 +115,14 @@ class _Judge:
         return self._session.ask(question)
 
     def _is_right(self, answer: Answer) -> bool:
-        return "rows" in answer and sorted(answer["rows"], key=_order) == self._case["rows"]
+        return "rows" in answer and sorted(answer["rows"]) == self._case["rows"]
 
     def _said(self, answer: Answer) -> str:
         if "rows" in answer:
             return f"rows {_few(answer['rows'])}, expected {_few(self._case['rows'])}"
-        return said(answer).replace(str(self._folder.absolute()), "")[:160]
+        return said(answer).replace(str(self._folder.absolute()), self._shown)[:160]
 
 
-def _order(row: Any) -> tuple[bool, int, str]:
-    """Of row numbers, and behind them of whatever else an adapter takes for some."""
-    is_number = isinstance(row, int)
-    return not is_number, row if is_number else 0, str(row)
-
-
-def _few(rows: Sequence[Any]) -> str:
-    shown = ", ".join(map(str, sorted(rows, key=_order)[:6]))
+def _few(rows: Sequence[int]) -> str:
+    shown = ", ".join(map(str, sorted(rows)[:6]))
     return f"[{shown}, …]" if len(rows) > 6 else f"[{shown}]"

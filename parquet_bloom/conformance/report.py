@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -12,9 +12,12 @@ from parquet_bloom.conformance.case import LEVELS, Level
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ConfigError, similar
 
-# Rows are lost: no level excuses that.
 LOST: Final = "loses"
-BAD: Final = (LOST, "fails")
+# None is lost, but there are others, or one twice.
+DIFFERENT: Final = "differs"
+# Wrong rows, and nothing says so: no level excuses that.
+_WRONG: Final = (LOST, DIFFERENT)
+BAD: Final = (*_WRONG, "fails")
 # What says nothing about the engine.
 _ASIDE: Final = "not applicable"
 # A badge is green if no larger share of what was asked could not be judged.
@@ -27,8 +30,8 @@ Failures: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """`verdict`: of readers, uses, ignores, loses, fails or not applicable; of writers, right, loses, fails or not
-    applicable. `found`: what is not as it should be. `can_use`: whether a filter could be of use. `is_declined`: if it is
+    """`verdict`: of readers, uses, ignores, loses, differs, fails or not applicable; of writers, right, loses, fails or
+    not applicable. `found`: what is not as it should be. `can_use`: whether a filter could be of use. `is_declined`: if it is
     not applicable, because it is about something else, or the engine says that it cannot. `more`: what is wrong besides, in
     other chunks. `about`: what the case, or the column, is there for."""
 
@@ -51,14 +54,14 @@ class Result:
 
     @property
     def is_not_judged(self) -> bool:
-        """Although nobody has declined it: whether rows are lost in it remains open, whatever its level."""
+        """Although nobody has declined it: whether rows are wrong in it remains open, whatever its level."""
         return not self.applies and not self.is_declined
 
     def breaks(self, level: Level) -> bool:
-        """Whether it is not as it must be, or should be, or may be: a case of a lower level breaks `must` if it
-        loses rows."""
+        """Whether it is not as it must be, or should be, or may be: a case of a lower level breaks `must` if rows
+        are wrong."""
         counts = LEVELS.index(self.level) <= LEVELS.index(level)
-        return self.verdict == LOST or (self.verdict in BAD and counts)
+        return self.verdict in _WRONG or (self.verdict in BAD and counts)
 
     def document(self) -> dict[str, Any]:
         more = {"more": [*self.more]} if self.more else {}
@@ -99,8 +102,8 @@ class Report:
     results: tuple[Result, ...]
 
     def tally(self, level: Level, group: str = "") -> tuple[int, int]:
-        """Of the cases of this level that apply: how many are right, and how many there are. No reader must lose
-        rows in a case of any level."""
+        """Of the cases of this level that apply: how many are right, and how many there are. No reader must give
+        wrong rows in a case of any level."""
         all_of_them = level == "must" and self.kind == "read"
         counted = [
             each for each in self.of(group) if each.applies and (each.level == level or all_of_them)
@@ -181,14 +184,16 @@ class Report:
         }
 
     def badge(self) -> dict[str, Any]:
-        """For shields.io: red if rows are lost, orange if it fails where it must not, yellow if much was not judged."""
+        """For shields.io: red if rows are wrong, orange if it fails where it must not, yellow if much was not judged."""
         right, of = self.tally("must")
         used = f", {self.uses()[0]} used" if self.kind == "read" else ""
         broken = self.broken("must")
-        lost = any(each.verdict == LOST for each in broken)
+        is_wrong = any(each.verdict in _WRONG for each in broken)
         aside = self.num_not_judged
         is_partial = aside > _MOST_NOT_JUDGED * (aside + self.num_judged)
-        color = "red" if lost else "orange" if broken else "yellow" if is_partial else "brightgreen"
+        color = (
+            "red" if is_wrong else "orange" if broken else "yellow" if is_partial else "brightgreen"
+        )
         return {
             "schemaVersion": 1,
             "label": "bloom filters",
@@ -220,17 +225,18 @@ _WORDS: Final = re.compile("[-/]")
 _LISTED: Final = "`pbloom conformance list` names them"
 
 
+def is_any(wanted: str, ids: Iterable[str]) -> bool:
+    """Whether it is one of the ids, or a group of some."""
+    return any(id == wanted or id.startswith(f"{wanted}/") for id in ids)
+
+
 def matching(ids: Sequence[str], wanted: Sequence[str]) -> Iterator[str]:
     """The ids that are, or are in a group that is, among the wanted ones; all of them if none are. Raises
     ConfigError for one that is not there."""
     for each in wanted:
-        if not any(id == each or id.startswith(f"{each}/") for id in ids):
+        if not is_any(each, ids):
             raise ConfigError(f"{each}: no such case or group{_hint(each, ids)}")
-    yield from (
-        id
-        for id in ids
-        if not wanted or any(id == each or id.startswith(f"{each}/") for each in wanted)
-    )
+    yield from (id for id in ids if not wanted or any(is_any(each, [id]) for each in wanted))
 
 
 def check_known(known: Failures, ids: Sequence[str], asked: Sequence[str], path: Path) -> None:

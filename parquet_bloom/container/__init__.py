@@ -231,12 +231,13 @@ class AnswerToAll(NamedTuple):
 class GroupAnswers(NamedTuple):
     """What one group answers about many values: `distinct[picks[i]]` about value i. `fpp`: the rate of false
     positives, computed from the bits; None if not all of them were read, or there is no filter. `seems_full`: all
-    bits that were read are set, those of a block at least."""
+    bits that were read are set, those of a block at least. `was_asked`: whether a filter was, about any of the values."""
 
     distinct: Sequence[Answer]
     picks: Picks
     fpp: float | None = None
     seems_full: bool = False
+    was_asked: bool = False
 
     @property
     def are_absent(self) -> bool:

@@ -137,7 +137,7 @@ class StripeProber:
             self._answer(group, "absent" if why in NOT_HELD else "unknown", why)
             for why in question.doubts.reasons
         ]
-        return GroupAnswers([*known, *unknown], picks, filter.fpp, filter.fpp == 1)
+        return GroupAnswers([*known, *unknown], picks, filter.fpp, filter.fpp == 1, True)
 
     def _without_filter(self, told: AnswerToAll, asked: AskedValues, group: int) -> GroupAnswers:
         """The same answer about all values, but those that the column cannot hold."""

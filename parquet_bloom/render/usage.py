@@ -246,17 +246,25 @@ def _commands_of(
 
 
 def _command_meant(error: click.exceptions.NoSuchCommand) -> str:
-    """The option of this name; a command that is near; one before a file; else all, if they are few."""
-    group, ctx, name = error.cmd, error.ctx, error.command_name
-    names = group.list_commands(ctx) if isinstance(group, click.Group) and ctx is not None else []
+    """The option of this name; that command, if only pbloom itself has it; one that is near; one before a file; else all, if
+    they are few."""
+    ctx, name = error.ctx, error.command_name
+    names = [] if ctx is None else _names_in(ctx)
     if ctx is not None and any(f"--{name}" in each.opts for each in ctx.command.params):
         return f"did you mean --{name}?"
     called = [each for each in _CALLED_ELSEWHERE.get(name, ()) if each.split()[0] in names]
+    if not called and ctx is not None and name in _names_in(root := ctx.find_root()):
+        return f"did you mean {root.command_path} {name}?"
     if near := called or similar(name, names, _NEAR):
         return f"did you mean {either(near)}?"
     if has_data_suffix(name) or os.path.lexists(name):
         return _before_file(error, names)
     return f"expected {either(names)}" if 0 < len(names) <= _FEW else _see_help(error)
+
+
+def _names_in(ctx: click.Context) -> list[str]:
+    """Of the commands of a group."""
+    return ctx.command.list_commands(ctx) if isinstance(ctx.command, click.Group) else []
 
 
 def _before_file(error: click.exceptions.NoSuchCommand, names: Sequence[str]) -> str:

@@ -31,6 +31,9 @@ _BUILD: Final = "pbloom build FILE -c COLUMN --in-place"
 _REBUILD: Final = "pbloom build FILE -c COLUMN --existing replace --in-place"
 # Bits of values that are not there, which may have been in pages that have changed.
 _OTHER_VALUES: Final = "PB405"
+# Of filters of one block, and of those that a dictionary makes needless.
+_ONE_BLOCK: Final = "PB202"
+_NEEDLESS: Final = "PB305"
 # Of filters that are too large, for which the highest rate that is allowed is the right one.
 _TOO_LARGE: Final = frozenset({"PB304", "PB306", "PB312"})
 
@@ -59,6 +62,7 @@ class NextCommands:
         self._fpp_within_limit = fpp_within_limit
         self._may_be_damage = LikeDamage(file).or_few
         self._lacking: dict[_ChunkOf, Finding] = {}
+        self._needless: dict[_ChunkOf, Finding] = {}
         # Of filters of a column that may be such traces: whether they lack values, and what is said of them.
         self._cautions: dict[str | None, set[tuple[bool, str | None]]] = {}
         self._has_open_traces = False
@@ -69,6 +73,7 @@ class NextCommands:
     def add_to(self, findings: Sequence[Finding]) -> None:
         """Fill in the `next` of these, which nobody else has yet."""
         self._lacking = {_chunk_of(each): each for each in findings if each.rule == "PB401"}
+        self._needless = {_chunk_of(each): each for each in findings if each.rule == _NEEDLESS}
         traces = [each for each in findings if self._may_be_trace(each)]
         self._cautions = {column: set() for column in {each.column for each in traces}}
         for each in traces:
@@ -118,6 +123,11 @@ class NextCommands:
         if found.definition.repair == "set length":
             # Values that the filter lacks are the greater loss, and say more about what is wrong.
             found = self._lacking.get(_chunk_of(found), found)
+        if found.rule == _ONE_BLOCK:
+            needless = self._needless.get(_chunk_of(found))
+            # The larger one that build writes would be needless, too.
+            if needless is not None and (command := self._within_policy(needless)):
+                return command
         if found.rule == _OTHER_VALUES and not self._file.units.has_groups:
             return self._by_pages(found)
         if found.diagnosis is not None or not self._may_be_damage(found):

@@ -54,7 +54,7 @@ class Outcome:
     nothing to do; it was `skipped`, as nothing in it can have a filter, or `refused`, as it should
     not be changed; or there was an `error`. `message` says why, and `error_class` of the latter two, which error of Python
     it was: it is the same for many files, as no message is. `filters`: how many were added,
-    removed or found, in ORC files those of all index groups; `bytes`: how much the file has grown since
+    removed or found, or asked by a probe, in ORC files those of all index groups; `bytes`: how much the file has grown since
     the run listed it. `seconds` on the executor, in attempt `attempt` (from 0) at the task, which Spark
     calls `task_attempt`. `document`: what the same verb on one file prints with `--json`, a line for
     each column of a probe, without most of many values, which are alike; None for an error, and for a file that was not
@@ -90,7 +90,8 @@ class Outcome:
 class Total:
     """Files with the same status and, where nothing was done, the same reason: of trouble, the class of the error, of
     validate, the state, if that is not `ok`;
-    `seconds` of all executors, `attempt`: the highest; `example`: of trouble, what is said of one of the files."""
+    `seconds` of all executors, `attempt`: the highest; `example`: of trouble, one of the files, and what is said of
+    it."""
 
     status: Status
     reason: str
@@ -180,7 +181,15 @@ def _reason(outcome: Outcome) -> str:
 def _example(outcome: Outcome) -> str | None:
     if outcome.status not in TROUBLE or outcome.message is None:
         return None
-    return outcome.message.removeprefix(f"{outcome.path}: ")
+    return f"{outcome.path}: {outcome.message.removeprefix(f'{outcome.path}: ')}"
+
+
+def _trouble_in_words(total: Total) -> str:
+    """`3 error: FooterError, such as a.parquet: 1 bytes`: another file may have another reason."""
+    what = ": ".join(filter(None, (f"{total.files:,} {total.state}", total.reason)))
+    if total.example is None:
+        return what
+    return f"{what}{', such as' if total.files > 1 else ':'} {total.example}"
 
 
 def rows_of(run: LakeRun, outcomes: Iterable[Outcome]) -> Iterator[RowFields]:
@@ -370,7 +379,7 @@ class Report:
                 yield from outcome.document.split("\n")
 
     def summary(self) -> str:
-        """One line; of trouble, with the reasons that most files have, each as one of them says it."""
+        """One line; of trouble, with the reasons that most files have, and one of the files of each."""
         return (
             f"{self.verb}: {number_of(self.files, 'file')} in {self.seconds:.1f} s:"
             f" {self.counts_in_words or 'none'}; {number_of(self.filters, 'filter')},"
@@ -394,10 +403,7 @@ class Report:
     def _most_troubles(self) -> str:
         trouble = [total for total in self.totals if total.status in TROUBLE]
         trouble.sort(key=lambda total: -total.files)
-        told = [
-            f"; {each.files:,} {each.state}: {': '.join(filter(None, (each.reason, each.example)))}"
-            for each in trouble[:MOST_TROUBLES]
-        ]
+        told = [f"; {_trouble_in_words(each)}" for each in trouble[:MOST_TROUBLES]]
         others = sum(total.files for total in trouble[MOST_TROUBLES:])
         return "".join(told) + f"; {others:,} more, for other reasons" * bool(others)
 

@@ -44,7 +44,7 @@ from parquet_bloom.spark.plan import BOUNDS
 from parquet_bloom.spark.planning import Search
 from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.tables import build_on_spark
-from parquet_bloom.spark.versions import is_frame
+from parquet_bloom.spark.versions import is_frame, session_given
 from parquet_bloom.tables.table import MIN_FILE_SIZE
 from parquet_bloom.values.given import show_values
 from parquet_bloom.verbs.build_table import TableBuildReport
@@ -329,6 +329,8 @@ def _report(verb: str, options: object, given: Mapping[str, Any]) -> Report:
     """Do a verb with every file. `given`: the arguments of its function, by name."""
     paths, manifest = given["paths"], given["manifest"]
     if (paths is None) == (manifest is None):
+        # Files stand in the place of a session that was forgotten.
+        session_given(given["spark"])
         raise TypeError("paths, manifest: expected one of them")
     request = Request(
         verb,

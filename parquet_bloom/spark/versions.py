@@ -37,7 +37,8 @@ def session_given(spark: object) -> SparkSession:
     elif isinstance(spark, SparkSession):
         is_stopped = spark.sparkContext._jsc is None
     else:
-        raise TypeError(f"spark: a {type(spark).__name__}, expected a SparkSession")
+        found = type(spark).__name__
+        raise TypeError(f"spark: a {found}, expected a SparkSession as the first argument")
     if is_stopped:
         raise SparkError("spark: the session was stopped, expected one that runs")
     return spark  # type: ignore[return-value]

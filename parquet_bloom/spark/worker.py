@@ -285,7 +285,7 @@ def _probe(planned: LakeFile, request: Request) -> Outcome:
             last = _read(file)
     groups = [group for report in reports for group in report.results.groups]
     # However many values are asked for.
-    filters = sum(any(each.verdict != "unknown" for each in group.distinct) for group in groups)
+    filters = sum(group.was_asked for group in groups)
     is_maybe = not all(report.is_absent for report in reports)
     return replace(
         last, filters=filters, document="\n".join(map(_document_of_probe, reports)), ok=is_maybe

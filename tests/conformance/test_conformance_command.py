@@ -19,7 +19,7 @@ from make.documents import blocks
 
 import parquet_bloom as pb
 from parquet_bloom.conformance import suite
-from parquet_bloom.conformance.adapter import Greeting, Session
+from parquet_bloom.conformance.adapter import Greeting, Session, _answer
 from parquet_bloom.conformance.readers import read_results
 from parquet_bloom.conformance.report import Report, Result
 from parquet_bloom.errors import AdapterError
@@ -90,16 +90,19 @@ class Told:
         ({"filtered_damaged": NOBODY}, "ignores", ""),
         ({"plain_damaged": LAST}, "ignores", "something else than filters excludes row groups"),
         ({"filtered": {"rows": []}}, "loses", "rows [], expected [2002]"),
-        ({"filtered": {"rows": [0, 2002]}}, "loses", "rows [0, 2002], expected [2002]"),
-        ({"filtered": {"rows": ["2002", 7]}}, "loses", "rows [7, 2002], expected [2002]"),
+        ({"filtered": {"rows": [0]}}, "loses", "rows [0], expected [2002]"),
+        ({"filtered": {"rows": [2002, 0]}}, "differs", "rows [0, 2002], expected [2002]"),
+        ({"filtered": {"rows": [2002, 2002]}}, "differs", "rows [2002, 2002], expected [2002]"),
         ({"filtered": NOBODY}, "fails", "no page"),
+        ({"filtered": {"error": "/files/readers/a: no page"}}, "fails", "suite/readers/a: no page"),
         ({"plain": {"skip": "not today"}}, "not applicable", "not today"),
         ({"plain": NOBODY}, "not applicable", "no page"),
     ],
 )
 def test_verdicts(forms, verdict, found):
     (case,) = [case.document() for case in suite.cases() if case.id == "legal/last-group"]
-    (result,) = read_results(Path("/"), [case], Told(of_last(**forms)), lambda done, of: None)
+    told = Told(of_last(**forms))
+    (result,) = read_results(Path("/files"), [case], told, lambda done, of: None)
     assert (result.verdict, result.found) == (verdict, found)
 
 
@@ -120,9 +123,31 @@ def test_an_adapter_that_dies_or_babbles_is_started_again(tmp_path):
         {"error": "the adapter ended, exit code 3: Segmentation fault, as they say"},
         {"error": "said: 2002"},
         {"error": f"said: {other}"},
-        {"error": 'said: {"id": "d", "rows": 1}'},
+        {"error": "rows: expected a list of integers, found 1"},
         {"id": "e", "rows": []},
     ]
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        ("1", '"1", a string'),
+        (True, "true, a boolean"),
+        ([1], "[1], a list"),
+        ({"n": 1}, '{"n": 1}, an object'),
+        (None, "null"),
+        (1.5, "1.5"),
+        (float("nan"), "NaN"),
+    ],
+)
+def test_rows_are_integers(row, found):
+    line = json.dumps({"id": "a", "rows": [2, row]}).encode()
+    assert _answer(line, "a") == {"error": f"rows: expected integers, found {found}"}
+
+
+def test_a_number_that_is_written_as_a_fraction_is_an_integer():
+    answer = _answer(b'{"id": "a", "rows": [10.0, 2.0, 1e3]}', "a")
+    assert json.dumps(answer["rows"]) == "[10, 2, 1000]"
 
 
 def test_what_people_see(judged, tmp_path):
@@ -187,6 +212,7 @@ LOSES = {"verdict": "loses", "issue": "https://example.com/1"}
     ("known", "filtered", "code", "last"),
     [
         ({"legal/last-group": LOSES}, {"rows": []}, 0, "As expected."),
+        ({"legal/last-group": {"verdict": "differs"}}, {"rows": [2002, 0]}, 0, "As expected."),
         ({"legal/last-group": LOSES}, NOBODY, 1, "legal/last-group: expected loses, found fails"),
         ({"legal/last-group": LOSES}, LAST, 1, "legal/last-group: expected loses, found uses"),
     ],
@@ -205,7 +231,7 @@ def test_only_news_count(judged, tmp_path, known, filtered, code, last):
         ('{"a": 1}', 'expected {"CASE": {"verdict": "loses", "issue": "https://…"}}'),
         (
             '{"legal/absent": {"verdict": "slow"}}',
-            "legal/absent: verdict 'slow', expected loses, fails or not applicable",
+            "legal/absent: verdict 'slow', expected loses, differs, fails or not applicable",
         ),
         ("{", 'expected {"CASE": {"verdict": "loses", "issue": "https://…"}}'),
     ],
@@ -259,7 +285,8 @@ def test_levels(judged):
     asked = judged(refusing, "--level", "should", case=id)
     last = f"fails: {id}: no page; about: 0xFF instead of a header"
     assert (asked.code, asked.stdout.splitlines()[-1]) == (1, last)
-    assert judged(refusing | {f"{id} filtered": {"rows": []}}, case=id).code == 1
+    for rows in ([], [1001, 1001]):
+        assert judged(refusing | {f"{id} filtered": {"rows": rows}}, case=id).code == 1
 
 
 def schema(name):
@@ -268,7 +295,12 @@ def schema(name):
 
 @pytest.mark.parametrize(
     ("forms", "color"),
-    [({}, "brightgreen"), ({"filtered": NOBODY}, "orange"), ({"filtered": {"rows": []}}, "red")],
+    [
+        ({}, "brightgreen"),
+        ({"filtered": NOBODY}, "orange"),
+        ({"filtered": {"rows": []}}, "red"),
+        ({"filtered": {"rows": [2002, 2002]}}, "red"),
+    ],
 )
 def test_report_and_badge(judged, tmp_path, forms, color):
     report, badge = tmp_path / "report.json", tmp_path / "badge.json"
@@ -417,6 +449,12 @@ def test_a_case_that_is_not_there(judged):
     )
     complaint = judged({}, case="frobnicate").complaint
     assert complaint == ("frobnicate: no such case or group; `pbloom conformance list` names them")
+    complaint = judged({}, case="few-texts").complaint
+    expected = "is for writers, expected `pbloom conformance write --case few-texts`"
+    assert complaint == f"few-texts: {expected}"
+    asked = outcome("conformance", "write", "--adapter", "x", "--case", "legal")
+    expected = "is for readers, expected `pbloom conformance read --case legal`"
+    assert (asked.code, asked.complaint) == (2, f"legal: {expected}")
 
 
 def test_what_is_listed_can_be_asked():
@@ -482,6 +520,19 @@ def test_the_files_are_the_same_everywhere():
 DATA = "47419eb5c7e283026d6f47eeedcbd65f7a3b8c2c8bff8ccc8424941f718a81c5"
 
 
+# An adapter that finds no file.
+NO_FILE = "--case", "legal/absent", "--adapter", command(
+    "-c",
+    """
+import json, sys
+print(json.dumps({"engine": "x", "version": "1"}), flush=True)
+for line in sys.stdin:
+    question = json.loads(line)
+    print(json.dumps({"id": question["id"], "error": "no file " + question["path"]}), flush=True)
+""",
+)  # fmt: skip
+
+
 def test_fetch(tmp_path, monkeypatch):
     monkeypatch.setattr(suite, "suite_files", lambda *chosen: iter(everything().items()))
     folder = tmp_path / "suite"
@@ -491,6 +542,10 @@ def test_fetch(tmp_path, monkeypatch):
         f"{folder}: is not empty, expected a new folder"
     )
     assert suite.opened(folder)["version"] == "1.0"
+    monkeypatch.chdir(tmp_path)
+    asked = outcome("conformance", "read", "suite", *NO_FILE)
+    found = "nothing was judged: legal/absent: no file suite/readers/legal/absent/plain.parquet"
+    assert asked.complaint == found
     altered = folder / "readers" / "legal" / "absent" / "plain.parquet"
     altered.write_bytes(altered.read_bytes()[:-1] + b"2")
     result = outcome("conformance", "read", folder, "--adapter", "true")

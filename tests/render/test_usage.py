@@ -16,9 +16,11 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("frobnicate", "frobnicate: no such command; see pbloom --help"),
         ("buid x", "buid: no such command; did you mean build?"),
         (
-            "index find x",
-            "find: no such command; expected build, add, remove, probe, compact, check or sql",
+            "index finish x",
+            "finish: no such command; expected build, add, remove, probe, compact, check or sql",
         ),
+        ("index find x", "find: no such command; did you mean pbloom find?"),
+        ("spark repair x", "repair: no such command; did you mean pbloom repair?"),
         ("index info", "info: no such command; did you mean check?"),
         (
             "index probe --index x -c id -v 1 --by-value",

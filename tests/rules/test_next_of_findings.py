@@ -283,6 +283,33 @@ def test_no_filter_that_is_required_is_stripped_for_its_size(rule, tmp_path):
     assert next_of(rule, path, deep=defect.deep, require=[*columns]) == {None}
 
 
+@pytest.mark.parametrize(
+    ("values", "policy", "verb", "broken"),
+    [
+        (5, {}, "strip PATH -c a", {"PB202", "PB305"}),
+        (5, {"require": ["a"]}, "build PATH -c a --existing replace", {"PB202", "PB305"}),
+        (8, {}, "build PATH -c a --existing replace", {"PB202"}),
+    ],
+)
+def test_a_filter_of_one_block_is_not_replaced_by_one_that_is_needless(
+    values, policy, verb, broken, tmp_path
+):
+    """Of 64 bytes, for a dictionary of 8 for each value and its header: the next command would strip it again."""
+    path = tmp_path / "a.parquet"
+    one_block = {"a": {"ndv": values, "fpp": 0.1}}
+    pq.write_table(
+        pa.table({"a": [*range(values)] * 99}),
+        path,
+        bloom_filter_options=one_block,
+        compression="none",
+    )
+    assert {each.rule for each in validate(path, **policy).findings} == broken
+    (command,) = {next for rule in broken for next in next_of(rule, path, **policy)} - {None}
+    assert command == f"pbloom {verb.replace('PATH', str(path))} --in-place"
+    assert outcome(*shlex.split(command)[1:]).code == 0
+    assert not any(each.next for each in validate(path, **policy).findings)
+
+
 def test_a_column_that_is_not_there_has_no_command(tmp_path):
     path = tmp_path / "a.parquet"
     path.write_bytes(written(table()))

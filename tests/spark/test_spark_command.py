@@ -105,12 +105,12 @@ def test_trouble_is_told_apart_by_the_class_of_the_error():
         message = f"{number}.parquet: {number} bytes"
         totals.add(Outcome(f"{number}.parquet", "error", message=message, error_class=error_class))
     assert [(each.reason, each.files, each.example) for each in totals.all()] == [
-        ("ColumnError", 2, "0 bytes"), ("FooterError", 1, "1 bytes"),
+        ("ColumnError", 2, "0.parquet: 0 bytes"), ("FooterError", 1, "1.parquet: 1 bytes"),
     ]  # fmt: skip
     report = Report("probe", "id", datetime.now(UTC), totals.all(), 1.0)
     assert report.summary() == (
-        "probe: 3 files in 1.0 s: 3 error, none read; 0 filters, 0 bytes; 2 error: ColumnError: 0 bytes;"
-        " 1 error: FooterError: 1 bytes"
+        "probe: 3 files in 1.0 s: 3 error, none read; 0 filters, 0 bytes;"
+        " 2 error: ColumnError, such as 0.parquet: 0 bytes; 1 error: FooterError: 1.parquet: 1 bytes"
     )
 
 
@@ -120,11 +120,11 @@ def test_a_summary_names_the_reasons_of_most_trouble_whatever_its_status():
         Total("read", "", 9),
         Total("refused", "A", 1),
         Total("refused", "B", 1),
-        Total("refused", "ValueTypeError", 2, example="expected integers"),
+        Total("refused", "ValueTypeError", 2, example="a: expected integers"),
     )
     report = Report("probe", "id", datetime.now(UTC), totals, 1.0)
     assert report.summary().partition("bytes")[2] == (
-        "; 2 refused: ValueTypeError: expected integers; 1 error: OSError: no space; 1 refused: A;"
+        "; 2 refused: ValueTypeError, such as a: expected integers; 1 error: OSError: no space; 1 refused: A;"
         " 1 more, for other reasons"
     )
 

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -200,10 +201,19 @@ def test_any_job_says_what_executors_lack(text, line):
     assert str(error.value).startswith(f"executors: {line}")
 
 
+NO_SESSION = r"^spark: a PosixPath, expected a SparkSession as the first argument$"
+
+
 @pytest.mark.parametrize("verb", [lake.inspect, lake.clean_temp])
 def test_what_is_no_session(verb, tmp_path):
-    with pytest.raises(TypeError, match=r"^spark: a PosixPath, expected a SparkSession$"):
+    with pytest.raises(TypeError, match=NO_SESSION):
         verb(tmp_path, tmp_path)
+
+
+@pytest.mark.parametrize("verb", [partial(lake.build, columns="id"), lake.validate])
+def test_a_session_that_was_forgotten(verb, tmp_path):
+    with pytest.raises(TypeError, match=NO_SESSION):
+        verb(tmp_path)
 
 
 def test_what_is_no_frame(tmp_path):

@@ -242,9 +242,9 @@ def test_names_of_manifests(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     "given", [{}, {"paths": "lake", "manifest": "files"}], ids=["none", "both"]
 )
-def test_one_of_paths_and_manifest(given):
+def test_one_of_paths_and_manifest(spark, given):
     with pytest.raises(TypeError, match="paths, manifest: expected one of them"):
-        lake.inspect(None, **given)
+        lake.inspect(spark, **given)
 
 
 def test_on_a_cluster_the_account_needs_a_place():

@@ -397,7 +397,9 @@ def test_probe_asks_each_of_several_columns(spark, table):
     assert refused.counts_in_words == "2 refused, 1 error, none read"
     assert (refused.ok, refused.is_absent) == (False, False)
     assert "no column nothing" in refused.troubles[-1].message
-    assert "; 2 refused: ColumnError: no column nothing; the file has " in refused.summary()
+    first = refused.troubles[-2].path
+    said = f"; 2 refused: ColumnError, such as {first}: no column nothing; the file has "
+    assert said in refused.summary()
 
 
 def test_probe_refuses_what_is_no_value(spark, table):

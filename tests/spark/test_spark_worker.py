@@ -95,6 +95,18 @@ def probed(path, values):
 MANY = [*range(-150, 0), 2**40]
 
 
+@pytest.mark.parametrize("values", [[5], [5, *MANY], [2**70]], ids=["one", "many", "not held"])
+def test_a_probe_counts_filters_and_not_what_is_absent_without_one(values, path, tmp_path):
+    """Where there are nulls only or no rows, and of values that the column cannot hold."""
+    assert [probed(path, values)[0].filters, built(path).filters] == [0, 1]
+    assert probed(path, values)[0].filters == (values != [2**70])
+    empty = tmp_path / "empty.parquet"
+    pq.write_table(pq.read_table(path).slice(0, 0), empty)
+    assert probed(empty, values)[0].filters == 0
+    orc.write_table(pa.table({"id": pa.array([None] * 9, pa.int64())}), tmp_path / "a.orc")
+    assert probed(tmp_path / "a.orc", values)[0].filters == 0
+
+
 @pytest.mark.parametrize(
     ("filtered", "values", "named", "num_absent", "num_others"),
     [

@@ -88,7 +88,7 @@ class FieldProber:
             for each in group.distinct
         ]
         # Most values that are not there are not excluded.
-        return GroupAnswers(distinct, group.picks, None, group.seems_full)
+        return group._replace(distinct=distinct, fpp=None)
 
 
 def check_shredded(file: OpenFile, field: ShreddedField, parts: Iterable[int]) -> None:

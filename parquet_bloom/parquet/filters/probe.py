@@ -106,7 +106,7 @@ class ChunkProber:
             verdicts = [verdicts[pick] for pick in used]
             picks = tuple([used.index(pick) for pick in picks])
         distinct = tuple([self._answer(*each) for each in verdicts])
-        return (GroupAnswers(distinct, picks, fpp, is_full),)
+        return (GroupAnswers(distinct, picks, fpp, is_full, found is not None),)
 
     def _is_read_whole(self, filter: LegacyFilter | _StoredFilter, asked: Asked) -> bool:
         """Whether that is quicker than to read blocks."""
@@ -134,9 +134,9 @@ class ChunkProber:
         each = range(len(asked))
         pairs = [self._explained(asked.values[index], asked.encodings[index]) for index in each]
         answers = [answer for answer, _ in pairs]
-        was_asked = len(asked.unknown) < len(asked)
-        is_full = was_asked and _seems_full(self._found[0])
-        return (GroupAnswers(answers, each, None, is_full),), [why for _, why in pairs]
+        filter = self._found[0] if len(asked.unknown) < len(asked) else None
+        told = GroupAnswers(answers, each, None, _seems_full(filter), filter is not None)
+        return (told,), [why for _, why in pairs]
 
     def _explained(
         self, value: Any, encodings: Encodings
