@@ -241,18 +241,22 @@ class TableOptions(VerbOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableView:
-    """Which files of which version of tables, which a branch or tag of Iceberg may name; `catalog`: in which they are, by their identifiers; `where`: the wanted
-    values of partition columns; `since`: only those added after that version or time."""
+    """Which files of which version of tables, which a branch or tag of Iceberg may name; `catalog`: in which
+    they are, by their identifiers; `where`: the wanted values of partition columns, one or several of each, as text,
+    None for null; `since`: only those added after that version or time."""
 
     kind: TableChoice = "auto"
     catalog: str | None = None
     version: int | str | None = None
     as_of: datetime | None = None
-    where: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
+    where: Mapping[str, str | Sequence[str | None] | None] = field(default_factory=dict)
     since: datetime | int | None = None
 
     def __post_init__(self) -> None:
         check_word("table", self.kind, TableChoice)
+        # Text is one value; left as it is, whoever goes through it would look for its letters.
+        object.__setattr__(self, "where", where_given(self.where))
+        object.__setattr__(self, "since", since_given(self.since))
 
     @classmethod
     def given(cls, table: TableChoice | TableView | None) -> TableView | None:

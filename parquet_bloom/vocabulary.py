@@ -109,6 +109,8 @@ ONLY_NULLS: Final = f"{NO_FILTER}: the chunk has only nulls"
 NULLS_SHOWN: Final = "only nulls, by its null_count and its pages"
 # Of one in a column of no type, whatever its statistics say.
 NULLS_OF_TYPE: Final = "only nulls, by its type and its pages"
+# Both are known without a filter.
+ARE_NULLS: Final = (NULLS_SHOWN, NULLS_OF_TYPE)
 NULLS_NOT_SHOWN: Final = f"{NO_FILTER}: only nulls by its null_count, but not by its pages"
 HAS_ONE: Final = "has a filter already"
 

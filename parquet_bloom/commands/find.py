@@ -242,7 +242,10 @@ def _without(report: FindReport) -> str:
 def _excluded(report: FindReport) -> str:
     """How many row groups were not read, and because of what, where a file was asked itself; and how many files an
     index ruled out."""
-    counts = {"min/max": report.row_groups_by_statistics, "filters": report.row_groups_by_filters}
+    counts = {
+        "statistics": report.row_groups_by_statistics,
+        "filters": report.row_groups_by_filters,
+    }
     told = [f"{count:,} by {what}" for what, count in counts.items() if count]
     if report.files_by_index:
         told.append(f"{number_of(report.files_by_index, 'file')} by the index")

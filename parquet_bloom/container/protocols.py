@@ -264,9 +264,12 @@ class Askable(WithFilters, Protocol):
         """Asks the filters of a column in one part: those of this dialect (None: those that today's
         readers find); `seed`: of their hash, if the file does not say. Raises ColumnError, FooterError."""
 
-    def parts_left(self, condition: Condition, parts: Sequence[int]) -> PartsLeft:
-        """Those of these parts that may have rows which fulfil a condition. Raises ColumnError if there is no such
-        column, TamperedError, FormatError for a damaged footer, OSError."""
+    def parts_left(
+        self, condition: Condition, parts: Sequence[int], by_filters: bool = True
+    ) -> PartsLeft:
+        """Those of these parts that may have rows which fulfil a condition, by statistics and, if wanted,
+        `by_filters`. Raises ColumnError if there is no such column, TamperedError, FormatError for a damaged footer,
+        OSError."""
 
     def within_bounds(
         self, column: Column, parts: Sequence[int], asked: object

@@ -216,7 +216,9 @@ class OrcContainer(OrcReader):
         if dialect is not None:
             raise UnsupportedError(f"{self.path}: dialect is not supported for ORC files")
 
-    def parts_left(self, condition: Condition, parts: Sequence[int]) -> PartsLeft:
+    def parts_left(
+        self, condition: Condition, parts: Sequence[int], by_filters: bool = True
+    ) -> PartsLeft:
         """Those of these stripes that statistics and filters of index groups do not exclude."""
         from parquet_bloom.orc.bounds import may_hold
         from parquet_bloom.orc.probe import askable
@@ -231,11 +233,12 @@ class OrcContainer(OrcReader):
                 asked = self.encode(column, values)
         if holds is None and asked is None:
             return PartsLeft(parts, parts, is_decidable=False)
-        self._will_read_indexes(parts, [column], () if asked is None else FILTER_KINDS)
+        asks_filters = by_filters and asked is not None
+        self._will_read_indexes(parts, [column], FILTER_KINDS if asks_filters else ())
         some = [part for part in parts if self.tail.stripes[part].num_rows]
         groups = {part: self._within(column, part, holds) for part in some}
         within = [part for part in some if any(groups[part])]
-        if asked is None:
+        if asked is None or not by_filters:
             return PartsLeft(within, within)
         answers = {part: self._answers(column, part, groups[part], asked) for part in within}
         left = [part for part in within if not all(answer.are_absent for answer in answers[part])]

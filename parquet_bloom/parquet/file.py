@@ -167,11 +167,13 @@ class ParquetContainer(OpenFile):
 
         return FieldProber(prober, Elsewhere(self, column, part))
 
-    def parts_left(self, condition: Condition, parts: Sequence[int]) -> PartsLeft:
+    def parts_left(
+        self, condition: Condition, parts: Sequence[int], by_filters: bool = True
+    ) -> PartsLeft:
         """Those of these row groups that neither statistics nor filters exclude."""
         from parquet_bloom.parquet.filters.left import parts_left
 
-        return parts_left(self, condition, parts)
+        return parts_left(self, condition, parts, by_filters)
 
     def within_bounds(
         self, column: LeafColumn, parts: Sequence[int], asked: Asked

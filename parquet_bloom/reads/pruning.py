@@ -218,11 +218,12 @@ class Pruned(NamedTuple):
 
 
 class _Among(NamedTuple):
-    """Of row groups, those that are `left`, which of the others statistics alone do not exclude, and what is known of the
-    filters that were asked. `is_without`: some are not left as the file lacks a column, and its table reads null there."""
+    """Of row groups, those that statistics leave, whichever condition they are about, those of them that are `left`,
+    and what is known of the filters that were asked. `is_without`: some are not left as the file lacks a column, and
+    its table reads null there."""
 
+    within: Sequence[int]
     left: Sequence[int]
-    by_filters: frozenset[int] = frozenset()
     chances: tuple[Chances, ...] = ()
     is_without: bool = False
 
@@ -350,14 +351,12 @@ class Pruner:
         parts = range(file.num_parts)
         wanted = parts if among is None else [part for part in among if part in parts]
         found = self._among(file, predicate, wanted)
-        numbers, by_filters = tuple(found.left), found.by_filters
-        taken = {*numbers}
-        by_statistics = tuple(
-            each for each in wanted if each not in taken and each not in by_filters
-        )
-        of_asked = (len(parts), by_statistics, tuple(sorted(by_filters)), found.chances)
+        numbers, taken, within = tuple(found.left), {*found.left}, {*found.within}
+        by_statistics = tuple(each for each in wanted if each not in within)
+        by_filters = tuple(each for each in found.within if each not in taken)
+        of_asked = (len(parts), by_statistics, by_filters, found.chances)
         there = {each.column for each in conditions_in(predicate)} & {*file.columns}
-        # Of a file that one condition excludes, no other is asked.
+        # Of a file that one condition excludes, no filters of other columns are asked.
         self._present |= there
         if there:
             self._asked += len(wanted)
@@ -375,51 +374,71 @@ class Pruner:
         numbers_of = None if is_whole else numbers
         return Left(path, numbers_of, tuple(groups), *of_asked)
 
-    def _among(self, file: Container, predicate: Predicate, parts: Sequence[int]) -> _Among:
-        """Those of the row groups that may have rows which match."""
+    def _among(
+        self, file: Container, predicate: Predicate, parts: Sequence[int], by_filters: bool = True
+    ) -> _Among:
+        """Those of the row groups that may have rows which match, by statistics and, if wanted, `by_filters`."""
         match predicate:
             case And():
-                by_filters: set[int] = set()
-                known: tuple[Chances, ...] = ()
-                is_without = False
-                for part in predicate.parts:
-                    if parts:
-                        parts, by_these, of_these, without_it = self._among(file, part, parts)
-                        by_filters |= by_these
-                        known += of_these
-                        is_without |= without_it
-                return _Among(parts, frozenset(by_filters), known, is_without)
+                return self._among_all(file, predicate.parts, parts, by_filters)
             case Or():
-                found = [self._among(file, part, parts) for part in predicate.parts]
-                left_by_any = {number for each in found for number in each.left}
-                by_any = {number for each in found for number in each.by_filters}
-                of_all = tuple(one for each in found for one in each.chances)
-                by_filters = by_any - left_by_any
-                is_without = any(each.is_without for each in found)
-                return _Among(sorted(left_by_any), frozenset(by_filters), of_all, is_without)
+                found = [self._among(file, part, parts, by_filters) for part in predicate.parts]
+                return _Among(
+                    sorted({number for each in found for number in each.within}),
+                    sorted({number for each in found for number in each.left}),
+                    tuple(one for each in found for one in each.chances),
+                    any(each.is_without for each in found),
+                )
             case Anything() | NotIn():
-                return _Among(parts)
-        told = file.answer_to_all(predicate.column)
+                return _Among(parts, parts)
+        return self._among_of_one(file, predicate, parts, by_filters)
+
+    def _among_all(
+        self, file: Container, every: Sequence[Predicate], parts: Sequence[int], by_filters: bool
+    ) -> _Among:
+        """Those that all of these leave. What the statistics of any exclude, filters are not asked about, so that it
+        does not depend on the order of conditions which of them excludes a row group."""
+        within, is_without = parts, False
+        for predicate in every:
+            found = self._among(file, predicate, within, by_filters=False)
+            within, is_without = found.within, is_without or found.is_without
+        left = within
+        chances: tuple[Chances, ...] = ()
+        for predicate in every if by_filters else ():
+            if left:
+                found = self._among(file, predicate, left)
+                left, chances = found.left, chances + found.chances
+        return _Among(within, left, chances, is_without)
+
+    def _among_of_one(
+        self, file: Container, condition: Condition, parts: Sequence[int], by_filters: bool
+    ) -> _Among:
+        column = condition.column
+        told = file.answer_to_all(column)
         if told is not None and told.verdict == "absent":
-            self._present.add(predicate.column)
-            return _Among((), frozenset(parts), is_without=True)
+            self._present.add(column)
+            return _Among((), (), is_without=True)
+        is_of_none = isinstance(condition, In) and not len(condition.values)
         try:
-            within, left, by_chance, without, is_decidable = file.parts_left(predicate, parts)
+            found = file.parts_left(condition, () if is_of_none else parts, by_filters)
         except ColumnError as error:
             # Engines read null, or complain themselves.
-            self._missing.setdefault(predicate.column, error)
-            return _Among(parts)
-        self._present.add(predicate.column)
-        (self._decidable if is_decidable else self._undecidable).add(predicate.column)
-        if not is_decidable and predicate.column not in self.without_zone:
-            zoned = in_utc(predicate)
+            self._missing.setdefault(column, error)
+            return _Among(parts, parts)
+        self._present.add(column)
+        is_decidable = found.is_decidable or is_of_none
+        (self._decidable if is_decidable else self._undecidable).add(column)
+        if not is_decidable and column not in self.without_zone:
+            zoned = in_utc(condition)
             if zoned is not None and file.parts_left(zoned, ()).is_decidable:
-                self.without_zone.add(predicate.column)
-        self._compare_kinds(file, predicate)
+                self.without_zone.add(column)
+        self._compare_kinds(file, condition)
+        if is_of_none:
+            return _Among((), ())
         chances: tuple[Chances, ...] = ()
-        if (by_chance or without) and isinstance(predicate, In) and len(predicate.values):
-            chances = (Chances(predicate, by_chance, without),)
-        return _Among(left, frozenset(within) - frozenset(left), chances)
+        if (found.by_chance or found.without_filter) and isinstance(condition, In):
+            chances = (Chances(condition, found.by_chance, found.without_filter),)
+        return _Among(found.within, found.left, chances)
 
     def _compare_kinds(self, file: Container, condition: Condition) -> None:
         column = file.column(condition.column)

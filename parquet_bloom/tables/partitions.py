@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Final
 
 from parquet_bloom.errors import ColumnError, RewriteError, similar
+from parquet_bloom.options import where_given
 from parquet_bloom.tables.table import LakeTable, Moment, TableFile
 
 # What null is called, as in the names of folders.
@@ -20,7 +21,7 @@ _SHOWN: Final = 5
 
 def files_where(
     table: LakeTable,
-    where: Mapping[str, Sequence[str | None]],
+    where: Mapping[str, str | Sequence[str | None] | None],
     since: datetime | int | None = None,
 ) -> tuple[TableFile, ...]:
     """The live files that can have rows with one of the values for each column of `where`: those of
@@ -28,7 +29,7 @@ def files_where(
     or time `since`. Raises ColumnError for another column, RewriteError if no partition has any of the
     values, and as LakeTable.added_since."""
     files = table.files()
-    for column, wanted in where.items():
+    for column, wanted in where_given(where).items():
         if column not in table.partition_columns:
             raise ColumnError(f"{table.location}: {_no_partition(column, table.partition_columns)}")
         there = {file.partition[column] for file in files if column in file.partition}

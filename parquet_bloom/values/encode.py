@@ -58,6 +58,8 @@ MOST_DIGITS = 1_000
 FLOAT_BITS = 53
 _FLOAT_BITS_BY_TYPE = {"float32": 24, "float": 24, "float16": 11, "halffloat": 11}
 
+_OF_A_DURATION = "an integer: Parquet stores a duration as a number of units, which only the file's Arrow schema names"
+
 # How many days too late an INT96 may be, with nanoseconds that make up for it. pyarrow up to 21 wrote
 # moments before 1970 a day too late, with negative nanoseconds; other writers did not carry whole
 # days. What is further off is only found in filters that build wrote, which have the first form.
@@ -166,7 +168,9 @@ def _stored_integer(leaf: LeafType, value: object, float_bits: int = FLOAT_BITS)
         case "TIMESTAMP" if (nanos := _timestamp_nanos(leaf, value)) is not None:
             return _count_units(leaf, value, nanos)
     expected = {"DATE": "a date", "TIME": "a time", "TIMESTAMP": "a timestamp"}
-    raise not_a_value(leaf, value, expected.get(leaf.logical_name, "an integer"))
+    is_duration = isinstance(value, timedelta) or type(value).__name__ == "timedelta64"
+    integer = _OF_A_DURATION if is_duration else "an integer"
+    raise not_a_value(leaf, value, expected.get(leaf.logical_name, integer))
 
 
 def _whole_number(leaf: LeafType, value: float | Decimal, float_bits: int) -> int:

@@ -36,12 +36,17 @@ def dataset(
 
     Where little is excluded, most files are not asked, and are in it as a whole. Columns of Hive partitions
     (`country=DE/`) are columns. schema: of the dataset; by default that of the first file, in the order of
-    paths, whatever is left, with those columns of the filters that only other files have. All others as for
+    paths, whatever is left, with those columns of the filters that only other files have. Where others have wider types,
+    such as INT64 for INT32, pyarrow reads what fits, and refuses the rest: then give a wider one. All others as for
     row_groups; of a `table`, under its names and with the columns of its partitions, but of no file with deleted rows,
     of which pyarrow cannot be told. keys: one key, or only a KMS client and master keys, as pyarrow takes no
     others.
 
     Raises as row_groups, and UnsupportedError for ORC files and for what pyarrow cannot be told.
     """
+    import pyarrow as pa
+
+    if schema is not None and not isinstance(schema, pa.Schema):
+        raise TypeError(f"schema: {schema!r}, expected a pyarrow.Schema")
     reading = Reading(files, filters, table, index, hash_key, keys, storage_options, cache)
     return reading.dataset(schema)

@@ -96,19 +96,20 @@ class FindReport(VerbReport):
     """The `rows` that hold values of a column; `absent`: the values that no file holds: none while a file is
     `unknown` that may hold any, and of those that are so for some of the values, only the others. Of `num_files`,
     `files_by_index` hold none of the values that they can hold by an `index` in its `generation`,
-    `files_by_statistics` none by min/max statistics alone, and `files_by_filters` none by their own filters, where
-    statistics left any row groups, or by pages with only nulls; `files_without_column` lack a column that is null
-    there, as their table says, or `union_by_name`; of `files_read`, values were read in `row_groups_read` row groups
-    or stripes, there in `pages_read` data pages. Of those of files that were asked themselves,
+    `files_by_statistics` none by their statistics alone, min/max or only nulls, and `files_by_filters` none by their
+    own filters, where statistics left any row groups; `files_without_column` lack a column that is null there, as
+    their table says, or `union_by_name`; of `files_read`, values were read in `row_groups_read` row groups or
+    stripes, there in `pages_read` data pages. Of those of files that were asked themselves,
     `row_groups_by_statistics` and `row_groups_by_filters` were not read. What could not be asked is `unknown`, or not
-    for all values, as `files_unknown_of_some` are, which cannot hold some of them, and answered for the others; of those that are `unverified`, the footer may not be the one that was written. `deleted_in`:
-    files of rows of which their table may have deleted some, by a deletion vector or a delete file: they are still in
-    the file, until it is written anew. `left_out`: files in the folders that were given, which nobody asked because
-    of their names. `asked`: the files that were asked, each in its state; of those that no one has named, without
-    what an index alone ruled out. `inputs`: the names that were given, none for all files of an index; `tables`:
-    those that were asked, at their versions; `formats`: those of the files that were opened; `started`: when, and
-    `made`: when the index came to its generation, in seconds since 1970. `values`: a pyarrow.Table with the columns
-    that were asked for, a row for each of `rows`."""
+    for all values, as `files_unknown_of_some` are, which cannot hold some of them, and answered for the others; of
+    those that are `unverified`, the footer may not be the one that was written. `deleted_in`: files of rows of which
+    their table may have deleted some, by a deletion vector or a delete file: they are still in the file, until it is
+    written anew. `left_out`: files in the folders that were given, which nobody asked because of their names.
+    `asked`: the files that were asked, each in its state; of those that no one has named, without what an index alone
+    ruled out. `inputs`: the names that were given, none for all files of an index; `tables`: those that were asked,
+    at their versions; `formats`: those of the files that were opened; `started`: when, and `made`: when the index
+    came to its generation, in seconds since 1970. `values`: a pyarrow.Table with the columns that were asked for, a
+    row for each of `rows`."""
 
     _rows: ClassVar = ("rows",)
 

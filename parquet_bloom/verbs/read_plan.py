@@ -55,19 +55,20 @@ class PlannedRowGroups:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ReadPlan(VerbReport):
-    """What is `left` to read of `num_files` files: `row_groups_left` in `files_left`, with `rows_left` rows in `bytes_left`
-    bytes. Of the others, `files_by_partitions` are excluded by values of their partitions, `files_by_index` by an index,
-    `files_by_statistics` by min/max statistics alone, and `files_by_filters` by their own filters, where statistics left
-    any row groups, or as they have only nulls. `files_without_column` lack a column of the conditions, and so have null
-    there: those of tables are excluded, others are left, as some engines find `ID` for `id`. `files_not_asked` are left as
-    a whole, without asking them; `why_not_asked` says why. Of the files that were asked, `row_groups_by_statistics` and
-    `row_groups_by_filters` are excluded, and `row_groups_by_index` of those that an index leaves. `by_chance`: what filters
-    leave though they hold none of the values, of each column that filters were asked about, as far as enough of them was read
-    to tell. `without_filter`: of each column whose filters would have been asked, how many row groups are left that have none.
-    `undecided`: columns of which nothing is said that partitions or files can be asked about, such as `!=` of a
-    column in files, null among the values, or floats for integers. `without_zone`: columns in UTC that are compared
-    with moments without a zone, which are in UTC to pb.rows alone. `excluded`: what is not left; to_arrow() has both, and by
-    what, in `excluded_by`."""
+    """What is `left` to read of `num_files` files: `row_groups_left` in `files_left`, with `rows_left` rows in
+    `bytes_left` bytes. Of the others, `files_by_partitions` are excluded by values of their partitions,
+    `files_by_index` by an index, `files_by_statistics` by their statistics alone, min/max or only nulls, or as a
+    condition has no values, and `files_by_filters` by their own filters, where statistics, whichever condition they
+    are about, left any row groups. `files_without_column` lack a column of the conditions, and so have null there:
+    those of tables are excluded, others are left, as some engines find `ID` for `id`. `files_not_asked` are left as a
+    whole, without asking them; `why_not_asked` says why. Of the files that were asked, `row_groups_by_statistics` and
+    `row_groups_by_filters` are excluded, and `row_groups_by_index` of those that an index leaves. `by_chance`: what
+    filters leave though they hold none of the values, of each column that filters were asked about, as far as enough
+    of them was read to tell. `without_filter`: of each column whose filters would have been asked, how many row
+    groups are left that have none. `undecided`: columns of which nothing is said that partitions or files can be
+    asked about, such as `!=` of a column in files, null among the values, or floats for integers. `without_zone`:
+    columns in UTC that are compared with moments without a zone, which are in UTC to pb.rows alone. `excluded`: what
+    is not left; to_arrow() has both, and by what, in `excluded_by`."""
 
     _rows: ClassVar = ("row_groups",)
     _item: ClassVar = PlannedRowGroups

@@ -138,7 +138,7 @@ def report(
     progress: Progress | None = None,
 ) -> FileReport:
     """Inspect, validate and advise on `columns` (dotted leaf paths; default: all) of one file, in
-    `row_groups` (default: all).
+    `row_groups` (default: all). The HTML page about that is written by the command, `pbloom report FILE -o PAGE.html`.
 
     A list of paths, a folder, a glob, and a URL that ends with / stand for several files: then this returns a
     FilesReport, with the report on each, and the errors of files that failed.

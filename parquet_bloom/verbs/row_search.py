@@ -33,7 +33,7 @@ from parquet_bloom.verbs.found import (
 )
 from parquet_bloom.verbs.held_values import held_values
 from parquet_bloom.verbs.several import Lacking, message_of
-from parquet_bloom.vocabulary import NULL_BY_NAME
+from parquet_bloom.vocabulary import ARE_NULLS, NULL_BY_NAME
 
 if TYPE_CHECKING:
     from parquet_bloom.container import FoundIn
@@ -455,19 +455,23 @@ class RowSearch:
         within = file.within_bounds(column, range(file.num_parts), asked)
         places: dict[int, Collection[int] | None] = {}
         by_filters = 0
+        by_statistics = file.num_parts - len(within)
         for part, groups in within.items():
-            left, num_groups, has_rows = [], 0, False
+            left, num_groups, has_values = [], 0, False
             for number, answers in enumerate(file.prober(column, part).answers(asked)):
                 num_groups += 1
-                has_rows |= any(each.num_rows for each in answers.distinct)
+                has_values |= any(
+                    each.num_rows and each.reason not in ARE_NULLS for each in answers.distinct
+                )
                 if (groups is None or number in groups) and not answers.are_absent:
                     left.append(number)
             if left:
                 places[part] = left if len(left) < num_groups else None
             else:
-                # What has no rows, no filter ruled out.
-                by_filters += has_rows
-        return _Left(places, file.num_parts - len(within), by_filters)
+                # What has no rows, or only nulls in them, no filter ruled out.
+                by_filters += has_values
+                by_statistics += not has_values
+        return _Left(places, by_statistics, by_filters)
 
 
 def _one_by_one(found: Sequence[FoundIn]) -> Iterator[tuple[int, int, int]]:

@@ -98,6 +98,12 @@ class FilesReport(VerbReport, Generic[Report_co]):
         reports: tuple[Any, ...] = self.reports
         return sum(report.num_filters for report in reports)
 
+    @property
+    def recommended(self) -> tuple[str, ...]:
+        """Of advise: the columns that it recommends in any of the tables, each once."""
+        reports: tuple[Any, ...] = self.reports
+        return tuple(dict.fromkeys(name for report in reports for name in report.recommended))
+
     def to_dict(self) -> dict[str, Any]:
         """The document of each report, as VerbReport.to_dict, the failures, and what was done before."""
         return {
@@ -117,15 +123,16 @@ class FilesReport(VerbReport, Generic[Report_co]):
         return (report._as_row() for report in self.reports)
 
     def _repr_html_(self) -> str:
-        """A row for each report, and the first failures."""
+        """A row for each report, or what a single one shows, and the first failures."""
         from html import escape
 
         failed = [f"<li>{escape(each.message)}</li>" for each in self.failures[:MOST_ROWS]]
         left = len(self.failures) - len(failed)
         rest = f"<p>and {left:,} more failed</p>" if left else ""
-        return (
-            VerbReport._repr_html_(self) + (f"<ul>{''.join(failed)}</ul>" if failed else "") + rest
-        )
+        # As of a lake that advise has judged together.
+        alone = self.reports[0] if len(self.reports) == 1 and not self._total() else None
+        shown = VerbReport._repr_html_(self) if alone is None else alone._repr_html_()
+        return shown + (f"<ul>{''.join(failed)}</ul>" if failed else "") + rest
 
     def __iter__(self) -> Iterator[Report_co]:
         """The reports."""

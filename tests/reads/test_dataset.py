@@ -119,6 +119,8 @@ def test_a_schema_can_be_given(lake: Path) -> None:
     schema = pa.schema({"id": pa.int32(), "more": pa.string()})
     found = pb.dataset(lake, {"id": 42}, schema=schema).to_table(filter=pc.field("id") == 42)
     assert found.to_pylist() == [{"id": 42, "more": None}]
+    with pytest.raises(TypeError, match=r"^schema: 'id', expected a pyarrow\.Schema$"):
+        pb.dataset(lake, {"id": 42}, schema="id")
 
 
 def test_files_in_a_store_are_read_in_few_requests(lake: Path, s3: Any) -> None:

@@ -120,9 +120,12 @@ def test_by_statistics_and_by_filters(lake: Path) -> None:
 @pytest.mark.parametrize(
     ("filters", "by_statistics", "by_filters"),
     [
-        # What statistics exclude, filters are not asked about.
+        # What statistics exclude, filters are not asked about, whatever comes first.
         ([("n", ">", 4000), ("id", "==", 1001)], 8, 0),
-        ([("id", "==", 1001), ("n", ">", 4000)], 4, 4),
+        ([("id", "==", 1001), ("n", ">", 4000)], 8, 0),
+        ([[("id", "==", 1001), ("n", ">", 4000)], [("id", "==", 1003)]], 2, 4),
+        ({"n": []}, 8, 0),
+        ([("id", "==", 1001), ("n", "in", [])], 8, 0),
         ([[("id", "==", 1001)], [("n", ">", 4000)]], 2, 4),
         ([[("id", "==", 1001)], [("n", ">=", 0)]], 0, 0),
     ],
@@ -567,7 +570,8 @@ def test_row_groups_with_only_nulls(tmp_path: Path, kind: pa.DataType, value: An
     pq.write_table(pa.table({"x": values}), path, row_group_size=10)
     plan = pb.read_plan(path, {"x": value})
     assert [each.row_groups for each in plan.left] == [(1,)]
-    assert plan.row_groups_by_filters == 1
+    # There is no filter.
+    assert (plan.row_groups_by_statistics, plan.row_groups_by_filters) == (1, 0)
     assert pb.read_plan(path, [("x", "not in", [value])]).row_groups_left == 2
 
 
@@ -683,6 +687,9 @@ def test_all_counts_of_a_random_lake_agree(tmp_path: Path, kind: str, seed: int)
 
 def check_counts(lake: Path, filters: Any, options: dict[str, Any]) -> None:
     plan = pb.read_plan(lake, filters, **options)
+    # In whatever order conditions are.
+    turned = [conditions[::-1] for conditions in filters[::-1]]
+    assert counts(pb.read_plan(lake, turned, **options)) == counts(plan)
     found = pb.rows(lake, filters, **options)
     told = check_told(plan, found)
     left = pb.row_groups(lake, filters, **options).to_pylist()

@@ -396,6 +396,7 @@ def test_signed_bytes_are_the_fewest(number: int) -> None:
 INT32_RANGE = "-2147483648 to 2147483647"
 INT64_RANGE = "-9223372036854775808 to 9223372036854775807"
 
+OF_A_DURATION = "an integer: Parquet stores a duration as a number of units, which only the file's Arrow schema names"
 REFUSED: list[tuple[str, object, str, str]] = [
     ("INT32", 1.5, "1.5", "an integer"),
     ("INT32", True, "True", "an integer"),
@@ -405,7 +406,8 @@ REFUSED: list[tuple[str, object, str, str]] = [
     ("INT64", Decimal("1.5"), "1.5", "an integer"),
     ("INT64", [1], "[1]", "an integer"),
     ("INT32", date(2024, 1, 31), "2024-01-31", "an integer"),
-    ("INT64", np.timedelta64(5, "s"), "5 seconds", "an integer"),
+    ("INT64", np.timedelta64(5, "s"), "5 seconds", OF_A_DURATION),
+    ("INT64", timedelta(milliseconds=7), "0:00:00.007000", OF_A_DURATION),
     ("INT32 INTEGER(8,true)", 128, "128", "-128 to 127"),
     ("INT32 INTEGER(8,true)", -129, "-129", "-128 to 127"),
     ("INT32 INTEGER(16,true)", 2**15, "32768", "-32768 to 32767"),

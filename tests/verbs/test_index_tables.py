@@ -118,7 +118,10 @@ def test_a_version_and_a_partition(table, index):
     with pb.Index(index) as found:
         view = pb.TableView(kind="delta", version=0)
         assert found.probe("id", "nobody", files=table, table=view).num_files == 2
-        view = pb.TableView(where={"day": ("2026-11-01",)})
+        view = pb.TableView(where={"day": "2026-11-01"})
+        assert view == pb.TableView(where={"day": ["2026-11-01"]})
+        with pytest.raises(TypeError, match=r"^where: day: 5, expected text, as the table has it"):
+            pb.TableView(where={"day": 5})
         assert found.probe("id", "nobody", files=table, table=view).num_files == 3
         with pytest.raises(ValueError, match="table: an index is about all files of the newest"):
             found.add(table, table=view)

@@ -3,6 +3,7 @@
 import html
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -213,7 +214,12 @@ def test_report_of_several(lake):
 
 def test_one_report_speaks_for_all(lake):
     assert repr(pb.advise("lake")) == f"<FilesReport of {pb.advise('lake').reports[0]!r}>"
-    assert "files=2" in repr(pb.advise("lake"))
+    advice = pb.advise("lake")
+    assert "files=2" in repr(advice)
+    # Its columns, not how many there are.
+    assert advice._repr_html_() == advice.reports[0]._repr_html_()
+    tables = [replace(advice.reports[0], recommended=names) for names in (("a", "id"), ("id", "b"))]
+    assert pb.FilesReport(tuple(tables)).recommended == ("a", "id", "b")
 
 
 def test_files_are_counted_by_what_becomes_of_them(lake):
@@ -416,7 +422,7 @@ def test_a_file_of_nulls_keeps_no_lake_from_being_absent(tmp_path):
     assert pb.probe_values(tmp_path, "id", 77).is_absent
     found = pb.find(tmp_path, "id", 77)
     by = found.files_by_statistics, found.files_by_filters
-    assert (by, list(found.absent)) == ((1, 1), [77])
+    assert (by, list(found.absent)) == ((2, 0), [77])
 
 
 def test_a_column_without_a_type_holds_no_value(tmp_path):

@@ -1,6 +1,6 @@
 """Which row groups of a file may have rows that fulfil a condition: by min/max statistics, then by filters.
 
-    In         some value is within the bounds of the chunk, and one of these may be in its filter
+    In         some value is within the bounds of the chunk, which has not only nulls, and may be in its filter
     Compared   the bounds of the chunk reach beyond the value
 
 A row group is excluded only by what no engine reads otherwise, see `agreed`; any doubt keeps it.
@@ -34,6 +34,7 @@ from parquet_bloom.parquet.filters.bounds import Bounds, among, compared
 from parquet_bloom.parquet.filters.clear import are_clear
 from parquet_bloom.parquet.filters.probe import BYTES_PER_VALUE, ChunkProber
 from parquet_bloom.parquet.footer import shredded
+from parquet_bloom.parquet.pages.chunk_values import is_known_to_be_null
 from parquet_bloom.parquet.sealed.protection import UNPROTECTED
 from parquet_bloom.values.types import LeafType
 
@@ -51,8 +52,11 @@ _FIRST: Final = 256
 _SAMPLE: Final = 128 * BLOCK_BYTES
 
 
-def parts_left(file: OpenFile, condition: Condition, parts: Sequence[int]) -> PartsLeft:
-    """Those of `parts` that may have such rows. Raises ColumnError, TamperedError, OSError."""
+def parts_left(
+    file: OpenFile, condition: Condition, parts: Sequence[int], by_filters: bool = True
+) -> PartsLeft:
+    """Those of `parts` that may have such rows, by statistics and, if wanted, `by_filters`. Raises ColumnError,
+    TamperedError, OSError."""
     column = file.column(condition.column)
     if isinstance(column, shredded.ShreddedField):
         raise ColumnError(
@@ -69,6 +73,11 @@ def parts_left(file: OpenFile, condition: Condition, parts: Sequence[int]) -> Pa
     some = [part for part in parts if not _is_empty(file, column, part)]
     within = [part for part in some if test.bounds is None or test.bounds.hold(file, column, part)]
     if test.asked is None:
+        return PartsLeft(within, within)
+    if file.source.is_remote:
+        file.source.will_read(_ranges(file, within, column, test.asked if by_filters else None))
+    within = [part for part in within if not _is_null(file, column, part)]
+    if not by_filters:
         return PartsLeft(within, within)
     return _by_filters(file, column, within, test.asked)
 
@@ -150,8 +159,6 @@ class _Found(NamedTuple):
 def _by_filters(
     file: OpenFile, column: LeafColumn, parts: Sequence[int], hashed: _Hashed
 ) -> PartsLeft:
-    if file.source.is_remote:
-        file.source.will_read(_ranges(file, parts, column, hashed))
     is_plain = file.footer.protection is UNPROTECTED
     chunks = file.footer.chunks_of([column])
     left: list[int] = []
@@ -161,11 +168,11 @@ def _by_filters(
         offset = chunks.one("bloom_filter_offset", part, column.index)
         length = chunks.one("bloom_filter_length", part, column.index)
         has_none = is_plain and offset == _kernel.ABSENT
-        if has_none and not _seems_null(file, column, part):
+        if has_none:
             left.append(part)
             without_filter += 1
             continue
-        header = usual_header(length) if is_plain and not has_none else b""
+        header = usual_header(length) if is_plain else b""
         if header and file.footer.layout.is_alone(offset, offset + length):
             found = _asked_usually(file, offset, length, header, hashed)
         else:
@@ -184,11 +191,20 @@ def _seems_null(file: OpenFile, column: LeafColumn, part: int) -> bool:
     return one("null_count", part, column.index) == one("num_values", part, column.index)
 
 
+def _is_null(file: OpenFile, column: LeafColumn, part: int) -> bool:
+    """Whether that is so, of a chunk without a filter."""
+    if not _seems_null(file, column, part):
+        return False
+    chunk = file.footer.chunk(part, column)
+    return not chunk.has_filters and is_known_to_be_null(file.source, file.footer, chunk)
+
+
 def _ranges(
-    file: OpenFile, parts: Sequence[int], column: LeafColumn, hashed: _Hashed
+    file: OpenFile, parts: Sequence[int], column: LeafColumn, hashed: _Hashed | None
 ) -> Iterator[Range]:
-    """What is read of filters, and of chunks that may have only nulls."""
-    yield from _filter_ranges(file, parts, column, hashed)
+    """What is read of filters, if these are asked, and of chunks that may have only nulls."""
+    if hashed is not None:
+        yield from _filter_ranges(file, parts, column, hashed)
     yield from null_ranges(
         file, [part for part in parts if _seems_null(file, column, part)], column
     )
