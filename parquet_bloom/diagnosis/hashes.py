@@ -6,13 +6,16 @@ FNV-1a (www.isthe.com/chongo/tech/comp/fnv), djb2 (www.cse.yorku.ca/~oz/hash.htm
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 
+import numpy as np
 import xxhash
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Deviation
+from parquet_bloom.diagnosis.evidence import MIN_SHARE
+from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.native import _kernel
 
 # Longer values take too long to hash in Python, byte by byte.
@@ -93,3 +96,9 @@ OTHER_HASHES = (
     ),
     Hash("djb2", "using 64-bit djb2", _loop(5381, lambda hash, byte: hash * 33 + byte)),
 )
+
+
+def hashed(plain: Sequence[bytes], hash: Hash) -> Hashes:
+    """The hash of each, shape (n,); none unless (nearly) all have one."""
+    hashes = [number for each in plain if (number := hash.function(each)) is not None]
+    return np.array(hashes if len(hashes) >= MIN_SHARE * len(plain) else [], np.uint64)

@@ -26,13 +26,14 @@ from make.wrong_writers import Column, Writer, make_column
 from oracle import specification as spec
 
 import parquet_bloom as pb
-from parquet_bloom.diagnosis.diagnose import diagnose, spelled
+from parquet_bloom.diagnosis.diagnose import diagnose
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.evidence import UNREADABLE
 from parquet_bloom.diagnosis.hashes import OTHER_HASHES
 from parquet_bloom.diagnosis.key_forms import key_forms
 from parquet_bloom.diagnosis.layouts import MOVED, layouts
 from parquet_bloom.diagnosis.rare_key_forms import rare_key_forms
+from parquet_bloom.diagnosis.uninserted import spelled
 from parquet_bloom.files import open_file
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.parquet.filters import bloom

@@ -21,7 +21,7 @@ from make.wrong_writers import make_column
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.diagnosis.diagnose import HashSearch
+from parquet_bloom.diagnosis.hypotheses import HashSearch
 from parquet_bloom.diagnosis.layouts import Bitset
 from parquet_bloom.parquet.thrift.ttypes import Statistics
 from parquet_bloom.verbs.validate import validate
