@@ -1,8 +1,8 @@
 """Why stored values are missing from a filter.
 
 In stages, each tried only if the ones before explain nothing: zeros and NaNs; one deviation from how
-the format hashes and places a value; the filter of another chunk; blocks that were lost, or changed; pages whose values
-were not inserted; other salts; two deviations; rare forms of a text, or as a text; first or last rows whose
+the format hashes and places a value; all in one block; the filter of another chunk; blocks that were lost, or changed;
+pages whose values were not inserted; other salts; two deviations; rare forms of a text, or as a text; first or last rows whose
 values were not inserted. Nothing is claimed that luck could explain (see evidence).
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from parquet_bloom.container import number_of
 from parquet_bloom.container.missing_rows import FEW_MISSING
 from parquet_bloom.diagnosis.accidents import blocks_changed, blocks_lost, changed_bytes
-from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.diagnosis.diagnosis import TRIED_ON, Diagnosis
 from parquet_bloom.diagnosis.equal_floats import made_equal
 from parquet_bloom.diagnosis.evidence import UNREADABLE, too_few, too_full
 from parquet_bloom.diagnosis.hashes import MURMUR3_SEEDS, OTHER_HASHES, SEEDS
@@ -30,6 +30,8 @@ from parquet_bloom.diagnosis.hypotheses import (
 )
 from parquet_bloom.diagnosis.key_forms import key_forms
 from parquet_bloom.diagnosis.layouts import MOVED, as_bitset, bitset_choices, layouts
+from parquet_bloom.diagnosis.negatives import only_negative
+from parquet_bloom.diagnosis.one_block import one_block
 from parquet_bloom.diagnosis.other_chunks import filter_of_another
 from parquet_bloom.diagnosis.ranges import ranges
 from parquet_bloom.diagnosis.rare_key_forms import rare_key_forms
@@ -88,7 +90,9 @@ def _explained(
     missing = missing_values(file, chunk, filter, lacking_pages(membership))
     share_missing = membership.missing / membership.num_values
     are_others = share_missing < SHARE_OF_ALL * (1 - filter.fpp)
-    whose = "the missing values, but not the others," if are_others else EACH_VALUE
+    are_negative = are_others and only_negative(file, chunk, missing)
+    which = "negative" if are_negative else "missing"
+    whose = f"the {which} values, but not the others," if are_others else EACH_VALUE
     search = HashSearch(missing, bitset, whose)
     leaf = chunk.leaf.type
     forms, places = list(key_forms(leaf)), list(layouts(bitset.num_blocks))
@@ -98,6 +102,7 @@ def _explained(
         made_equal(leaf, filter, membership, missing)
         or _best(file, chunk, search, single(forms, places, choices))
         or block_of_two(file, chunk, filter, (*places, *MOVED))
+        or one_block(file, chunk, filter)
         or filter_of_another(file, chunk, bitset, missing)
         or blocks_lost(filter, missing)
         or blocks_changed(filter, missing)
@@ -110,13 +115,14 @@ def _explained(
         or (
             too_few(len(missing))
             or f"none of {number_of(search.num_tried, 'combination')} explains it;"
-            f" {nearest_in_words(file, chunk, search, filter)}; tried on"
-            f" {number_of(len(missing), 'missing value')}:"
-            f" {number_of(len(forms) + len(rare_forms), 'other form')} of the values,"
+            f" {nearest_in_words(file, chunk, search, filter)}"
+            f"{'; all missing values are negative, unlike others' if are_negative else ''}"
+            f"{TRIED_ON}{number_of(len(missing), 'missing value')}"
+            f" [{number_of(len(forms) + len(rare_forms), 'other form')} of the values,"
             f" {len(OTHER_HASHES)} other hashes ({_hashes_tried()}),"
             f" {number_of(len(places), 'other layout')} of the bits,"
             f" pairs of these, {number_of(len(choices), 'other place')} of the bitset, other salts,"
-            f" filters of other chunks, lost or changed blocks, pages, first and last rows that were not inserted"
+            f" filters of other chunks, lost or changed blocks, pages, first and last rows that were not inserted]"
         )
         + (changed_bytes(bitset, missing) if share_missing < FEW_MISSING else "")
     )
@@ -130,7 +136,7 @@ def lacking_pages(membership: ChunkMembership) -> list[PageNumber]:
 def _hashes_tried() -> str:
     """Which OTHER_HASHES are."""
     of_xxh64, of_murmur3 = (", ".join(ranges(seeds)) for seeds in (SEEDS, MURMUR3_SEEDS))
-    return f"XXH64 with the seeds {of_xxh64}; Murmur3 x64_128 with {of_murmur3}; XXH32, XXH3, FNV-1a, djb2"
+    return f"XXH64 with the seeds {of_xxh64}; Murmur3 x64_128 with {of_murmur3}; XXH64 of XXH64, XXH32, XXH3, FNV-1a, djb2"
 
 
 def _best(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from typing import Literal
 
 import numpy as np
 import xxhash
@@ -58,6 +59,13 @@ def _twice(half: int) -> int:
     return half << 32 | half
 
 
+def _of_digest(order: Literal["little", "big"]) -> Hash:
+    clause = f"using XXH64 of the 8 {order}-endian bytes of its XXH64"
+    return Hash(
+        "xxh64-twice", clause, lambda value: _kernel.xxh64(_kernel.xxh64(value).to_bytes(8, order))
+    )
+
+
 def _loop(start: int, step: Callable[[int, int], int]) -> Callable[[bytes], int | None]:
     """A hash that takes `step`, modulo 2^64, for each byte."""
 
@@ -71,6 +79,8 @@ def _loop(start: int, step: Callable[[int, int], int]) -> Callable[[bytes], int 
 
 OTHER_HASHES = (
     *map(_xxh64, SEEDS),
+    _of_digest("little"),
+    _of_digest("big"),
     *(_murmur3("murmur3", "first", 0, seed) for seed in MURMUR3_SEEDS),
     *(_murmur3("murmur3-last-half", "last", 1, seed) for seed in MURMUR3_SEEDS),
     Hash(
