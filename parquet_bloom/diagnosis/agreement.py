@@ -13,17 +13,16 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.diagnosis.diagnose import (
+from parquet_bloom.diagnosis.diagnose import explained, lacking_pages
+from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.diagnosis.hypotheses import (
     Explanation,
     HashSearch,
     Hypothesis,
     double,
-    explained,
     explanations,
-    lacking_pages,
     single,
 )
-from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.key_forms import key_forms
 from parquet_bloom.diagnosis.layouts import as_bitset, bitset_choices, layouts
 from parquet_bloom.diagnosis.rare_key_forms import rare_key_forms

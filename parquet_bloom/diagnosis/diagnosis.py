@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from parquet_bloom.dataclass import dataclass
@@ -17,6 +18,17 @@ class Diagnosis:
     explanation: str
     hits: int
     tried: int
+
+
+# Behind it, what was tried is listed in brackets.
+TRIED_ON: Final = "; tried on "
+
+_LIST = re.compile(TRIED_ON + r"([\d,]+ missing values?) \[[^]]*\]")
+
+
+def without_list(undiagnosed: str) -> str:
+    """What is said where nothing explains a filter, shorter by all that was tried."""
+    return _LIST.sub(rf"{TRIED_ON}\1, in ways that --verbose lists", undiagnosed)
 
 
 # What writers of either format do.

@@ -6,13 +6,17 @@ FNV-1a (www.isthe.com/chongo/tech/comp/fnv), djb2 (www.cse.yorku.ca/~oz/hash.htm
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
+from typing import Literal
 
+import numpy as np
 import xxhash
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Deviation
+from parquet_bloom.diagnosis.evidence import MIN_SHARE
+from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.native import _kernel
 
 # Longer values take too long to hash in Python, byte by byte.
@@ -55,6 +59,13 @@ def _twice(half: int) -> int:
     return half << 32 | half
 
 
+def _of_digest(order: Literal["little", "big"]) -> Hash:
+    clause = f"using XXH64 of the 8 {order}-endian bytes of its XXH64"
+    return Hash(
+        "xxh64-twice", clause, lambda value: _kernel.xxh64(_kernel.xxh64(value).to_bytes(8, order))
+    )
+
+
 def _loop(start: int, step: Callable[[int, int], int]) -> Callable[[bytes], int | None]:
     """A hash that takes `step`, modulo 2^64, for each byte."""
 
@@ -68,6 +79,8 @@ def _loop(start: int, step: Callable[[int, int], int]) -> Callable[[bytes], int 
 
 OTHER_HASHES = (
     *map(_xxh64, SEEDS),
+    _of_digest("little"),
+    _of_digest("big"),
     *(_murmur3("murmur3", "first", 0, seed) for seed in MURMUR3_SEEDS),
     *(_murmur3("murmur3-last-half", "last", 1, seed) for seed in MURMUR3_SEEDS),
     Hash(
@@ -93,3 +106,9 @@ OTHER_HASHES = (
     ),
     Hash("djb2", "using 64-bit djb2", _loop(5381, lambda hash, byte: hash * 33 + byte)),
 )
+
+
+def hashed(plain: Sequence[bytes], hash: Hash) -> Hashes:
+    """The hash of each, shape (n,); none unless (nearly) all have one."""
+    hashes = [number for each in plain if (number := hash.function(each)) is not None]
+    return np.array(hashes if len(hashes) >= MIN_SHARE * len(plain) else [], np.uint64)

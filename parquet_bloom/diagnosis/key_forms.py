@@ -10,6 +10,7 @@ import struct
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import partial
+from itertools import product
 from typing import Any, Literal
 from uuid import UUID
 
@@ -33,13 +34,13 @@ AS_STORED = KeyForm()
 
 
 def key_form(name: str, clause: str, convert: Callable[[bytes], bytes]) -> KeyForm:
-    """A key form that depends on the stored bytes alone. `convert` raises OverflowError or ValueError
+    """A key form that depends on the stored bytes alone. `convert` raises OverflowError, ValueError or struct.error
     where the key form does not apply."""
 
     def converted(value: StoredValue) -> bytes | None:
         try:
             return convert(value.plain)
-        except (OverflowError, ValueError):
+        except (OverflowError, ValueError, struct.error):
             return None
 
     return KeyForm(name, clause, converted)
@@ -47,10 +48,10 @@ def key_form(name: str, clause: str, convert: Callable[[bytes], bytes]) -> KeyFo
 
 def key_forms(leaf: LeafType) -> Iterator[KeyForm]:
     """The key forms of this type's values, the simplest first."""
-    is_number = leaf.logical_name == "DECIMAL" or leaf.physical in _INTEGERS or leaf.is_float
+    is_number = leaf.logical_name == "DECIMAL" or leaf.physical in INTEGERS or leaf.is_float
     if leaf.logical_name == "DECIMAL":
         yield from _decimal_key_forms(leaf)
-    elif leaf.physical in _INTEGERS:
+    elif leaf.physical in INTEGERS:
         yield from _integer_key_forms(leaf)
     elif leaf.is_float:
         yield from _float_key_forms(leaf.width or 0)
@@ -63,6 +64,8 @@ def key_forms(leaf: LeafType) -> Iterator[KeyForm]:
     if leaf.physical in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"):
         yield _LENGTH_PREFIX
         yield _HEX
+        if leaf.width != 16:
+            yield _HEX_UPPER_CASE
     if not is_number:
         yield _REVERSED
     yield from map(_dictionary_index, (4, 8))
@@ -82,7 +85,7 @@ def _dictionary_index(width: int) -> KeyForm:
 # Numbers
 
 
-_INTEGERS = ("INT32", "INT64")
+INTEGERS = ("INT32", "INT64")
 
 ByteOrder = Literal["little", "big"]
 
@@ -103,25 +106,61 @@ _BIG_ENDIAN = key_form("big-endian", "as big-endian bytes", lambda plain: plain[
 def _integer_key_forms(leaf: LeafType) -> Iterator[KeyForm]:
     """INT32 and INT64."""
     stored_width = leaf.width or 0
+    signed = leaf.logical is None or leaf.logical.signed
     yield _BIG_ENDIAN
     for width in (8, 4, 2, 1, 16):
         if width == stored_width:
             continue
         name, clause = f"int{8 * width}", f"as an integer of {number_of(width, 'byte')}"
-        yield key_form(name, clause, partial(_resized, width, "little", True))
-        if width > stored_width:
-            taken = f"{clause}, taken as unsigned"
-            yield key_form(f"u{name}", taken, partial(_resized, width, "little", False))
+        if width < stored_width:
+            yield key_form(name, clause, partial(_resized, width, "little", True))
+        else:
+            yield from _widened(width, signed, name, clause)
         if width > 1:
             ordered = f"{clause}, big-endian"
             yield key_form(f"{name}-big-endian", ordered, partial(_resized, width, "big", True))
-    signed = leaf.logical is None or leaf.logical.signed
+    if signed:
+        yield from _zero_extended(stored_width)
     if leaf.logical and leaf.logical.name == "INTEGER" and leaf.logical.bit_width in (8, 16):
         bits = leaf.logical.bit_width
         clause = f"as the {bits}-bit integer that readers make of the stored one"
         yield key_form("integer-narrowed", clause, partial(_narrowed, bits, signed))
     yield from _as_floats_and_text(lambda plain: int.from_bytes(plain, "little", signed=signed))
+    yield key_form(
+        "text",
+        f"as text, taken as {_taken_as(not signed)}",
+        lambda plain: str(int.from_bytes(plain, "little", signed=not signed)).encode(),
+    )
     yield from _in_other_units(leaf)
+
+
+def _widened(width: int, signed: bool, name: str, clause: str) -> Iterator[KeyForm]:
+    """What the type says first: of small numbers, both are the same. Of signed ones, that goes without saying."""
+    for taken_signed in (signed, not signed):
+        yield key_form(
+            name if taken_signed else f"u{name}",
+            clause if signed and taken_signed else f"{clause}, taken as {_taken_as(taken_signed)}",
+            partial(_resized, width, "little", taken_signed),
+        )
+
+
+def _taken_as(signed: bool) -> str:
+    return "signed" if signed else "unsigned"
+
+
+def _zero_extended(stored_width: int) -> Iterator[KeyForm]:
+    """Integers of fewer bits than are stored, which change only if they are negative."""
+    for bits, width in product((8, 16, 32), (4, 8)):
+        if width >= stored_width and bits < 8 * stored_width:
+            clause = f"as an integer of {bits} bits, taken as unsigned, in {width} bytes"
+            yield key_form("zero-extended", clause, partial(_extended, bits, width))
+
+
+def _extended(bits: int, width: int, plain: bytes) -> bytes:
+    number = int.from_bytes(plain, "little", signed=True)
+    if number.bit_length() >= bits and number != -(1 << bits - 1):
+        raise OverflowError(f"{number} in {bits} bits")
+    return (number % (1 << bits)).to_bytes(width, "little")
 
 
 def _resized(width: int, order: ByteOrder, signed: bool, plain: bytes) -> bytes:
@@ -182,7 +221,7 @@ def _int96_as_int64(divisor: int, plain: bytes) -> bytes:
     return _int64(nanos_of_int96(plain) // divisor)
 
 
-def _carried_int96(plain: bytes) -> bytes:
+def carried_int96(plain: bytes) -> bytes:
     nanos, day = struct.unpack("<qi", plain)
     days, nanos = divmod(nanos, NANOS_PER_DAY)
     return struct.pack("<qi", nanos, day + days)
@@ -192,7 +231,7 @@ _INT96_KEY_FORMS = (
     key_form(
         "int96-carried",
         "with the nanoseconds within the day, unlike the stored ones",
-        _carried_int96,
+        carried_int96,
     ),
     *(
         key_form(
@@ -226,7 +265,7 @@ def _float_key_forms(stored_width: int) -> Iterator[KeyForm]:
 
 def _decimal_key_forms(leaf: LeafType) -> Iterator[KeyForm]:
     """DECIMAL, of whatever physical type."""
-    order: ByteOrder = "little" if leaf.physical in _INTEGERS else "big"
+    order: ByteOrder = "little" if leaf.physical in INTEGERS else "big"
     scale = leaf.logical.scale if leaf.logical else 0
     precision = leaf.logical.precision if leaf.logical else 0
 
@@ -305,6 +344,9 @@ _LENGTH_PREFIX = key_form(
     lambda plain: len(plain).to_bytes(4, "little") + plain,
 )
 _HEX = key_form("hex", "as hexadecimal digits", lambda plain: plain.hex().encode())
+_HEX_UPPER_CASE = key_form(
+    "hex", "as hexadecimal digits in upper case", lambda plain: plain.hex().upper().encode()
+)
 _REVERSED = key_form("reversed-bytes", "with its bytes in reverse order", lambda plain: plain[::-1])
 
 _OF_UUIDS = (

@@ -1,5 +1,6 @@
 """What can have been hashed instead of a text: the text with something around it, spelled otherwise, or
-a part of it. And instead of a date or a timestamp: a text in which it is written.
+a part of it. And instead of a date, a time or a timestamp: a text in which it is written, or a moment of another
+time zone.
 
 There are hundreds of these, so they are tried last, and each on its own.
 """
@@ -18,7 +19,15 @@ from uuid import UUID
 
 import numpy as np
 
-from parquet_bloom.diagnosis.key_forms import ByteOrder, KeyForm, key_form, nanos_of_int96
+from parquet_bloom.container import number_of
+from parquet_bloom.diagnosis.key_forms import (
+    SECONDS_PER_DAY,
+    ByteOrder,
+    KeyForm,
+    carried_int96,
+    key_form,
+    nanos_of_int96,
+)
 from parquet_bloom.values.types import LeafType
 
 # What separates the parts of addresses, paths, keys, names and numbers.
@@ -36,9 +45,12 @@ def rare_key_forms(leaf: LeafType, column: str) -> Iterator[KeyForm]:
         yield from _OTHER_SPELLINGS
         yield from _parts()
     elif leaf.logical_name == "DATE":
-        yield key_form("iso-text", "as text such as 2024-01-31", _date_text)
+        yield from _date_texts()
+    elif leaf.logical_name == "TIME":
+        yield from _time_texts(leaf)
     elif leaf.logical_name == "TIMESTAMP" or leaf.physical == "INT96":
         yield from _moment_texts(leaf)
+        yield from _other_zones(leaf)
 
 
 def _of_text(name: str, clause: str, change: Callable[[str], str]) -> KeyForm:
@@ -107,6 +119,10 @@ def _with_varint(plain: bytes) -> bytes:
 # Spelled otherwise
 
 
+def _after_mark(encoding: str, plain: bytes) -> bytes:
+    return f"\ufeff{plain.decode()}".encode(encoding)
+
+
 _OTHER_SPELLINGS = (
     _of_text("without-spaces-around", "without the spaces around it", str.strip),
     _of_text("without-spaces-around", "without leading spaces", str.lstrip),
@@ -121,6 +137,14 @@ _OTHER_SPELLINGS = (
     *(
         _of_text("normalized", f"in the Unicode form {form}", partial(unicodedata.normalize, form))
         for form in ("NFC", "NFD", "NFKC", "NFKD")
+    ),
+    *(
+        key_form(
+            "utf-16",
+            f"as {encoding} after a byte order mark",
+            partial(_after_mark, encoding),
+        )
+        for encoding in ("UTF-16LE", "UTF-16BE")
     ),
     key_form("latin-1", "as Latin-1", lambda plain: plain.decode().encode("latin-1")),
     key_form("twice-utf-8", "as UTF-8 of UTF-8", lambda plain: plain.decode("latin-1").encode()),
@@ -183,6 +207,15 @@ def _sliced(kept: slice, plain: bytes) -> bytes:
     return plain[kept]
 
 
+# ------------------------------------------------------------------------------------------------
+# Dates, times and timestamps
+
+# As Germans, Americans, Britons and Japanese write them, and without anything in between.
+_DATES = ("{2}.{1}.{0}", "{1}/{2}/{0}", "{2}/{1}/{0}", "{0}/{1}/{2}", "{0}{1}{2}")
+
+# Of the time zones; those of quarters of an hour are few.
+_HALF_HOURS = sorted({*range(-24, 29)} - {0}, key=abs)
+
 # Digits after the point of a second, as a timestamp's unit has them.
 _DIGITS = {"MILLIS": 3, "MICROS": 6, "NANOS": 9}
 
@@ -207,14 +240,45 @@ def _in_threes(digits: str) -> str:
     return f".{digits:0<{width}}" if digits else ""
 
 
-def _date_text(plain: bytes) -> bytes:
+def _date_texts() -> Iterator[KeyForm]:
+    for name, pattern in (("iso-text", "{0}-{1}-{2}"), *(("date-text", each) for each in _DATES)):
+        example = pattern.format("2024", "01", "31")
+        yield key_form(name, f"as text such as {example}", partial(_date_text, pattern))
+
+
+def _date_text(pattern: str, plain: bytes) -> bytes:
     (days,) = struct.unpack("<i", plain)
-    return str(np.datetime64(days, "D")).encode()
+    return pattern.format(*str(np.datetime64(days, "D")).rsplit("-", 2)).encode()
+
+
+def _time_texts(leaf: LeafType) -> Iterator[KeyForm]:
+    num_digits = _num_digits(leaf)
+    for how, fraction in _FRACTIONS:
+        example = f"23:59:59{fraction(f'{120:0<{num_digits}}')}"
+        yield key_form(
+            "iso-text",
+            f"as text such as {example}, {how}",
+            partial(_time_text, num_digits, fraction),
+        )
+
+
+def _time_text(num_digits: int, fraction: Callable[[str], str], plain: bytes) -> bytes:
+    seconds, rest = divmod(int.from_bytes(plain, "little", signed=True), 10**num_digits)
+    if not 0 <= seconds < SECONDS_PER_DAY:
+        raise ValueError(f"{seconds} seconds, which are not of a day")
+    minutes, second = divmod(seconds, 60)
+    time = f"{minutes // 60:02}:{minutes % 60:02}:{second:02}"
+    return f"{time}{fraction(f'{rest:0{num_digits}}')}".encode()
+
+
+def _num_digits(leaf: LeafType) -> int:
+    """Of a TIME, a TIMESTAMP or an INT96."""
+    return _DIGITS.get(leaf.logical.unit if leaf.logical else "", 9)
 
 
 def _moment_texts(leaf: LeafType) -> Iterator[KeyForm]:
     """TIMESTAMP and INT96."""
-    num_digits = _DIGITS.get(leaf.logical.unit if leaf.logical else "", 9)
+    num_digits = _num_digits(leaf)
     for separator, zone, (how, fraction) in product("T ", ("", "Z", "+00:00"), _FRACTIONS):
         example = f"2024-01-31{separator}23:59:59{fraction(f'{120:0<{num_digits}}')}{zone}"
         yield key_form(
@@ -231,3 +295,21 @@ def _moment_text(
     seconds, rest = divmod(nanos_or_less, 10**num_digits)
     moment = str(np.datetime64(seconds, "s")).replace("T", separator)
     return f"{moment}{fraction(f'{rest:0{num_digits}}')}{zone}".encode()
+
+
+def _other_zones(leaf: LeafType) -> Iterator[KeyForm]:
+    """TIMESTAMP and INT96, local time instead of UTC or the other way round; what changes its clocks twice a year has two
+    of these."""
+    for half_hours in _HALF_HOURS:
+        hours, is_half = divmod(abs(half_hours), 2)
+        apart = f"{hours}:30 hours" if is_half else number_of(hours, "hour")
+        clause = f"{apart} {'later' if half_hours > 0 else 'earlier'}, as in another time zone"
+        step = half_hours * 1800 * 10 ** _num_digits(leaf)
+        yield key_form("other-zone", clause, partial(_moved, step))
+
+
+def _moved(step: int, plain: bytes) -> bytes:
+    if len(plain) == 12:
+        nanos, day = struct.unpack("<qi", plain)
+        return carried_int96(struct.pack("<qi", nanos + step, day))
+    return (int.from_bytes(plain, "little", signed=True) + step).to_bytes(8, "little", signed=True)

@@ -69,6 +69,12 @@ def missing_values(
     return [ordered[i] for i in random.permutation(len(ordered))]
 
 
+def stored_values(file: ParquetContainer, chunk: ColumnChunk) -> Sequence[StoredValue]:
+    """A sample of those that are stored: of those that a filter without any value lacks."""
+    pages = list(dict.fromkeys(part.page for part in chunk_runs(file.source, file.footer, chunk)))
+    return missing_values(file, chunk, SplitBlockBloomFilter.empty(1), pages)
+
+
 def _chosen(
     part: ChunkRun,
     is_missing: NDArray[np.bool_],

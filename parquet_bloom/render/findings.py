@@ -14,7 +14,7 @@ from typing import Final
 from parquet_bloom.container import number_of
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.diagnosis.diagnosis import Diagnosis, without_list
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.render.hints import OF_FILES, NextLines, for_any, united
 from parquet_bloom.render.palette import painted
@@ -88,8 +88,10 @@ class FindingGroup:
         parts = first.statement, self.diagnosis, by_hand
         return Remark(
             what=f"{painted(first.severity)} {first.definition.heading}{': ' if columns else ''}{columns}",
-            why="; ".join(filter(None, parts)),
-            text="; ".join([*map(str.strip, self.painted_lines), *next_commands(self.findings)]),
+            why=without_list("; ".join(filter(None, parts))),
+            text=without_list(
+                "; ".join([*map(str.strip, self.painted_lines), *next_commands(self.findings)])
+            ),
             rank=first.rank,
             varies=any(each.statement != first.statement for each in self.findings),
             next=for_any(commands[0], path) if commands else None,
@@ -165,12 +167,12 @@ def missing_rows(rows: MissingRows, group: str) -> str:
 
 
 def explanation(diagnosis: Diagnosis) -> str:
-    """`dictionary values were never inserted: 12 of 12 values are found that way`"""
+    """`dictionary values were never inserted: 12 of 12 values that were tried are found that way`"""
     if not diagnosis.tried:
         return diagnosis.explanation
     return (
         f"{diagnosis.explanation.rstrip('.')}: {diagnosis.hits:,} of {diagnosis.tried:,} values"
-        " are found that way"
+        " that were tried are found that way"
     )
 
 
@@ -230,7 +232,7 @@ class ValidationView(SummarizedView[ValidationReport]):
             found = [FindingGroup((each,)) for group in groups for each in group.findings]
         for group in found:
             for line in group.painted_lines:
-                write_text(f"  {line}")
+                write_text(f"  {line if verbose else without_list(line)}")
         if len(found) < len(groups):
             write_text("  -c NAME shows a column, --verbose shows all.")
         for command in self._diagnosing(report):

@@ -246,7 +246,8 @@ def check_values(view: FilterView) -> Iterator[Finding]:
     if membership.missing:
         yield view.finding(
             "PB401",
-            f"{membership.missing:,} of {membership.num_values:,} stored values are not in the"
+            f"{membership.missing:,} of {membership.num_values:,} stored values"
+            f" {'is' if membership.missing == 1 else 'are'} not in the"
             " filter: readers lose their rows",
             expected=0,
             found=membership.missing,

@@ -198,7 +198,8 @@ class _LegacyFilters:
     def _report_missing(self, filter: LegacyFilter, membership: LegacyMembership) -> None:
         self._report(
             "PB705",
-            f"{membership.missing:,} of {membership.num_values:,} stored values are not in the"
+            f"{membership.missing:,} of {membership.num_values:,} stored values"
+            f" {'is' if membership.missing == 1 else 'are'} not in the"
             f" {filter.dialect} filter ({filter.hash}): readers that use it lose their rows",
             expected=0,
             found=membership.missing,

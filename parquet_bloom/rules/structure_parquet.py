@@ -272,7 +272,7 @@ def unnamed(
     """A header that names nothing, and if pages may be read, what is in the bits."""
     found = None
     if may_diagnose:
-        from parquet_bloom.diagnosis.diagnose import diagnose_unnamed
+        from parquet_bloom.diagnosis.unnamed import diagnose_unnamed
 
         found = diagnose_unnamed(file, chunk, stored)
     return chunk_finding("PB214", chunk, bloom.UNNAMED, **diagnosed(found))

@@ -26,13 +26,14 @@ from make.wrong_writers import Column, Writer, make_column
 from oracle import specification as spec
 
 import parquet_bloom as pb
-from parquet_bloom.diagnosis.diagnose import diagnose, spelled
+from parquet_bloom.diagnosis.diagnose import diagnose
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.evidence import UNREADABLE
 from parquet_bloom.diagnosis.hashes import OTHER_HASHES
 from parquet_bloom.diagnosis.key_forms import key_forms
 from parquet_bloom.diagnosis.layouts import MOVED, layouts
 from parquet_bloom.diagnosis.rare_key_forms import rare_key_forms
+from parquet_bloom.diagnosis.uninserted import spelled
 from parquet_bloom.files import open_file
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.parquet.filters import bloom
@@ -74,6 +75,14 @@ HASHES = [
     ("xxh3", xxhash.xxh3_64_intdigest, "using 64-bit XXH3"),
     ("xxh3-128", lambda plain: xxhash.xxh3_128_intdigest(plain) % 2**64, "of 128-bit XXH3"),
     ("fnv-1a", wrong.fnv_1a, "using 64-bit FNV-1a"),
+    *(
+        (
+            "xxh64-twice",
+            lambda plain, order=order: wrong.xxh64(wrong.xxh64(plain).to_bytes(8, order)),
+            f"using XXH64 of the 8 {order}-endian bytes of its XXH64",
+        )
+        for order in ("little", "big")
+    ),
 ]
 
 
@@ -100,6 +109,26 @@ def test_xxh32_in_the_low_half_fills_one_block(tmp_path):
     writer = Writer(hash=xxhash.xxh32_intdigest)
     diagnosis = diagnosed_after(tmp_path / "x.parquet", few, writer, ndv=400)
     check(diagnosis, "xxh32", "with a high half of 0")
+
+
+@pytest.mark.parametrize(
+    ("hash", "block", "why"),
+    [
+        (xxhash.xxh32_intdigest, 0, ": of a hash of 32 bits, it is 0"),
+        (lambda plain: wrong.xxh64(plain) | 0xFFFFFFFF << 32, 31, ""),
+    ],
+)
+def test_many_values_in_one_block(tmp_path, hash, block, why):
+    """It finds too many of them to tell how they were hashed."""
+    column = make_column("text")
+    found = diagnosed_after(tmp_path / "x.parquet", column, Writer(hash=hash))
+    assert found == Diagnosis(
+        "one-block",
+        f"the writer put the bits of all values into block {block} of 32, and none into the others, as if the high half of"
+        f" each hash, which chooses the block, were the same{why}",
+        0,
+        0,
+    )
 
 
 # --- another place in the filter ------------------------------------------------------------------
@@ -865,7 +894,8 @@ OTHER_NAMES = {
     "bitset-shifted", "size-in-bits", "size-in-words", "size-in-blocks", "size-by-length",
     "pages-not-inserted", "closed-early", "opened-late", "dictionary-not-inserted", "only-dictionary-inserted",
     "filter-of-another-chunk", "filter-at-another-chunk", "filter-of-another-file", "zero-sign", "nan-payload",
-    "bits-inverted", "blocks-lost", "blocks-changed", "blocks-alike", "as-stored", "salts-permuted", "other-salt", "words-without-bits",
+    "bits-inverted", "one-block", "blocks-lost", "blocks-changed", "blocks-alike", "as-stored", "salts-permuted", "other-salt",
+    "words-without-bits",
 }  # fmt: skip
 
 

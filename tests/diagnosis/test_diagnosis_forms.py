@@ -1,6 +1,7 @@
 """Every other form of a value's bytes is recognised on a file made that way."""
 
 import binascii
+import codecs
 import random
 import struct
 import uuid
@@ -15,6 +16,11 @@ from make import wrong_writers as wrong
 from make.diagnosing import check, diagnosed, diagnosed_after, insert_only
 from make.pages import byte_arrays
 from make.wrong_writers import Column, Writer, make_column
+
+from parquet_bloom.diagnosis.key_forms import key_forms
+from parquet_bloom.diagnosis.rare_key_forms import rare_key_forms
+from parquet_bloom.diagnosis.samples import StoredValue
+from parquet_bloom.values.types import LeafType
 
 # --- other bytes of a value -----------------------------------------------------------------------
 
@@ -102,6 +108,35 @@ def micros_of_int96(plain: bytes) -> datetime:
     return datetime(1970, 1, 1) + timedelta(day - 2_440_588, microseconds=nanos // 1000)
 
 
+def date_as(pattern: str) -> Callable[[bytes], bytes]:
+    def form(plain: bytes) -> bytes:
+        return f"{date(1970, 1, 1) + timedelta(struct.unpack('<i', plain)[0]):{pattern}}".encode()
+
+    return form
+
+
+def later(code: str, step: int) -> Callable[[bytes], bytes]:
+    return lambda plain: struct.pack(code, struct.unpack(code, plain)[0] + step)
+
+
+def int96_later(step: int) -> Callable[[bytes], bytes]:
+    def form(plain: bytes) -> bytes:
+        nanos, day = struct.unpack("<qi", plain)
+        days, nanos = divmod(nanos + step, 86_400 * 10**9)
+        return struct.pack("<qi", nanos, day + days)
+
+    return form
+
+
+def extended(kept: int, width: int) -> Callable[[bytes], bytes]:
+    """With zeros behind the bytes that a number takes, whatever its sign."""
+    return lambda plain: plain[:kept].ljust(width, b"\0")
+
+
+def after_mark(mark: bytes, encoding: str) -> Callable[[bytes], bytes]:
+    return lambda plain: mark + plain.decode().encode(encoding)
+
+
 def iso_date(plain: bytes) -> bytes:
     return (date(1970, 1, 1) + timedelta(struct.unpack("<i", plain)[0])).isoformat().encode()
 
@@ -120,6 +155,7 @@ FORMS = [
     ("int32", "int64", recoded("<i", "<q"), "as an integer of 8 bytes"),
     ("int32_small", "int64", recoded("<i", "<q"), "as an integer of 8 bytes"),
     ("uint32", "uint64", recoded("<I", "<Q"), "taken as unsigned"),
+    ("uint32", "int64", recoded("<i", "<q"), "as an integer of 8 bytes, taken as signed"),
     ("int32", "uint64", recoded("<I", "<Q"), "taken as unsigned"),
     ("int32", "int64-big-endian", recoded("<i", ">q"), "8 bytes, big-endian"),
     ("int32", "int128", resized("<i", 16), "16 bytes"),
@@ -132,6 +168,11 @@ FORMS = [
     ("int32", "double", recoded("<i", "<d"), "as a double"),
     ("int32", "text", spelled_out("<i"), "as text"),
     ("uint32", "text", spelled_out("<I"), "as text"),
+    ("uint32", "text", spelled_out("<i"), "as text, taken as signed"),
+    ("int32", "text", spelled_out("<I"), "as text, taken as unsigned"),
+    ("int16", "zero-extended", extended(2, 4), "of 16 bits, taken as unsigned, in 4 bytes"),
+    ("int8", "zero-extended", extended(1, 8), "of 8 bits, taken as unsigned, in 8 bytes"),
+    ("int64_of_32", "zero-extended", extended(4, 8), "of 32 bits, taken as unsigned, in 8"),
     ("int64", "big-endian", recoded("<q", ">q"), "as big-endian bytes"),
     ("int64_small", "int32", resized("<q", 4), "an integer of 4 bytes"),
     ("int64", "int32", resized("<q", 4), "an integer of 4 bytes"),
@@ -186,6 +227,25 @@ FORMS = [
         lambda plain: micros_of_int96(plain).isoformat().encode(),
         "as text such as 2024-01-31T23:59:59.120000, with 0 or 6 digits of a second",
     ),
+    *(
+        ("date", "date-text", date_as(pattern), f"as text such as {example}")
+        for pattern, example in (
+            ("%d.%m.%Y", "31.01.2024"),
+            ("%m/%d/%Y", "01/31/2024"),
+            ("%d/%m/%Y", "31/01/2024"),
+            ("%Y/%m/%d", "2024/01/31"),
+            ("%Y%m%d", "20240131"),
+        )
+    ),
+    (
+        "time",
+        "iso-text",
+        lambda plain: f"{micros(plain):%H:%M:%S.%f}".encode(),
+        "as text such as 23:59:59.120000, with all digits of its unit",
+    ),
+    ("timestamp", "other-zone", later("<q", 3600 * 10**6), "each value 1 hour later, as in"),
+    ("timestamp", "other-zone", later("<q", -19800 * 10**6), "each value 5:30 hours earlier, as"),
+    ("int96", "other-zone", int96_later(-8 * 3600 * 10**9), "each value 8 hours earlier, as in"),
     ("decimal_int64", "decimal-byte-order", reverse, "in big-endian order"),
     ("decimal_int64", "decimal-width", lambda plain: big(16)(plain[::-1]), "as 16 big-endian"),
     ("decimal_int64", "double", recoded("<q", "<d"), "as a double"),
@@ -228,10 +288,14 @@ FORMS = [
     ("text", "without-trailing-spaces", lambda plain: plain.rstrip(), "without trailing spaces"),
     ("text", "utf-16", lambda plain: plain.decode().encode("utf-16-le"), "as UTF-16LE"),
     ("text", "utf-16", lambda plain: plain.decode().encode("utf-16-be"), "as UTF-16BE"),
+    ("text", "utf-16", after_mark(codecs.BOM_UTF16_LE, "utf-16-le"), "UTF-16LE after a byte order"),
+    ("text", "utf-16", after_mark(codecs.BOM_UTF16_BE, "utf-16-be"), "UTF-16BE after a byte order"),
     ("text", "reversed-bytes", reverse, "in reverse order"),
     ("long_text", "truncated", lambda plain: plain[:64], "by its first 64 bytes only"),
     ("long_text", "truncated", lambda plain: plain[:16], "by its first 16 bytes only"),
     ("binary", "hex", lambda plain: plain.hex().encode(), "as hexadecimal digits"),
+    ("binary", "hex", lambda plain: plain.hex().upper().encode(), "digits in upper case"),
+    ("fixed7", "hex", lambda plain: plain.hex().upper().encode(), "digits in upper case"),
     ("binary", "length-prefix", byte_arrays, "with its 4-byte length in front"),
     ("email", "quoted", lambda plain: b'"' + plain + b'"', "as a JSON string, in double quotes"),
     ("text", "quoted", lambda plain: ascii_json(plain.decode()), "with other than ASCII as \\u"),
@@ -326,3 +390,36 @@ def test_what_holds_of_some_values_is_not_said_of_all(tmp_path):
     )
     insert_only(path, upper)
     assert diagnosed(path).explanation == "the writer hashed each value in upper case"
+
+
+def test_what_holds_of_negative_values_is_said_of_these(tmp_path):
+    """The others are the same in this form."""
+    found = diagnosed_after(tmp_path / "x.parquet", make_column("int16"), Writer(extended(2, 4)))
+    assert found.explanation == (
+        "the writer hashed the negative values, but not the others, as an integer of 16 bits, taken as unsigned, in 4 bytes"
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "name", "clause"),
+    [("uint32", "uint64", ", taken as unsigned"), ("int32", "int64", "")],
+)
+def test_of_small_numbers_the_type_says_how_they_are_taken(tmp_path, column, name, clause):
+    """Both ways are the same."""
+    small = [struct.pack("<i", number) for number in range(1, 300)]
+    array = pa.array(range(1, 300), getattr(pa, column)())
+    writer = Writer(form=recoded("<i", "<q"))
+    found = diagnosed_after(tmp_path / "x.parquet", Column(array, small, {}), writer)
+    check(found, name)
+    assert found.explanation == f"the writer hashed each value as an integer of 8 bytes{clause}"
+
+
+def test_moments_that_no_calendar_has():
+    """They have no such form, and the other forms are tried all the same."""
+    leaf, last = LeafType("INT96"), StoredValue(struct.pack("<qi", 2**63 - 1, 2**31 - 1), None)
+    named = {
+        form.name
+        for form in (*key_forms(leaf), *rare_key_forms(leaf, "a"))
+        if form.convert(last) is None
+    }
+    assert {"int96-carried", "other-zone"} <= named

@@ -7,11 +7,14 @@ import pytest
 from conftest import FIXTURES, IS_LONG
 from make import wrong_writers as wrong
 from make.diagnosing import claimed, diagnosed, diagnosed_after, insert_only
+from make.parquet_files import open_parquet
 from make.wrong_writers import make_column
 
 import parquet_bloom as pb
 from parquet_bloom.diagnosis.evidence import Trial
+from parquet_bloom.diagnosis.one_block import one_block
 from parquet_bloom.files import open_file
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.membership import check_membership
 
@@ -48,6 +51,19 @@ def test_blocks_without_bits_among_full_ones(tmp_path, byte):
     size = len(wrong.read_bits(path))
     wrong.overwrite(path, (byte * 32 + bytes([255 - byte[0]]) * 32) * (size // 64))
     assert diagnosed(path) is None
+
+
+@pytest.mark.parametrize("fpp", [0.9, 0.5, 0.1, 0.01, 0.0001])
+def test_all_blocks_lost_but_one(tmp_path, fpp):
+    """However full that is: no writer put all values into it."""
+    path = wrong.write(tmp_path / "x.parquet", make_column("text"), fpp=fpp)
+    words = np.frombuffer(wrong.read_bits(path), np.uint32).reshape(-1, 8)
+    with open_parquet(path) as file:
+        chunk = file.chunk(0, "values")
+        for block in range(len(words)):
+            kept = np.where(np.arange(len(words))[:, np.newaxis] == block, words, 0)
+            filter = SplitBlockBloomFilter.from_bytes(kept.astype(np.uint32).tobytes())
+            assert one_block(file, chunk, filter) is None
 
 
 @pytest.mark.parametrize("column", COLUMNS)

@@ -21,7 +21,7 @@ from make.wrong_writers import make_column
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.diagnosis.diagnose import HashSearch
+from parquet_bloom.diagnosis.hypotheses import HashSearch
 from parquet_bloom.diagnosis.layouts import Bitset
 from parquet_bloom.parquet.thrift.ttypes import Statistics
 from parquet_bloom.verbs.validate import validate
@@ -55,19 +55,19 @@ def test_what_was_tried(tmp_path):
     assert re.match(
         r"none of \d,\d{3} combinations explains it; none of them finds more values than chance would;"
         r" by its fill, the filter has about (49\d|50\d) values, hashed in a way that was not tried, or not the values of this file:"
-        " pbloom diff --diagnose finds out whether it is that of another file, given both; tried on 386 missing values: ",
+        r" pbloom diff --diagnose finds out whether it is that of another file, given both; tried on 386 missing values \[",
         found.undiagnosed,
     )
     for kind in ("other forms of the values", "other layouts of the bits"):
         assert kind in found.undiagnosed
     assert (
-        "54 other hashes (XXH64 with the seeds 1 to 15, 17, 31, 42, 104, 123, 1234, 12345, 104729, 1361930890, 1575457558,"
+        "56 other hashes (XXH64 with the seeds 1 to 15, 17, 31, 42, 104, 123, 1234, 12345, 104729, 1361930890, 1575457558,"
         " 2538058380, 2654435769, 3405691582, 3735928559, 4294967295, 11400714819323198485, 18446744073709551615;"
-        " Murmur3 x64_128 with 0 to 1, 42, 104729, 1361930890, 1575457558, 2538058380, 4294967295; XXH32, XXH3, FNV-1a,"
-        " djb2), "
+        " Murmur3 x64_128 with 0 to 1, 42, 104729, 1361930890, 1575457558, 2538058380, 4294967295; XXH64 of XXH64,"
+        " XXH32, XXH3, FNV-1a, djb2), "
     ) in found.undiagnosed
     assert (
-        "filters of other chunks, lost or changed blocks, pages, first and last rows that were not inserted"
+        "filters of other chunks, lost or changed blocks, pages, first and last rows that were not inserted]"
         in found.undiagnosed
     )
 
@@ -83,6 +83,17 @@ def test_the_nearest_is_named(tmp_path):
         " find 0; tried on "
     )
     assert said in found_in(path).undiagnosed
+
+
+def test_all_missing_values_are_negative(tmp_path):
+    """Whatever was done to these."""
+    column = make_column("int64")
+    path = wrong.write(tmp_path / "file.parquet", column)
+    insert_only(path, [plain for plain in column.plain if plain[-1] < 0x80])
+    said = "; all missing values are negative, unlike others; tried on "
+    assert said in found_in(path).undiagnosed
+    insert_only(path, column.plain[::2])
+    assert "negative" not in found_in(path).undiagnosed
 
 
 @pytest.mark.parametrize("lost", [6, 20, 40, 100])
@@ -122,7 +133,9 @@ def test_every_output_says_it(tmp_path):
     path = of_other_values(tmp_path / "file.parquet")
     asked = ("validate", path, "--diagnose", "--format")
     sentence = found_in(path).undiagnosed
-    assert f"\n      {sentence}\n" in outcome(*asked, "text").stdout
+    assert f"\n      {sentence}\n" in outcome(*asked, "text", "--verbose").stdout
+    shorter = f"{sentence.partition(' [')[0]}, in ways that --verbose lists"
+    assert f"\n      {shorter}\n" in outcome(*asked, "text").stdout
     (found,) = (
         each
         for each in json.loads(outcome(*asked, "json").stdout)["findings"]

@@ -122,6 +122,12 @@ def make_column(name: str, seed: int = 1) -> Column:
         case "int64_small":
             numbers = _numbers(seed, 0, 2**31)
             return _column(pa.array(numbers, pa.int64()), _packed("<q", numbers))
+        case "int64_of_32":
+            numbers = _numbers(seed, -(2**31), 2**31)
+            return _column(pa.array(numbers, pa.int64()), _packed("<q", numbers))
+        case "time":
+            numbers = _numbers(seed, 0, 86_400_000_000)
+            return _column(pa.array(numbers, pa.time64("us")), _packed("<q", numbers))
         case "date":
             numbers = _numbers(seed, -20_000, 40_000)
             return _column(pa.array(numbers, pa.int32()).cast(pa.date32()), _packed("<i", numbers))

@@ -23,7 +23,7 @@ def test_a_report_as_text(capsys):
         "  error PB401 false-negatives: column name, row group 1:"
         " 10 of 12 values are not in the filter (expected 0, found 10)\n"
         "      the values are found if they are hashed with their length:"
-        " 9 of 10 values are found that way\n"
+        " 9 of 10 values that were tried are found that way\n"
         "  warning PB309 filters-dominate: 3 filters take 29% of the file\n"
         "  note PB206 out-of-order: column user.id, row group 2: filters are out of order\n"
         "data/b.parquet: no findings in 8 filters and 1,000 values: ok\n"
@@ -73,7 +73,10 @@ def test_a_group_counts_its_diagnoses_together():
         for group in range(2)
     ]  # fmt: skip
     (group,) = grouped(found)
-    assert group.diagnosis == "the seed is 42: 2,000 of 2,002 values are found that way"
+    assert (
+        group.diagnosis
+        == "the seed is 42: 2,000 of 2,002 values that were tried are found that way"
+    )
 
 
 def test_a_group_whose_filters_are_elsewhere_says_so_of_the_first():
@@ -90,7 +93,7 @@ def test_a_group_whose_filters_are_elsewhere_says_so_of_the_first():
     ]
     (group,) = grouped(found)
     assert group.diagnosis == (
-        "found in row group 1: 1,000 of 1,000 values are found that way; 2 more in a similar way (--verbose)"
+        "found in row group 1: 1,000 of 1,000 values that were tried are found that way; 2 more in a similar way (--verbose)"
     )
 
 

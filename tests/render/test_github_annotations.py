@@ -24,7 +24,7 @@ def test_one_command_for_each_rule():
         "::error file=data/a.parquet,title=PB401 false-negatives::column name, row group 1:"
         " 10 of 12 values are not in the filter (expected 0, found 10)%0A"
         "the values are found if they are hashed with their length:"
-        " 9 of 10 values are found that way\n"
+        " 9 of 10 values that were tried are found that way\n"
         "::warning file=data/a.parquet,title=PB309 filters-dominate::"
         "3 filters take 29%25 of the file\n"
         "::notice file=data/a.parquet,title=PB206 out-of-order::column user.id, row group 2:"

@@ -88,7 +88,7 @@ def test_what_fails_is_a_failure_and_the_rest_output():
     assert lost.text == (
         f"error PB401 false-negatives: {lost.get('message')}\n"
         "    the values are found if they are hashed with their length:"
-        " 9 of 10 values are found that way"
+        " 9 of 10 values that were tried are found that way"
     )
     (order,) = found["PB206"]
     assert order.tag == "system-out"

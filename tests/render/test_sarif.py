@@ -116,7 +116,7 @@ def test_a_result():
         "message": {
             "text": "column name, row group 1: 10 of 12 values are not in the filter"
             " (expected 0, found 10). Diagnosis: the values are found if they are hashed with"
-            " their length: 9 of 10 values are found that way."
+            " their length: 9 of 10 values that were tried are found that way."
         },
         "locations": [
             {

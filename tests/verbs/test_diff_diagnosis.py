@@ -47,7 +47,7 @@ def test_another_hash_is_named():
         ),
         (
             "    the writer hashed each value using the first 64 bits of Murmur3 x64_128 with seed"
-            " 1361930890: 1,000 of 1,000 values are found that way"
+            " 1361930890: 1,000 of 1,000 values that were tried are found that way"
         ),
     ]
 
@@ -62,7 +62,7 @@ def test_the_values_that_one_side_lacks_are_named():
         ),
         (
             "    the writer closed the filter too early, before the values of the last rows: 1,600 of 1,600"
-            " values are found that way"
+            " values that were tried are found that way"
         ),
         "b: column a, row group 0: nothing wrong is found",
     ]

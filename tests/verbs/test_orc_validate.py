@@ -133,7 +133,7 @@ def test_a_finding_is_in_one_index_group_of_a_stripe(checked):
         "rule": "PB401",
         "severity": "error",
         "column": "a",
-        "message": "1 of 1,000 stored values are not in the filter: readers lose their rows",
+        "message": "1 of 1,000 stored values is not in the filter: readers lose their rows",
         "expected": "0",
         "found": "1",
         "diagnosis": None,

@@ -60,7 +60,7 @@ def test_false_negatives_go_when_values_are_looked_up(
     assert [(item.row_group, item.column, item.rule) for item in report.repaired] == [
         (1, "a", "PB401")
     ]
-    assert "1 of 200 stored values are not in the filter" in report.repaired[0].reason
+    assert "1 of 200 stored values is not in the filter" in report.repaired[0].reason
     assert errors(path) == set()
 
 

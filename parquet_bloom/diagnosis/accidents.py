@@ -1,0 +1,112 @@
+"""Blocks and bits that the filter lost, or that changed: what happens to the bytes of a file rather than to a writer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import lgamma, log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parquet_bloom.container import number_of
+from parquet_bloom.diagnosis.diagnosis import PAGES_MAY_HAVE_CHANGED, Diagnosis
+from parquet_bloom.diagnosis.evidence import MAX_CHANCE, MAX_LOG_LUCK, Trial
+from parquet_bloom.diagnosis.hashes import XXH64, hashed
+from parquet_bloom.diagnosis.layouts import Bitset, as_bitset, bits_set_of, high_half, mean_fpp
+from parquet_bloom.diagnosis.ranges import ranges, some_of
+from parquet_bloom.diagnosis.samples import StoredValue
+from parquet_bloom.filters.hashers import Hashes
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+
+
+def blocks_lost(filter: SplitBlockBloomFilter, missing: Sequence[StoredValue]) -> Diagnosis | None:
+    """Whether all missing values belong to empty blocks in a row, or to the one before or after them, of
+    which a part can be lost as well."""
+    first, count = longest_run(as_bitset(filter).words.max(axis=1) == 0)
+    blocks = _blocks(filter, missing)
+    hits = int(np.count_nonzero((blocks + np.uint64(1) >= first) & (blocks <= first + count)))
+    trial = Trial(hits, blocks.size, min(1.0, (count + 2) / filter.num_blocks))
+    if not count or hits < trial.tried or trial.log_luck > MAX_LOG_LUCK:
+        return None
+    return Diagnosis(
+        "blocks-lost",
+        f"{number_of(count, 'block')} in a row, from block {first:,} of {filter.num_blocks:,} on,"
+        f" {'is' if count == 1 else 'are'} empty: overwritten or never written; the missing values belong"
+        " there",
+        0,
+        0,
+    )
+
+
+def blocks_changed(
+    filter: SplitBlockBloomFilter, missing: Sequence[StoredValue]
+) -> Diagnosis | None:
+    """Whether all missing values belong to a few blocks, and the others find none by luck: what happens to pages happens
+    to values of any block."""
+    blocks, among = _blocks(filter, missing), filter.num_blocks
+    if not blocks.size:
+        return None
+    few = {int(block) for block in blocks}
+    run = range(min(few), max(few) + 1)
+    # How likely it is, whichever blocks these are.
+    luck_of_run = log(among - len(run) + 1) + blocks.size * log(len(run) / among)
+    luck_of_few = _log_comb(among, len(few)) + blocks.size * log(len(few) / among)
+    others = np.delete(as_bitset(filter).words, sorted(few), axis=0)
+    if min(luck_of_run, luck_of_few) > MAX_LOG_LUCK or mean_fpp(others) > MAX_CHANCE:
+        return None
+    found = ranges(few if luck_of_few < luck_of_run else run)
+    return Diagnosis(
+        "blocks-changed",
+        f"all missing values belong to block{'s' if len(few) > 1 else ''} {some_of(found)} of {among:,}: bytes of the filter"
+        " changed there, or values for these blocks were never inserted",
+        0,
+        0,
+    )
+
+
+def _log_comb(among: int, chosen: int) -> float:
+    """The logarithm of how many ways there are to choose so many."""
+    return lgamma(among + 1) - lgamma(chosen + 1) - lgamma(among - chosen + 1)
+
+
+def _blocks(filter: SplitBlockBloomFilter, values: Sequence[StoredValue]) -> Hashes:
+    """To which block each distinct value belongs."""
+    hashes = np.unique(hashed([value.plain for value in values], XXH64))
+    return (high_half(hashes) * np.uint64(filter.num_blocks)) >> np.uint64(32)
+
+
+def longest_run(flags: NDArray[np.bool_]) -> tuple[int, int]:
+    """Where the longest run of True begins, and its length; 0 if there is none."""
+    edges = np.flatnonzero(np.diff(flags, prepend=False, append=False))
+    starts, lengths = edges[::2], edges[1::2] - edges[::2]
+    if not lengths.size:
+        return 0, 0
+    longest = int(lengths.argmax())
+    return int(starts[longest]), int(lengths[longest])
+
+
+# ------------------------------------------------------------------------------------------------
+# Few values that are missing: of a filter that lost single bits, they still have most of theirs; of one that lost
+# blocks, none
+
+
+# How likely values that were never inserted have as many bits by luck.
+MAX_LOG_LUCK_OF_BITS = log(0.05)
+
+
+def changed_bytes(bitset: Bitset, missing: Sequence[StoredValue]) -> str:
+    """Whose bytes may have changed, by what is left of the bits of the missing values."""
+    bits = bits_set_of(bitset, hashed([value.plain for value in missing], XXH64))
+    if not bits.tried:
+        return ""
+    clear = Trial(bits.tried - bits.hits, bits.tried, 1 - bits.chance)
+    whose, values = (
+        ("its", "a value that was") if len(missing) == 1 else ("their", "values that were")
+    )
+    found = (
+        f"; {bits.hits:,} of {whose} {bits.tried:,} bits are set, where about {bits.tried * bits.chance:,.0f} would be of"
+        f" {values} never inserted"
+    )
+    if min(bits.log_luck, clear.log_luck) <= MAX_LOG_LUCK_OF_BITS:
+        return f"{found}: bits of the filter may have been lost"
+    return f"{found}: with so few missing, {PAGES_MAY_HAVE_CHANGED}"

@@ -1,0 +1,264 @@
+"""Hypotheses of what a writer did instead, and the search for one that the bits confirm.
+
+A hypothesis is one or two deviations from the format: another key form of the values, another hash,
+another layout of its bits, another choice of where the bitset is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import nlargest
+from itertools import product
+from operator import itemgetter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parquet_bloom.container import number_of
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.diagnosis.diagnosis import Deviation, Diagnosis
+from parquet_bloom.diagnosis.evidence import (
+    MAX_CHANCE,
+    MAX_LOG_LUCK_OF_NEAREST,
+    MIN_SHARE,
+    MIN_TRIED,
+    NOTHING_TRIED,
+    Trial,
+)
+from parquet_bloom.diagnosis.hashes import OTHER_HASHES, XXH64, Hash, hashed
+from parquet_bloom.diagnosis.key_forms import AS_STORED, KeyForm
+from parquet_bloom.diagnosis.layouts import (
+    AS_DESCRIBED,
+    INVERTED,
+    MOVED,
+    STANDARD,
+    BitLayout,
+    Bitset,
+    BitsetChoice,
+    as_bitset,
+    with_other_salts,
+)
+from parquet_bloom.diagnosis.samples import StoredValue, stored_among, stored_values
+from parquet_bloom.filters.hashers import Hashes
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.parquet.file import ParquetContainer
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+
+# A few values refute nearly every hypothesis; one that explains these is tried on all of them.
+FIRST_VALUES = 32
+FIRST_SHARE = 0.9
+
+# How many of those that find some of them are tried on all, to name the nearest.
+NEAREST = 8
+
+EACH_VALUE = "each value"
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """Values in this key form, hashed like this, looked up in this layout of these bytes."""
+
+    key_form: KeyForm = AS_STORED
+    hash: Hash = XXH64
+    layout: BitLayout = STANDARD
+    choice: BitsetChoice = AS_DESCRIBED
+
+    @property
+    def is_of_values_only(self) -> bool:
+        """Whether hash and places are those of the format."""
+        return self.hash is XXH64 and self.layout is STANDARD and self.choice is AS_DESCRIBED
+
+    @property
+    def name(self) -> str:
+        """`text+murmur3`"""
+        parts: Sequence[Deviation] = (self.key_form, self.hash, self.layout, self.choice)
+        return "+".join(part.name for part in parts if part.name)
+
+    def what_was_done(self, whose: str = EACH_VALUE) -> str:
+        """`hashed each value as text, and counted the bits of each word from the highest`. `whose`: of which
+        values it is said."""
+        how = ", ".join(filter(None, (self.key_form.clause, self.hash.clause)))
+        hashed = f"hashed {whose} {how}" if how else ""
+        return ", and ".join(filter(None, (hashed, self.layout.clause, self.choice.clause)))
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A hypothesis that the bits confirm. `whose`: of which values it is said."""
+
+    hypothesis: Hypothesis
+    trial: Trial
+    whose: str
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        hypothesis, trial = self.hypothesis, self.trial
+        done = f"the writer {hypothesis.what_was_done(self.whose)}"
+        return Diagnosis(hypothesis.name, done, trial.hits, trial.tried)
+
+
+def single(
+    key_forms: Sequence[KeyForm], layouts: Sequence[BitLayout], choices: Iterable[BitsetChoice]
+) -> Iterator[Hypothesis]:
+    """One deviation each, the likelier ones first."""
+    yield from map(Hypothesis, key_forms)
+    yield from (Hypothesis(hash=hash) for hash in OTHER_HASHES)
+    yield from (Hypothesis(layout=layout) for layout in (*layouts, *MOVED, INVERTED))
+    yield from (Hypothesis(choice=choice) for choice in choices)
+
+
+def double(key_forms: Sequence[KeyForm], layouts: Sequence[BitLayout]) -> Iterator[Hypothesis]:
+    """Two deviations each."""
+    for key_form, hash in product(key_forms, OTHER_HASHES):
+        yield Hypothesis(key_form=key_form, hash=hash)
+    for hash, layout in product(OTHER_HASHES, layouts):
+        yield Hypothesis(hash=hash, layout=layout)
+    for key_form, layout in product(key_forms, layouts):
+        yield Hypothesis(key_form=key_form, layout=layout)
+
+
+# With fewer, a choice between two blocks can be luck, whose bound is that of the evidence: log2(1e14).
+MANY_FOR_A_CHOICE = 47
+
+
+class HashSearch:
+    """Tries hypotheses on values in random order; `bitset` is the one that the header describes.
+    `num_tried`: how many so far. `whose`: of which values a diagnosis is said."""
+
+    def __init__(self, values: Sequence[StoredValue], bitset: Bitset, whose: str) -> None:
+        self.num_tried = 0
+        self.whose = whose
+        self._values = values
+        self._bitset = bitset
+        self._shares: list[tuple[float, Hypothesis]] = []
+        self._converted: dict[tuple[KeyForm, int], list[bytes]] = {}
+        self._hashed: dict[tuple[KeyForm, Hash, int], Hashes] = {}
+
+    @property
+    def none_is_nearest(self) -> str:
+        """That none explains more than the others, in words."""
+        if self._bitset.num_blocks == 2 and len(self._values) < MANY_FOR_A_CHOICE:
+            return "no way to choose blocks can be told from chance, which chooses the right one of 2 for half of the values"
+        return "none of them finds more values than chance would"
+
+    def convincing(self, hypotheses: Iterable[Hypothesis]) -> list[tuple[Hypothesis, Trial]]:
+        """Those that luck cannot explain, the one that explains most values first."""
+        if len(self._values) < MIN_TRIED:
+            return []
+        likely = (hypothesis for hypothesis in hypotheses if not self._is_refuted(hypothesis))
+        tried = [(hypothesis, self.trial(hypothesis)) for hypothesis in likely]
+        found = [(hypothesis, trial) for hypothesis, trial in tried if trial.is_convincing]
+        return sorted(found, key=lambda pair: -pair[1].share)
+
+    def trial(self, hypothesis: Hypothesis, is_left_out: NDArray[np.bool_] | None = None) -> Trial:
+        """On all values, or all but some."""
+        hashes = self.hashes(hypothesis)
+        if is_left_out is not None:
+            hashes = hashes[~is_left_out]
+        return hypothesis.layout.look_up(hypothesis.choice.bitset or self._bitset, hashes)
+
+    def hashes(self, hypothesis: Hypothesis) -> Hashes:
+        """The hash of every value that the hypothesis applies to."""
+        return self._hashes(hypothesis, len(self._values))
+
+    def with_other_salts(self, share_missing: float) -> Iterator[Hypothesis]:
+        """What the bits say of the salts. `share_missing`: of all values of the chunk, 0 to 1."""
+        hashes = self.hashes(Hypothesis())
+        if hashes.size:
+            yield from (
+                Hypothesis(layout=layout)
+                for layout in with_other_salts(self._bitset, hashes, share_missing)
+            )
+
+    def nearest(self) -> list[Hypothesis]:
+        """Those that find most of the first few values, of all that were tried."""
+        return [hypothesis for _, hypothesis in nlargest(NEAREST, self._shares, itemgetter(0))]
+
+    def _is_refuted(self, hypothesis: Hypothesis) -> bool:
+        """Whether the first few values are not found, or have no such key form."""
+        self.num_tried += 1
+        hashes = self._hashes(hypothesis, FIRST_VALUES)
+        if not hashes.size:
+            return True
+        share = hypothesis.layout.share_found(hypothesis.choice.bitset or self._bitset, hashes)
+        if share:
+            self._shares.append((share, hypothesis))
+        return share < FIRST_SHARE
+
+    def _hashes(self, hypothesis: Hypothesis, count: int) -> Hashes:
+        key_form, hash = hypothesis.key_form, hypothesis.hash
+        if (key_form, hash, count) not in self._hashed:
+            if (key_form, count) not in self._converted:
+                self._converted[key_form, count] = converted(self._values[:count], key_form)
+            self._hashed[key_form, hash, count] = hashed(self._converted[key_form, count], hash)
+        return self._hashed[key_form, hash, count]
+
+
+def converted(values: Sequence[StoredValue], key_form: KeyForm) -> list[bytes]:
+    """The values in this key form; none unless (nearly) all have it."""
+    plain = [plain for value in values if (plain := key_form.convert(value)) is not None]
+    return plain if len(plain) >= MIN_SHARE * len(values) else []
+
+
+def explanations(
+    file: ParquetContainer, chunk: ColumnChunk, search: HashSearch, hypotheses: Iterable[Hypothesis]
+) -> Iterator[Explanation]:
+    """Those hypotheses that luck cannot explain, the best first."""
+    for hypothesis, trial in search.convincing(hypotheses):
+        trial = _without_stored(file, chunk, search, hypothesis, trial)
+        if trial.is_convincing:
+            yield Explanation(hypothesis, trial, search.whose)
+
+
+def block_of_two(
+    file: ParquetContainer,
+    chunk: ColumnChunk,
+    filter: SplitBlockBloomFilter,
+    layouts: Sequence[BitLayout],
+) -> Explanation | None:
+    """The way of choosing one of two blocks that all values are found by, not only those that are missing: these are in
+    the other block, whatever chose that. Raises as chunk_runs."""
+    if filter.num_blocks != 2 or filter.fpp > MAX_CHANCE:
+        return None
+    search = HashSearch(stored_values(file, chunk), as_bitset(filter), EACH_VALUE)
+    hypotheses = (Hypothesis(layout=layout) for layout in layouts)
+    found = (Explanation(each, search.trial(each), EACH_VALUE) for each in hypotheses)
+    return next((each for each in found if each.trial.is_beyond_luck), None)
+
+
+def nearest_in_words(
+    file: ParquetContainer, chunk: ColumnChunk, search: HashSearch, filter: SplitBlockBloomFilter
+) -> str:
+    """Which of those that explain too little explains most, in words; if none does and no value is found, what that may
+    mean."""
+    found = [
+        (hypothesis, _without_stored(file, chunk, search, hypothesis, search.trial(hypothesis)))
+        for hypothesis in search.nearest()
+    ]
+    hypothesis, trial = min(found, key=lambda pair: pair[1].log_luck, default=(None, NOTHING_TRIED))
+    if hypothesis is None or trial.log_luck > MAX_LOG_LUCK_OF_NEAREST:
+        said = search.none_is_nearest
+        if search.whose == EACH_VALUE:
+            said += (
+                f"; by its fill, the filter has about {number_of(round(filter.ndv_estimate), 'value')}, hashed in a way"
+                " that was not tried, or not the values of this file: pbloom diff --diagnose finds out whether it is"
+                " that of another file, given both"
+            )
+        return said
+    return (
+        f"the nearest, {hypothesis.name} (the writer {hypothesis.what_was_done(search.whose)}), finds"
+        f" {trial.hits:,} of {trial.tried:,}, where chance would find {trial.tried * trial.chance:,.0f}"
+    )
+
+
+def _without_stored(
+    file: ParquetContainer,
+    chunk: ColumnChunk,
+    search: HashSearch,
+    hypothesis: Hypothesis,
+    trial: Trial,
+) -> Trial:
+    """Other bytes of a value can be another stored value, rightly found: without these."""
+    if not hypothesis.is_of_values_only:
+        return trial
+    return search.trial(hypothesis, stored_among(file, chunk, search.hashes(hypothesis)))

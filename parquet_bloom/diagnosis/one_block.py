@@ -1,0 +1,56 @@
+"""Filters whose bits are all in one block, as no hash spreads them that the format allows."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.diagnosis.evidence import DEVIATIONS, MAX_LOG_LUCK, Trial
+from parquet_bloom.diagnosis.layouts import STANDARD, as_bitset
+from parquet_bloom.filters.sizing import WORD_BITS, WORDS_PER_BLOCK
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.parquet.file import ParquetContainer
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.pages.pages import chunk_runs
+
+
+def one_block(
+    file: ParquetContainer, chunk: ColumnChunk, filter: SplitBlockBloomFilter
+) -> Diagnosis | None:
+    """Whether all bits are in one block, and more than the values of one block set: where only the others were lost, it
+    has no more. Raises as chunk_runs."""
+    words = as_bitset(filter).words
+    filled = np.flatnonzero(words.any(axis=1)).tolist()
+    if filter.num_blocks == 1 or len(filled) != 1:
+        return None
+    (block,) = filled
+    own = _num_values_of(file, chunk, filter.num_blocks, block)
+    at_most = own + DEVIATIONS * sqrt(own)
+    expected_fill = 1 - (1 - 1 / WORD_BITS) ** at_most
+    bits = Trial(
+        hits=int(np.bitwise_count(words[block]).sum()),
+        tried=WORD_BITS * WORDS_PER_BLOCK,
+        # Of values that belong to other blocks only, still one.
+        chance=max(expected_fill, 1 / WORD_BITS),
+    )
+    if bits.log_luck > MAX_LOG_LUCK:
+        return None
+    why = ": of a hash of 32 bits, it is 0" if block == 0 else ""
+    return Diagnosis(
+        "one-block",
+        f"the writer put the bits of all values into block {block:,} of {filter.num_blocks:,}, and none into the others, as"
+        f" if the high half of each hash, which chooses the block, were the same{why}",
+        0,
+        0,
+    )
+
+
+def _num_values_of(file: ParquetContainer, chunk: ColumnChunk, num_blocks: int, block: int) -> int:
+    """How many distinct values belong to the block."""
+    found = [np.empty(0, np.uint64)]
+    for part in chunk_runs(file.source, file.footer, chunk):
+        hashes = part.run.hashes()
+        found.append(np.unique(hashes[STANDARD.block(hashes, num_blocks) == block]))
+    return np.unique(np.concatenate(found)).size
