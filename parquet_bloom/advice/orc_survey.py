@@ -23,6 +23,7 @@ Spec: apache/orc-format, specification/ORCv1.md "Column Statistics".
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from functools import partial
@@ -192,7 +193,17 @@ class OrcSurveyor:
             may_be = (each.fpp for each in survey.rungs if each.rate <= highest and each.num_bytes)
             is_built = survey.filter_bytes > 0
             survey.has_too_small = is_built and there.fpp > max(highest, *may_be)
+        for survey, entry in zip(surveys, entries, strict=True):
+            if entry.statistics is not None and entry.statistics.is_filter_ignored:
+                _is_ignored(survey)
         return surveys
+
+
+def _is_ignored(survey: GroupSurvey) -> None:
+    """It has the filters, and no reader asks them: none rules the group out."""
+    survey.is_ignored = True
+    survey.fpp = survey.fpp_there = 1.0
+    survey.rungs = [replace(rung, fpp=1.0) for rung in survey.rungs]
 
 
 def _filters_there(file: OrcContainer, chunk: OrcChunk) -> Sequence[KHashFilter] | None:

@@ -80,7 +80,8 @@ class GroupSurvey:
     in that encoding, as the footer says; `has_filter`: one is there; `has_too_small`: one that is too small for the
     values, as its length says, in ORC its bits; `has_unreadable`: one that no reader can use, or without a bit for
     the values;
-    `fpp_there`: of the one that is there, as far as that is known, 1 without one that can be used.
+    `fpp_there`: of the one that is there, as far as that is known, 1 without one that can be used; `is_ignored`: no
+    reader asks a filter of this group, whose FPPs then are 1.
     """
 
     num_values: int
@@ -97,6 +98,7 @@ class GroupSurvey:
     has_too_small: bool = False
     has_unreadable: bool = False
     fpp_there: float = 1.0
+    is_ignored: bool = False
 
     @property
     def ndv(self) -> int:
@@ -120,7 +122,7 @@ class ColumnCounts:
     that have a filter that is too small for them, as far as lengths say, in ORC bits; `bytes_there`: of the bitsets of filters that
     are there; `fpp_there`: the sum of their FPPs in FPP_UNITs, with 1 for each of the `groups` without one that can be
     used; `with_filter`: those of the `groups` that have one; `unreadable`: those with one that no reader can use,
-    or without a bit.
+    or without a bit; `ignored`: those of which no reader asks a filter.
     """
 
     num_values: int = 0
@@ -141,6 +143,7 @@ class ColumnCounts:
     fpp_there: int = 0
     with_filter: int = 0
     unreadable: int = 0
+    ignored: int = 0
 
     @property
     def needs_some(self) -> bool:
@@ -167,6 +170,7 @@ class ColumnCounts:
         self.fpp_there += other.fpp_there
         self.with_filter += other.with_filter
         self.unreadable += other.unreadable
+        self.ignored += other.ignored
 
 
 @dataclass(slots=True)
@@ -266,6 +270,7 @@ class ColumnSketch:
                 fpp_there=in_units(group.fpp_there),
                 with_filter=int(group.has_filter),
                 unreadable=int(group.has_unreadable),
+                ignored=int(group.is_ignored),
             )
         )
         # It is exact if one group has all values in a dictionary, however large.

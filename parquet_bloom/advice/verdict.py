@@ -217,7 +217,8 @@ def _reason_to_skip(evidence: Evidence) -> str:
             " so a filter would save nothing"
         )
     if evidence.saved < NOTHING_SAVED * reads.by_statistics:
-        return f"a filter rules out next to nothing: {_comparison(evidence)}"
+        why = "; ".join(filter(None, [_comparison(evidence), _ignored(evidence)]))
+        return f"a filter rules out next to nothing: {why}"
     return ""
 
 
@@ -227,6 +228,14 @@ def _searched_instead(evidence: Evidence) -> str:
     if evidence.reads is None:
         return instead
     return f"{instead}, so a look-up reads {_mean(evidence.reads.holding)} of {evidence.groups}"
+
+
+def _ignored(evidence: Evidence) -> str:
+    """`7 index groups have a NaN, where engines do not ask the filter`"""
+    count = evidence.counts.ignored
+    has = "has" if count == 1 else "have"
+    groups = number_of(count, evidence.unit)
+    return f"{groups} {has} a NaN, where engines do not ask the filter" if count else ""
 
 
 def _who_uses_none(evidence: Evidence) -> str:
@@ -377,6 +386,7 @@ def _notes(evidence: Evidence) -> Iterator[str]:
             f"{number_of(counts.not_shredded, unit)} {has} values of the field that are not shredded,"
             " where engines do not ask its filter"
         )
+    yield _ignored(evidence)
     if counts.in_alp and (note := engine_note("in ALP", evidence.engines or None)):
         yield f"few engines read ALP: {note}"
     if counts.filters < counts.groups:

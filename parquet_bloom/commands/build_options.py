@@ -83,7 +83,11 @@ filters = together(
         show_default=True,
         help="What to do with existing filters; in place, `replace` cannot be undone.",
     ),
-    filters_option("--force", is_flag=True, help="Also write filters that miss the target rate."),
+    filters_option(
+        "--force",
+        is_flag=True,
+        help="Also write filters that miss the target rate; those of ORC may have up to twice that anyway.",
+    ),
     option.layout,
 )
 

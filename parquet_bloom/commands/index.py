@@ -474,14 +474,14 @@ def _about(report: IndexCheck) -> str:
 
 
 def _gone(report: IndexCheck) -> str:
-    """`; of files that are gone or have changed: 900 of 3,600 keys, which pbloom index compact --all removes`"""
+    """`; of files that are gone, have changed, or were indexed twice at a time: 900 of 3,600 keys, which …`"""
     counts = (
         (report.keys_gone, report.keys, "key"),
         (report.filters_gone, report.filters, "filter"),
     )
     parts = [some_of(gone, num, noun) for gone, num, noun in counts if gone]
     whose, removed = (
-        "of files that are gone or have changed",
+        "of files that are gone, have changed, or were indexed twice at a time",
         "which pbloom index compact --all removes",
     )
     return f"; {whose}: {', '.join(parts)}, {removed}" if parts else ""
@@ -602,17 +602,26 @@ def _write_change(report: IndexChange, quiet: bool, took: str) -> None:
 def _name_in_sum(not_indexed: Sequence[NotIndexed], num_files: int) -> None:
     """Some of those that are not indexed for each reason."""
     paths: dict[tuple[str, str], list[str]] = {}
-    for each in not_indexed:
-        paths.setdefault((each.column, each.reason), []).append(each.path)
-    for (column, reason), of_reason in paths.items():
-        complain(f"{files_named(of_reason, num_files)}: {column}: not indexed: {reason}")
+    for path, columns, reason in _by_reason(not_indexed):
+        paths.setdefault((columns, reason), []).append(path)
+    for (columns, reason), of_reason in paths.items():
+        complain(f"{files_named(of_reason, num_files)}: {columns}: not indexed: {reason}")
 
 
 def _name(not_indexed: Sequence[NotIndexed]) -> None:
-    for each in not_indexed[:MOST_FILES]:
-        complain(f"{each.path}: {each.column}: not indexed: {each.reason}")
-    if len(not_indexed) > MOST_FILES:
-        complain(f"{len(not_indexed) - MOST_FILES:,} more that are not indexed")
+    found = _by_reason(not_indexed)
+    for path, columns, reason in found[:MOST_FILES]:
+        complain(f"{path}: {columns}: not indexed: {reason}")
+    if len(found) > MOST_FILES:
+        complain(f"{len(found) - MOST_FILES:,} more that are not indexed")
+
+
+def _by_reason(not_indexed: Iterable[NotIndexed]) -> list[tuple[str, str, str]]:
+    """Path, columns and reason: what is wrong with a file is mostly wrong with all its columns."""
+    columns: dict[tuple[str, str], list[str]] = {}
+    for each in not_indexed:
+        columns.setdefault((each.path, each.reason), []).append(each.column)
+    return [(path, ", ".join(those), reason) for (path, reason), those in columns.items()]
 
 
 def _written(keys: int, filters: int, num_bytes: int) -> str:
@@ -726,15 +735,14 @@ def _of_it_alone(value: IndexedValue, report: IndexReport) -> Sequence[IndexedFi
 
 
 def _write_value(value: IndexedValue, report: IndexReport, in_full: bool) -> None:
+    shown_value = show_value(value.value) or "''"
     if not value.files:
-        write_text(f"{show_value(value.value)}: {painted(value.verdict)}")
+        write_text(f"{shown_value}: {painted(value.verdict)}")
         return
     num_unknown = sum(each.verdict == "unknown" for each in value.files)
     num_files = len(value.files) - num_unknown or num_unknown
     others = f", {painted('unknown')} in {num_unknown:,}" * (num_files < len(value.files))
-    write_text(
-        f"{show_value(value.value)}: {painted(value.verdict)} in {number_of(num_files, 'file')}{others}"
-    )
+    write_text(f"{shown_value}: {painted(value.verdict)} in {number_of(num_files, 'file')}{others}")
     files = _of_it_alone(value, report)
     shown = files if in_full else files[:MOST_FILES]
     if shown:

@@ -150,7 +150,7 @@ def _show_by_value(
     only: Verdict | None,
 ) -> int:
     """The exit code. If all values are at fault, they are only complained about."""
-    from parquet_bloom.commands.value_files import about_unknown, fault_in_all
+    from parquet_bloom.commands.value_files import about_unknown, are_at_fault
     from parquet_bloom.render.by_value import (
         complain_of_unknown,
         in_all,
@@ -186,7 +186,7 @@ def _show_by_value(
         write_bytes(as_parquet(table))
         answers.afterwards.append(f"{number_of(table.num_rows, 'row')}; {in_all(report, took)}")
         complain_of_unknown(report.files_unknown, report.num_files)
-    elif fault_in_all(reasons, report.num_files, options.values):
+    elif are_at_fault(options.values, reasons, report.num_files):
         return code
     elif answers.as_json:
         write_json(report)

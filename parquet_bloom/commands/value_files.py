@@ -19,7 +19,7 @@ from parquet_bloom.errors import (
 )
 from parquet_bloom.files import open_file
 from parquet_bloom.render.wording import files_of
-from parquet_bloom.values.types import LiteralInFile, TextInFile
+from parquet_bloom.values.types import CANNOT_BE, LiteralInFile, TextInFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -96,11 +96,11 @@ def about_unknown(
         yield f"{fault}; unknown: {named}" if fault else f"{named}: unknown: {reason}"
 
 
-def fault_in_all(reasons: Sequence[str], num_files: int, values: Iterable[object]) -> str:
-    """The fault that is why none of so many files could be asked, as fault_of_file; empty if another reason kept any of
-    them from it."""
-    faults = [fault_of_file(reason, values) for reason in reasons]
-    return faults[0] if faults and len(faults) == num_files and all(faults) else ""
+def are_at_fault(values: Iterable[object], reasons: Sequence[str], num_files: int) -> bool:
+    """Whether the values are why none of so many files could be asked, and nothing else kept any of them from it."""
+    return 0 < num_files == len(reasons) and all(
+        CANNOT_BE in reason or fault_of_file(reason, values) for reason in reasons
+    )
 
 
 def _lines(text: str) -> list[str]:

@@ -64,7 +64,8 @@ class Hits:
 
 
 class NotHeld(NamedTuple):
-    """Units whose column cannot hold some of the values: why, by the positions of these."""
+    """Units whose column cannot hold some of the values, or where these cannot be looked up: why, by the positions of
+    these."""
 
     units: list[Unit]
     problems: Mapping[int, str]
@@ -72,8 +73,8 @@ class NotHeld(NamedTuple):
 
 class FoundValues(NamedTuple):
     """`hits`: of each segment that was asked; `unknown`: units of which nothing is known; `unknown_parts`: the same of
-    single row groups; `not_held`: units of which nothing is known about some of the values; `not_asked`: why some values
-    cannot be looked up in any file."""
+    single row groups; `not_held`: units of which nothing is known about some of the values; `not_asked`: those of the values
+    that cannot be looked up, as NaN, and why."""
 
     hits: list[Hits]
     unknown: list[Unit]
@@ -174,7 +175,9 @@ class AskedIndex:
                 continue
             # What no value of its type in a file is, is not there.
             reasons = found.hashes.unknown.items()
-            not_asked.update((at, why) for at, why in reasons if why not in NOT_HELD)
+            if unasked := {at: why for at, why in reasons if why not in NOT_HELD}:
+                not_held.append(NotHeld([unit for _, unit in segment.live_units()], unasked))
+                not_asked.update(unasked)
             to_ask.append((segment, found.hashes))
         hits = self._hits_of_each(to_ask)
         return FoundValues(hits, unknown, unknown_parts, not_held, not_asked)

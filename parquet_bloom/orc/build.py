@@ -41,9 +41,11 @@ from parquet_bloom.filters.sizing import LARGE_SHARE_OF_COLUMN, MUCH_LESS_ROOM, 
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, RepairOptions, refuse
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.bloom import FILTER_BYTES, OrcKeyForm, encode_filters
+from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.compression import Compression
 from parquet_bloom.orc.keys import insert_values, never_absent
 from parquet_bloom.orc.reader import OrcReader, value_ranges
+from parquet_bloom.orc.row_index import num_ignored
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, FILTER_KINDS, OrcChunk
 from parquet_bloom.orc.tail import Tail
 from parquet_bloom.orc.values import batches, room_for_values
@@ -392,16 +394,25 @@ def _reason_to_skip(chunk: OrcChunk, options: BuildOptions) -> str | None:
     return HAS_ONE
 
 
-def _notes(file: OrcReader, filters: Iterable[BuiltFilters]) -> Iterator[str]:
+def _notes(file: OrcReader, filters: Sequence[BuiltFilters]) -> Iterator[str]:
     """Whom the filters that were built will not help, and who loses rows by them."""
     if doubt := file.tail.row_count_doubt:
         yield f"{doubt}: `probe` will answer `unknown`"
     for name in dict.fromkeys(built.column for built in filters):
         column = file.column(name)
-        for line in writers.ignored(file.generation, column, BLOOM_FILTER_UTF8, writers.UTF8_UTC):
+        ignored = writers.ignored(file.generation, column, BLOOM_FILTER_UTF8, writers.UTF8_UTC)
+        for line in ignored or writers.ignored_groups(_num_ignored(file, column, filters)):
             yield f"{name}: {line}"
         for lost in lost_rows(ColumnKind(column.kind)):
             yield f"{name}: {lost}"
+
+
+def _num_ignored(file: OrcReader, column: OrcColumn, filters: Iterable[BuiltFilters]) -> int:
+    """How many index groups have a filter of the column that readers do not consult; numbers alone have a NaN."""
+    if column.kind not in ("FLOAT", "DOUBLE"):
+        return 0
+    parts = [each.place.part for each in filters if each.column == column.name]
+    return sum(num_ignored(file.row_index(part, column) or ()) for part in parts)
 
 
 def _reason(error: FormatError | UnsupportedError, chunk: OrcChunk) -> str:

@@ -20,7 +20,7 @@ from parquet_bloom.errors import ColumnError, FilterError, ParquetBloomError
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.bloom import StoredIndex, stored_messages
 from parquet_bloom.orc.reader import OrcReader
-from parquet_bloom.orc.row_index import NAN, GroupStatistics, IndexEntry
+from parquet_bloom.orc.row_index import GroupStatistics, IndexEntry, num_ignored
 from parquet_bloom.orc.stripe import OrcChunk, Stripe
 from parquet_bloom.vocabulary import NO_FILTER
 
@@ -86,10 +86,8 @@ def _notes(
         stored.bloom_encoding,
         has_statistics=bool(found) and None not in found,
     )
-    not_numbers = sum(each is not None and each.sum == NAN for each in found)
-    if not_numbers and not reasons:
-        groups = number_of(not_numbers, "index group")
-        reasons = (f"ignored by ORC Java and C++ in {groups}: the sum is NaN",)
+    if not reasons:
+        reasons = writers.ignored_groups(num_ignored(entries))
     doubt = writers.doubt(file.generation, column, stored)
     # Of a column that no reader looks for, writers leave them so.
     clear = 0 if reasons else _num_clear(stored.filters, found)

@@ -23,8 +23,7 @@ from parquet_bloom.orc.wire import Message, decode_text
 
 StatisticValue = int | float | str | None
 
-# A sum that is not a number. Readers do not consult the filter of such a group.
-NAN: Final = "nan"
+_NAN: Final = "nan"
 
 _UNIX_EPOCH = date(1970, 1, 1)
 
@@ -47,6 +46,11 @@ class GroupStatistics:
     max: StatisticValue
     sum: StatisticValue
 
+    @property
+    def is_filter_ignored(self) -> bool:
+        """Whether the sum is no number, as that of values with a NaN: readers do not consult the filter of such a group."""
+        return self.sum == _NAN
+
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
@@ -54,6 +58,13 @@ class IndexEntry:
 
     positions: tuple[int, ...]
     statistics: GroupStatistics | None
+
+
+def num_ignored(entries: Iterable[IndexEntry]) -> int:
+    """Of how many index groups readers do not consult the filter, by their statistics."""
+    return sum(
+        each.statistics is not None and each.statistics.is_filter_ignored for each in entries
+    )
 
 
 def read_row_index(data: bytes, num_index_groups: int, where: str) -> tuple[IndexEntry, ...]:

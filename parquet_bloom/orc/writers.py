@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8
 from parquet_bloom.orc.wire import decode_text
@@ -45,6 +46,9 @@ ORC_135: Final = 6
 
 # The last defined bloomEncoding: UTF-8 text and timestamps in UTC.
 UTF8_UTC: Final = 1
+
+# Why readers ignore the filter of an index group with a NaN.
+NAN_SUM: Final = "the sum is NaN"
 
 UNSTABLE = (1, 9999)
 # Decimal digits that fit 64 bits.
@@ -161,6 +165,12 @@ def ignored(
         return (f"ignored by ORC Java and C++: {java}",)
     lines = (("Java", java), ("C++", cpp))
     return tuple(f"ignored by ORC {reader}: {reason}" for reader, reason in lines if reason)
+
+
+def ignored_groups(num_groups: int) -> tuple[str, ...]:
+    """The same of a filter that readers use but for this number of index groups, whose sum is no number."""
+    groups = number_of(num_groups, "index group")
+    return (f"ignored by ORC Java and C++ in {groups}: {NAN_SUM}",) if num_groups else ()
 
 
 def ignored_by(

@@ -63,21 +63,24 @@ class BuildView(SummarizedView["BuildReport"]):
     """What was added to files, by column; what was skipped, by reason."""
 
     def summarize(self, report: BuildReport) -> FileSummary:
-        numbers = {"filters": report.num_filters, "bytes": report.bytes_added}
+        numbers = {"filters": report.num_filters, "bytes": report.bytes_added, "copies": 0}
         what = self.total(numbers)
         if report.bytes_added:
             what += f" ({percent(abs(report.bytes_added) / report.size_before)})"
         is_copy = not report.filters and report.size_after == report.size_before
         if is_copy and report.output not in (None, report.path):
             what += f", a copy of {report.path}"
+            numbers["copies"] = 1
         return _of_file(report, what, _left("skipped", report.skipped), numbers)
 
     def total(self, numbers: Mapping[str, int]) -> str:
         built, added = numbers["filters"], numbers["bytes"]
-        if not built and not added:
-            return "no filter built"
-        filters = number_of(built, "filter") if built else "no filter built"
-        return f"{filters}, {_difference(added)}"
+        done = number_of(built, "filter") if built else "no filter built"
+        if built or added:
+            done += f", {_difference(added)}"
+        if copies := numbers["copies"]:
+            done += f", {copies:,} {'copy' if copies == 1 else 'copies'} written"
+        return done
 
     def write(self, report: BuildReport, verbose: bool = False) -> None:
         """What was skipped of a column that got filters, too, is in its row."""

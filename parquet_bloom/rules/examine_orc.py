@@ -34,7 +34,7 @@ from parquet_bloom.orc.file import OrcContainer
 from parquet_bloom.orc.keys import WITHOUT_KEYS, literals, most_hashes, never_absent
 from parquet_bloom.orc.membership import GroupMembership, check_groups, stores_values
 from parquet_bloom.orc.proto import orc_pb2
-from parquet_bloom.orc.row_index import IndexEntry
+from parquet_bloom.orc.row_index import IndexEntry, num_ignored
 from parquet_bloom.orc.stripe import (
     BLOOM_FILTER_UTF8,
     FILTER_KINDS,
@@ -143,6 +143,8 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
             ignored = writers.ignored(
                 generation, column, item.stream.kind, encoding, has_statistics=has_statistics
             )
+            if not ignored and entries and num_ignored(entries) == len(entries):
+                ignored = (f"ignored by ORC Java and C++: {writers.NAN_SUM} in every index group",)
             findings += portability.check_readers(chunk, ignored, generation.created_by)
             findings += portability.check_look_ups(chunk, column.kind, generation.created_by)
         sizes = [(each.num_bits, each.num_hashes) for each in index.filters if each is not None]

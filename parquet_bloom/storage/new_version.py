@@ -207,7 +207,12 @@ def not_kept(source: Source, target: Target, change: Change) -> Iterator[str]:
     others = source.status.st_nlink - 1
     if others:
         links = "another hard link" if others == 1 else f"{others:,} other hard links"
-        yield f"{links} to this file still {'has' if others == 1 else 'have'} the old version"
+        keep = (
+            "keeps the old version, unless it is"
+            if others == 1
+            else "keep the old version, unless they are"
+        )
+        yield f"{links} to this file {keep} changed, too"
     if target.name is not None:
         yield from lost_owners(source.status, target.name)
 

@@ -61,7 +61,7 @@ def probe_held(file: Askable, options: ProbeOptions) -> HeldAnswers:
     except ValueTypeError:
         held = held_values(file, file.column(options.column), options.values)
         if not held.positions.size:
-            raise
+            raise ValueTypeError(f"{file.path}: {held.problem}") from None
     report = probe_file(file, replace(options, values=held.values))
     groups = [_with_others(each, held, len(options.values)) for each in report.results.groups]
     results = ProbedValues(options.values, groups)

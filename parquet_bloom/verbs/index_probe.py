@@ -335,8 +335,6 @@ class IndexAnswers:
         }
 
     def of(self, number: int, value: Any) -> IndexedValue:
-        if number in self._not_asked:
-            return IndexedValue(value, "unknown", ())
         files = self._maybe(number)
         for problems, units in self._not_held:
             if number in problems:
@@ -400,10 +398,7 @@ class IndexAnswers:
         return [*maybe, *(number for number in found if number not in first)]
 
     def _maybe_somewhere(self, num_values: int) -> Numbers:
-        found = self._found_in(num_values, self._is_candidate)
-        if not self._not_asked:
-            return found
-        return [number for number in listed_numbers(found) if number not in self._not_asked]
+        return self._found_in(num_values, self._is_candidate)
 
     def _is_candidate(self, unit: Unit) -> bool:
         """Whether a file may hold what was found of it, as far as the index knows."""
@@ -422,7 +417,7 @@ class IndexAnswers:
         return self._with_files(num_values)
 
     def _with_files(self, num_values: int) -> Numbers:
-        """The numbers of those that some files may hold which may not hold any of them, or that cannot be looked up."""
+        """The numbers of those that some files may hold which may not hold any of them."""
         of_any = self._unknown.keys() | self._parts.keys()
         others = {
             at
@@ -430,7 +425,6 @@ class IndexAnswers:
             if any(unit.path not in of_any for unit in units)
             for at in problems
         }
-        others.update(self._not_asked)
         found = self._found_in(
             num_values, lambda unit: unit.path not in of_any or self._is_candidate(unit)
         )

@@ -161,6 +161,15 @@ class ValuesReport(VerbReport):
         """Whether no value can be in any file."""
         return self.absent == len(self.results)
 
+    @property
+    def maybe_by_chance(self) -> float | None:
+        """How many of those that are `maybe` are likely in no file, by how many of such values were absent; None if none
+        was, or the chance is not known."""
+        chance = self.false_maybe
+        if chance is None or chance == 1.0 or not self.absent:
+            return None
+        return min(self.maybe, self.absent * chance / (1 - chance))
+
 
 def probe_values(
     files: Any,
@@ -234,7 +243,8 @@ class GatheredValues:
                 continue
             self._hits.add(file, number, group)
             if group.fpp is None:
-                self._are_rates_known = False
+                # One without rows has no filter, and is of no value.
+                self._are_rates_known &= group.distinct[0].num_rows == 0
             else:
                 self._false_groups += group.fpp
                 self._never_false += never_false(group.fpp)

@@ -181,6 +181,8 @@ def test_a_file_without_new_filters_is_called_a_copy(built, ending, tmp_path):
     copy = tmp_path / "copy"
     (line, _), _ = said("build", f"{built}/00.{ending}", "-c", "user_id", "-o", copy)
     assert line.startswith(f"{copy}: no filter built, a copy of lake/00.{ending}, ")
+    total = said("build", built, "-c", "user_id", "--output-dir", tmp_path / "copies")[0][-1]
+    assert total == f"{FILES} files: {FILES} skipped; no filter built, {FILES} copies written"
     assert copy.read_bytes() == Path(f"{built}/00.{ending}").read_bytes()
 
 

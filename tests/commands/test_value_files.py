@@ -175,7 +175,7 @@ def test_text_in_parquet_is_read_as_a_type(folder, kind):
         2,
         (
             "ids.parquet: row 0: '7': cannot be a value of INT64: expected an integer, or --type TYPE to"
-            " read it from text"
+            " read it from text; nor can row 1: '9'"
         ),
     )
 
@@ -190,7 +190,7 @@ def test_integers_in_parquet_are_read_as_text(folder):
         2,
         (
             "column id: 9: cannot be a value of BYTE_ARRAY STRING: expected text or bytes, or values from .txt or"
-            " .csv, which each file reads as its own type, or --type string where all have text"
+            " .csv, which each file reads as its own type, or --type string where all have text; nor can 7"
         ),
     )
 

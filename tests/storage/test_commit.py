@@ -415,8 +415,8 @@ def test_other_names_of_a_file_that_is_changed_in_place(
     for number in range(others):
         os.link(broken, broken.with_name(f"{number}.link"))
     note = (
-        "note: another hard link to this file still has the old version\n",
-        "note: 2 other hard links to this file still have the old version\n",
+        "note: another hard link to this file keeps the old version, unless it is changed, too\n",
+        "note: 2 other hard links to this file keep the old version, unless they are changed, too\n",
     )[others - 1]
     arguments = (verb, broken, *ARGUMENTS[verb])
     assert note not in outcome(*arguments, "-o", broken.with_name("out.parquet")).stdout
@@ -427,7 +427,7 @@ def test_other_names_of_a_file_that_is_changed_in_place(
 
 def test_other_names_of_an_orc_file_that_is_changed_in_place(orc_source: Path) -> None:
     os.link(orc_source, orc_source.with_name("link"))
-    note = "another hard link to this file still has the old version"
+    note = "another hard link to this file keeps the old version, unless it is changed, too"
     assert pb.build(orc_source, in_place=True, columns=["a"]).notes == (note,)
     os.link(orc_source, orc_source.with_name("other"))
     # A file that stays as it is keeps its names.

@@ -24,6 +24,7 @@ from parquet_bloom.verbs import listed_files
 
 FILES = 12
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+NULL = "nulls are not inserted into Bloom filters"
 
 
 @pytest.fixture(scope="module")
@@ -429,10 +430,27 @@ def test_filters_put_into_files_are_another_state(lake, tmp_path, layout):
             assert [row.row for row in pb.find(lake, "id", value, index=index.path).rows] == [0]
 
 
+def test_an_empty_text_is_shown_in_quotes(tmp_path):
+    pq.write_table(pa.table({"s": ["", "a"]}), tmp_path / "a.parquet")
+    pb.Index.build(tmp_path / "index", tmp_path / "a.parquet", "s").close()
+    found = outcome("index", "probe", "--index", tmp_path / "index", "-c", "s", "-v", "")
+    assert found.stdout.splitlines()[1] == "'': maybe in 1 file"
+
+
 def test_nan_and_null_are_unknown(lake, tmp_path):
     with pb.Index.build(tmp_path / "index", lake, "score") as index:
-        results = index.probe("score", [float("nan"), None]).results
-        assert [each.verdict for each in results] == ["unknown", "unknown"]
+        report = index.probe("score", [float("nan"), None, 1e300])
+        assert [each.verdict for each in report.results] == ["unknown", "unknown", "absent"]
+        assert (report.absent, report.maybe, report.unknown) == (1, 0, 2)
+        # Who takes the files from the answer reads them all.
+        for value, reason in zip(report.results, ("NaN has many encodings", NULL), strict=False):
+            assert [Path(file.path) for file in value.files] == sorted(lake.iterdir())
+            assert {file.reason for file in value.files} == {reason}
+        (result,) = index.probe("score", float("nan"), files=lake / "03.parquet").results
+        assert [Path(file.path).name for file in result.files] == ["03.parquet"]
+    found = outcome("index", "probe", "--index", tmp_path / "index", "-c", "score", "-v", "nan")
+    assert found.code == 2
+    assert found.stdout.count("unknown\tNaN has many encodings") == FILES
 
 
 def test_what_goes_wrong_is_one_line(lake, tmp_path):

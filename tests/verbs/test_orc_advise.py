@@ -101,6 +101,30 @@ def test_index_groups_without_values():
     assert (none.reason, none.filter_bytes, none.settings) == ("no non-null values", 0, ())
 
 
+@pytest.mark.parametrize(
+    ("every", "with_nan", "verdict"), [(1, GROUPS, "skip"), (2, GROUPS // 2, "optional")]
+)
+def test_filters_of_index_groups_with_a_nan_are_not_asked(every, with_nan, verdict):
+    values = np.random.default_rng(2).permutation(ROWS) / 7
+    values[: GROUPS * STRIDE : every * STRIDE] = np.nan
+    write(x=pa.array(values))
+    report = advise("a.orc")
+    (found,) = report.columns
+    assert found.verdict == verdict
+    groups = f"{with_nan} index groups have a NaN, where engines do not ask the filter"
+    assert groups in found.reason
+    # Of a value that is not stored, a filter leaves no more than these.
+    assert found.groups_filter_absent == pytest.approx(with_nan, abs=0.2)
+    note = f"x: ignored by ORC Java and C++ in {with_nan} index groups: the sum is NaN"
+    assert note in pb.build("a.orc", "b.orc", columns=["x"]).notes
+    there = advise("b.orc").columns[0]
+    assert (there.verdict, groups in there.reason) == (verdict, True)
+    findings = pb.validate("b.orc").findings
+    assert {(each.rule, each.message) for each in findings} == (
+        {("PB621", "the sum is NaN in every index group")} if every == 1 else set()
+    )
+
+
 def test_many_distinct_values_are_estimated():
     """Counting goes by hashes, and those of ORC do not lie evenly."""
     for values in (np.arange(60_000), np.arange(60_000) - 30_000, np.arange(60_000) << 32):

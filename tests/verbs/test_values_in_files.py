@@ -123,6 +123,12 @@ def test_the_command_answers_in_one_screen(lake, tmp_path):
     assert chance.startswith(
         f"by chance alone, a value that is in no file is maybe in {report.false_groups:.2g} of 10 filters, and in"
     )
+    by_chance = report.absent * report.false_maybe / (1 - report.false_maybe)
+    assert report.maybe_by_chance == by_chance
+    assert chance.endswith(
+        f": so about {by_chance:.2g} of the {report.maybe} are in no file; `pbloom find` looks into the files, an index"
+        " (`pbloom index build`) excludes more"
+    )
     assert absent.endswith(f"… ({report.absent} in all)")
     assert heads.split("\t") == ["value", "verdict", "files", "row groups", "rows to read", "in"]
     assert len(rows) == 10
@@ -197,6 +203,25 @@ def test_the_command_names_what_may_hold_any_value(lake):
         f"{names[0]}: may hold any value: no filter",
         f"{names[1]}: may hold any value: {reason}",
     ]
+
+
+@pytest.mark.parametrize("how", [("--by-value",), ("--only", "absent"), ("--by-value", "--json")])
+def test_values_that_no_file_can_hold_are_refused(lake, how):
+    names = [str(lake / name) for name in WITH_FILTERS if name.endswith(".parquet")]
+    found = outcome("probe", *names, "-c", "id", "-v", "abc", "-v", "", *how)
+    assert (found.code, found.stdout) == (2, "")
+    assert found.complaint == (
+        f"{', '.join(names)}: column id: abc: cannot be a value of INT64: expected an integer; nor can an"
+        " empty text"
+    )
+
+
+def test_row_groups_without_rows_keep_nobody_from_the_chance(lake, tmp_path):
+    pq.write_table(pq.read_table(lake / "a.parquet").slice(0, 0), tmp_path / "empty.parquet")
+    alone = pb.probe_values([lake / "a.parquet"], "id", asked(300))
+    report = pb.probe_values([lake / "a.parquet", tmp_path / "empty.parquet"], "id", asked(300))
+    assert report.num_files == 2
+    assert report.false_maybe == alone.false_maybe is not None
 
 
 def test_nothing_anywhere(lake):
