@@ -485,7 +485,7 @@ def test_what_is_looked_at_first_is_not_repaired_with_others(tmp_path, monkeypat
     assert f"; next: {LOOK_FIRST}\n" in told
     assert outcome("report", ".", "-o", "page.html").code == 0
     page = (tmp_path / "page.html").read_text()
-    assert "next: pbloom validate . -c n --pages --diagnose<" in page
+    assert "next: pbloom validate a.parquet b.parquet c.parquet -c n --pages --diagnose<" in page
     assert "pbloom repair" not in page
 
 
