@@ -145,6 +145,8 @@ BEYOND_DIGITS: Final = "the column's type in the file holds no number of so many
 OF_NULLS: Final = "the column's type in the file has nothing but null"
 # Why a value is in no row, whatever is stored.
 NOT_HELD: Final = (BEYOND_TYPE, BEYOND_BITS, BEYOND_DIGITS, OF_NULLS)
+# Why it is in no row of a row group, of which its filter, if there is one, says nothing.
+WITHOUT_FILTERS: Final = (*ARE_NULLS, *NOT_HELD)
 # A field of a VARIANT, which then is encoded in the residual of the VARIANT.
 NOT_SHREDDED: Final = "the field is not shredded in the file"
 ENCRYPTED: Final = "encrypted"

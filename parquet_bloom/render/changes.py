@@ -21,7 +21,7 @@ from parquet_bloom.render.wording import (
     size,
     where,
 )
-from parquet_bloom.vocabulary import APPENDED_BEFORE
+from parquet_bloom.vocabulary import APPENDED_BEFORE, LACKS_COLUMN
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Place
@@ -31,7 +31,12 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.repair_table import TableRepairReport
     from parquet_bloom.verbs.strip import StripReport
     from parquet_bloom.verbs.strip_table import TableStripReport
-    from parquet_bloom.verbs.table_step import ChangedFile, LeftColumn, RepairedColumn
+    from parquet_bloom.verbs.table_step import (
+        ChangedFile,
+        LeftColumn,
+        RepairedColumn,
+        SkippedColumn,
+    )
 
     FileChange: TypeAlias = BuildReport | StripReport | RepairReport
     TableChange: TypeAlias = TableBuildReport | TableRepairReport | TableStripReport
@@ -327,6 +332,11 @@ class _TableView(SummarizedView[SomeTableChange]):
             )
 
 
+def _unit_of(skipped: SkippedColumn) -> str:
+    """What its number counts: a file that lacks the column has no chunk of it."""
+    return "row group" if skipped.reason.startswith(LACKS_COLUMN) else "column chunk"
+
+
 class TableBuildView(_TableView["TableBuildReport"]):
     """What was added to the files of tables, and which version records it."""
 
@@ -342,7 +352,7 @@ class TableBuildView(_TableView["TableBuildReport"]):
             Remark(
                 f"{painted('skipped')} {each.column}",
                 each.reason,
-                f"{painted('skipped')} {each.column}, {number_of(each.num_chunks, 'column chunk')}:"
+                f"{painted('skipped')} {each.column}, {number_of(each.num_chunks, _unit_of(each))}:"
                 f" {with_hint(each.reason)}",
             )
             for each in report.skipped

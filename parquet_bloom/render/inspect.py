@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         LegacyDescription,
     )
     from parquet_bloom.verbs.inspect import FileInspection
-    from parquet_bloom.verbs.inspect_summary import InspectionSummary
+    from parquet_bloom.verbs.inspect_summary import ColumnSummary, InspectionSummary
 
 ALL_SET = "all bits set"
 
@@ -231,11 +231,8 @@ def write_inspection_summary(summary: InspectionSummary, verbose: bool = False) 
         )
         for each in with_filters
     ]
-    unreadable = [
-        f"{each.column} ({each.chunks_unusable:,} of {number_of(each.chunks, 'chunk')})"
-        for each in summary.columns
-        if each.chunks_unusable
-    ]
+    unreadable = _some_chunks(summary, lambda column: column.chunks_unusable - column.chunks_hidden)
+    hidden = _some_chunks(summary, lambda column: column.chunks_hidden)
     without = [
         quoted_name(each.column)
         for each in summary.columns
@@ -249,6 +246,8 @@ def write_inspection_summary(summary: InspectionSummary, verbose: bool = False) 
         write_text(
             f"filters that cannot be read: {listed(unreadable, in_full)}; inspect FILE says why"
         )
+    if hidden:
+        write_text(f"may have filters, unknown without keys: {listed(hidden, in_full)}")
     if without:
         write_text(f"no filters: {listed(without, in_full)}")
     total = {
@@ -259,6 +258,15 @@ def write_inspection_summary(summary: InspectionSummary, verbose: bool = False) 
         rows_of = number_of(summary.num_rows, "row")
         files = number_of(summary.files, "file")
         write_text(f"{files}, {rows_of}: {_filters_take(total)}")
+
+
+def _some_chunks(summary: InspectionSummary, count: Callable[[ColumnSummary], int]) -> list[str]:
+    """The columns that have any such chunks, with how many."""
+    return [
+        f"{each.column} ({count(each):,} of {number_of(each.chunks, 'chunk')})"
+        for each in summary.columns
+        if count(each)
+    ]
 
 
 def _is_bare(column: ChunkDescription) -> bool:

@@ -17,8 +17,8 @@ AnsweredBy: TypeAlias = Literal["index", "schema", "statistics", "filters", "val
 class AskedFile:
     """A file of `size` bytes. `version`: what tells its state, as `index` keeps it: the ETag of an object, or size, time of
     change (ns) and inode of a local file; None if nobody had to ask the store. `answered_by`: what ruled all values out in
-    it (`schema`: of its table, which has null there; `statistics`: min/max alone, or there are no rows; `filters`: its own, in what
-    statistics had left), or its values where they had to be read."""
+    it (`schema`: of its table, which has null there; `statistics`: these or its type alone, or there are no rows;
+    `filters`: its own, in what statistics had left), or its values where they had to be read."""
 
     path: str
     size: int

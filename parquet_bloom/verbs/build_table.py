@@ -10,7 +10,7 @@ killed run has committed stays so; what else it has appended the next run recogn
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
@@ -18,13 +18,15 @@ from typing import TYPE_CHECKING, ClassVar
 from parquet_bloom.arguments import SomeNames
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ColumnError, UnsupportedError
+from parquet_bloom.errors import ColumnError, UnsupportedError, quoted_name
 from parquet_bloom.files import open_file
 from parquet_bloom.options import DEFAULT_FPP, FILES_PER_COMMIT, BuildOptions, TableOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.tables.table import (
+    GROUPS,
+    IN_GROUPS,
     MIN_FILE_SIZE,
     LakeTable,
     StoredNames,
@@ -52,7 +54,14 @@ from parquet_bloom.verbs.table_step import (
     way_to_small,
     without_columns,
 )
-from parquet_bloom.vocabulary import APPENDED_BEFORE, HAS_ONE, Existing, TableChoice, TableKind
+from parquet_bloom.vocabulary import (
+    APPENDED_BEFORE,
+    HAS_ONE,
+    LACKS_COLUMN,
+    Existing,
+    TableChoice,
+    TableKind,
+)
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
@@ -63,9 +72,8 @@ if TYPE_CHECKING:
 class TableBuildReport(VerbReport):
     """What build_table did to one table. `version`: that it was read at; `committed`: the one in which all
     new sizes are recorded, None if nothing is; `commits`: it and those before it, in their order;
-    `columns`: that filters were built for, by the
-    table's names; `skipped`: column chunks without a filter; `properties`: that were set, by which its writers
-    go on by themselves. `notes`: what to know about it."""
+    `columns`: that filters were built for, by the table's names; `skipped`: column chunks without a filter, and row
+    groups of files without the column; `properties`: that were set, by which its writers go on by themselves. `notes`: what to know about it."""
 
     _rows: ClassVar = ("files",)
 
@@ -195,8 +203,9 @@ class Appending:
             check_record(file, opened)
             called = names_in_table(self.names, opened)
             stored = self._rates_of(opened, called)
+            lacking = tuple(self._lacking(opened, called, stored))
             if not stored:
-                return without_columns(file, opened)
+                return replace(without_columns(file, opened), skipped=lacking)
             # A rate that was asked for goes before those of the table.
             fpp_of = tuple((name, fpp) for name, fpp in stored.items() if fpp)
             wanted = replace(
@@ -210,14 +219,19 @@ class Appending:
         return FileResult(
             appended(file, report.size_before, report.size_after, report.num_filters),
             skipped=added_up(
-                SkippedColumn(
-                    called.get(each.column, each.column),
-                    APPENDED_BEFORE
-                    if each.reason == HAS_ONE and each.column in returning
-                    else each.reason,
-                    1,
-                )
-                for each in report.skipped
+                [
+                    *(
+                        SkippedColumn(
+                            called.get(each.column, each.column),
+                            APPENDED_BEFORE
+                            if each.reason == HAS_ONE and each.column in returning
+                            else each.reason,
+                            1,
+                        )
+                        for each in report.skipped
+                    ),
+                    *lacking,
+                ]
             ),
             requests=in_all([report.requests, asked]),
             returning=tuple(sorted(called.get(name, name) for name in returning - {*stored})),
@@ -234,6 +248,38 @@ class Appending:
             if wanted not in called.values():
                 found |= dict.fromkeys(_inside(opened, called, wanted), rate)
         return found
+
+    def _lacking(
+        self, opened: Container, called: Mapping[str, str], stored: Collection[str]
+    ) -> Iterator[SkippedColumn]:
+        """Of the columns that are wanted, those that an open file has not got, in all its row groups. `stored`: those that
+        it has, by its own names."""
+        there = {called.get(name) for name in stored}
+        for wanted in self.rates:
+            others = _other_names(called, wanted)
+            # Both names of a list are given where files differ.
+            if there.isdisjoint((wanted, *others)) and not _inside(opened, called, wanted):
+                has = f"; it has {', '.join(map(quoted_name, others))}" if others else ""
+                yield SkippedColumn(wanted, f"{LACKS_COLUMN}{has}", opened.num_parts)
+
+
+def _other_names(called: Mapping[str, str], wanted: str) -> list[str]:
+    """What a file calls a column otherwise inside of lists and maps."""
+    path = wanted.split(".")
+    return [name for name in called.values() if _is_other_inside(name.split("."), path)]
+
+
+def _is_other_inside(stored: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether they differ, only in the groups that lists and maps are made of."""
+    of_groups = GROUPS | IN_GROUPS
+    return (
+        stored != wanted
+        and len(stored) == len(wanted)
+        and all(
+            name == other or name in of_groups or other in of_groups
+            for name, other in zip(stored, wanted, strict=True)
+        )
+    )
 
 
 def _inside(opened: Container, called: Mapping[str, str], wanted: str) -> Sequence[str]:

@@ -16,7 +16,7 @@ from parquet_bloom.verbs.documents import VerbReport, document_of
 from parquet_bloom.verbs.inspect import inspect_file
 from parquet_bloom.verbs.keys import key_of
 from parquet_bloom.verbs.several import Failure, each_read, message_of
-from parquet_bloom.vocabulary import ONLY_NULLS, is_no_filter
+from parquet_bloom.vocabulary import ONLY_NULLS, is_no_filter, is_out_of_sight
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
@@ -36,6 +36,7 @@ class ColumnSummary:
     `chunks` of it in `files`, without those that need no filter, as they have no value that is not null;
     `chunks_with_filters` and `files_with_filters`: those with a filter that can be used, of any dialect;
     `chunks_unusable`: those with one that cannot, because it is damaged, or encrypted and no key was given;
+    `chunks_hidden`: those of them that are encrypted, of which some may have no filter;
     `num_filters`: of these, counting each index group; `fpp` and `worst_fpp`: their mean and highest, None without any.
     `filter_bytes`: of all its filters, in the files; `filter_share`: of the size of these files, 0 to 1.
     """
@@ -46,6 +47,7 @@ class ColumnSummary:
     chunks: int
     chunks_with_filters: int
     chunks_unusable: int
+    chunks_hidden: int
     num_filters: int
     filter_bytes: int
     filter_share: float
@@ -127,6 +129,7 @@ class _Column:
     chunks: int = 0
     chunks_with_filters: int = 0
     chunks_unusable: int = 0
+    chunks_hidden: int = 0
     num_filters: int = 0
     filter_bytes: int = 0
     fpp_sum: float = 0.0
@@ -142,6 +145,7 @@ class _Column:
         self.chunks += 1
         self.chunks_with_filters += bool(usable)
         self.chunks_unusable += _is_unusable(chunk)
+        self.chunks_hidden += is_out_of_sight(chunk["reason"] or "")
         self.filter_bytes += _stored_bytes(chunk)
         for count, mean, worst in usable:
             self.num_filters += count
@@ -211,6 +215,7 @@ def _summary(name: str, column: _Column) -> ColumnSummary:
         chunks=column.chunks,
         chunks_with_filters=column.chunks_with_filters,
         chunks_unusable=column.chunks_unusable,
+        chunks_hidden=column.chunks_hidden,
         num_filters=column.num_filters,
         filter_bytes=column.filter_bytes,
         filter_share=_share(column.filter_bytes, column.size),

@@ -33,7 +33,7 @@ from parquet_bloom.verbs.found import (
 )
 from parquet_bloom.verbs.held_values import held_values
 from parquet_bloom.verbs.several import Lacking, message_of
-from parquet_bloom.vocabulary import ARE_NULLS, NULL_BY_NAME
+from parquet_bloom.vocabulary import NULL_BY_NAME, WITHOUT_FILTERS
 
 if TYPE_CHECKING:
     from parquet_bloom.container import FoundIn
@@ -58,7 +58,7 @@ class _Left(NamedTuple):
 
     @property
     def answered_by(self) -> AnsweredBy:
-        """What answers for the file: statistics only if they do alone, or there are no rows."""
+        """What answers for the file: statistics only if they do alone, no filter having ruled out anything."""
         if self.places:
             return "values"
         return "filters" if self.by_filters else "statistics"
@@ -457,20 +457,20 @@ class RowSearch:
         by_filters = 0
         by_statistics = file.num_parts - len(within)
         for part, groups in within.items():
-            left, num_groups, has_values = [], 0, False
+            left, num_groups, is_by_filters = [], 0, False
             for number, answers in enumerate(file.prober(column, part).answers(asked)):
                 num_groups += 1
-                has_values |= any(
-                    each.num_rows and each.reason not in ARE_NULLS for each in answers.distinct
+                is_by_filters = is_by_filters or any(
+                    each.num_rows and each.reason not in WITHOUT_FILTERS for each in answers.given
                 )
                 if (groups is None or number in groups) and not answers.are_absent:
                     left.append(number)
             if left:
                 places[part] = left if len(left) < num_groups else None
             else:
-                # What has no rows, or only nulls in them, no filter ruled out.
-                by_filters += has_values
-                by_statistics += not has_values
+                # What has no rows, only nulls in them, or a type that holds none of the values, no filter ruled out.
+                by_filters += is_by_filters
+                by_statistics += not is_by_filters
         return _Left(places, by_statistics, by_filters)
 
 

@@ -139,6 +139,10 @@ def test_filters_that_nobody_sees_are_neither_none_nor_right(folder):
     first, _, _, last = outcome("inspect", "a.parquet", "b.parquet").stdout.splitlines()
     assert first.endswith("; no usable filters")
     assert last.startswith("2 files: 2 unknown; 0 usable filters take 0 B of ")
+    lines = outcome("inspect", "a.parquet", "b.parquet", "--summary").stdout.splitlines()
+    hidden = "int64 (6 of 6 chunks), string (6 of 6 chunks)"
+    assert f"may have filters, unknown without keys: {hidden}" in lines
+    assert not any(line.startswith("filters that cannot be read") for line in lines)
     page = "page.html"
     outcome("report", "a.parquet", "-o", page)
     assert none in Path(page).read_text()

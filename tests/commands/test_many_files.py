@@ -505,6 +505,7 @@ def test_the_summary_in_json_is_one_document(built):
         "chunks": 24,
         "chunks_with_filters": 24,
         "chunks_unusable": 0,
+        "chunks_hidden": 0,
         "num_filters": 24,
         "filter_bytes": filter_bytes,
         "filter_share": filter_bytes / size,

@@ -97,6 +97,8 @@ def test_its_example_writes_files_of_either_format_and_of_text_anew(
     lake = folder / "lake"
     text = rows(0).cast(pa.schema([("user_id", pa.string())]))
     pq.write_table(text, lake / "text.parquet")
+    categories = pa.table({"user_id": text["user_id"].combine_chunks().dictionary_encode()})
+    pq.write_table(categories, lake / "categories.parquet")
     orc.write_table(rows(1), lake / "o.orc", compression="zstd")
     (folder / "ids.txt").write_text("7\n8\n")
     account = ("--report", "before.parquet")
@@ -114,7 +116,8 @@ def test_its_example_writes_files_of_either_format_and_of_text_anew(
     pq.write_table(pa.table({"user_id": IDS}), "ids.parquet")
     run("python", example)
     assert outcome("find", "lake", "-c", "user_id", "--ids", "ids.txt").code == 1
-    assert pq.read_table(lake / "text.parquet").num_rows == 29
+    for name in ("text", "categories"):
+        assert pq.read_table(lake / f"{name}.parquet").num_rows == 29
     assert orc.ORCFile(lake / "o.orc").compression == "ZSTD"
 
 

@@ -3,6 +3,7 @@ undone; whoever reads the table meanwhile finds the same rows."""
 
 import json
 
+import pyarrow as pa
 import pytest
 from make.commands import files_in, outcome
 from make.delta_tables import (
@@ -23,6 +24,8 @@ import parquet_bloom as pb
 from parquet_bloom.files import open_file
 from parquet_bloom.tables.delta.table import DeltaTable
 from parquet_bloom.tables.open import open_table
+from parquet_bloom.verbs.table_step import SkippedColumn
+from parquet_bloom.vocabulary import LACKS_COLUMN
 
 NOT_COMMITTED = "the new sizes are not committed: run it again to commit them"
 
@@ -318,6 +321,36 @@ def test_files_from_before_a_column(tmp_path):
         ("appended", None),
         ("unchanged", "has none of these columns"),
     ]
+    assert report.skipped == (SkippedColumn("late", LACKS_COLUMN, 3),)
+
+
+def test_files_that_call_the_inside_of_a_list_otherwise(tmp_path):
+    """As deltalake does in the files of which it makes a table, and in those that it appends."""
+    from deltalake import write_deltalake
+
+    table = tmp_path / "events"
+    rows = pa.table({"id": [1, 2], "tags": [["a"], ["b", "c"]]})
+    write_deltalake(table, rows)
+    write_deltalake(table, rows, mode="append")
+    columns = ("id", "tags.list.element")
+    report = build(table, columns=columns, dry_run=True)
+    reason = f"{LACKS_COLUMN}; it has tags.list.item"
+    assert report.num_filters == 3
+    assert report.skipped == (SkippedColumn("tags.list.element", reason, 1),)
+    command = (
+        "build",
+        table,
+        "--table",
+        "delta",
+        "--all-sizes",
+        "--dry-run",
+        "-c",
+        ",".join(columns),
+    )
+    said = outcome(*command).stdout.splitlines()
+    assert said[1] == f"skipped tags.list.element, 1 row group: {reason}"
+    report = build(table, columns=(*columns, "tags.list.item"))
+    assert (report.num_filters, report.skipped) == (4, ())
 
 
 def test_ends_that_are_not_recorded_are_not_added_by_others(tmp_path):

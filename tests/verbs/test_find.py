@@ -939,6 +939,17 @@ def test_integers_beyond_32_bits_are_not_in_columns_of_so_many(tmp_path):
             ("--index", index) if index else ()
         ))  # fmt: skip
         assert (found.code, found.stderr) == (1, "")
+    for filters in (False, True):
+        if filters:
+            pb.build(tmp_path / "a.parquet", columns=["id"], in_place=True)
+        for values in ([beyond], [*range(beyond, beyond + 300)]):
+            report = pb.find(tmp_path / "a.parquet", "id", values)
+            counted = report.row_groups_by_statistics, report.row_groups_by_filters
+            assert (counted, report.files_by_statistics) == ((1, 0), 1)
+            assert [file.answered_by for file in report.asked] == ["statistics"]
+    account = tmp_path / "account.parquet"
+    found = outcome("find", tmp_path / "a.parquet", "-c", "id", "-v", beyond, "--report", account)
+    assert (found.code, found.stderr) == (1, "")
     found = outcome("probe", tmp_path / "a.parquet", "-c", "id", "-v", beyond)
     assert (found.code, found.stderr) == (1, "")
     assert f"{beyond}\tabsent\t\t0\t{BEYOND_BITS}" in found.stdout.splitlines()
