@@ -195,6 +195,7 @@ CHOOSING_NONE = [
 OF_ONE_FORMAT = {
     "advice.orc_survey": "orc",
     "advice.parquet_survey": "parquet",
+    "diagnosis.accidents": "parquet",
     "diagnosis.agreement": "parquet",
     "diagnosis.diagnose": "parquet",
     "diagnosis.equal_floats": "parquet",

@@ -3,39 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import lgamma, log
+from math import lgamma, log, log1p
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.container import number_of
 from parquet_bloom.diagnosis.diagnosis import PAGES_MAY_HAVE_CHANGED, Diagnosis
-from parquet_bloom.diagnosis.evidence import MAX_CHANCE, MAX_LOG_LUCK, Trial
+from parquet_bloom.diagnosis.evidence import MAX_CHANCE, MAX_LOG_LUCK, MIN_TRIED, Trial
 from parquet_bloom.diagnosis.hashes import XXH64, hashed
-from parquet_bloom.diagnosis.layouts import Bitset, as_bitset, bits_set_of, high_half, mean_fpp
+from parquet_bloom.diagnosis.layouts import (
+    STANDARD,
+    Bitset,
+    as_bitset,
+    bits_set_of,
+    high_half,
+    mean_fpp,
+)
 from parquet_bloom.diagnosis.ranges import ranges, some_of
-from parquet_bloom.diagnosis.samples import StoredValue
+from parquet_bloom.diagnosis.samples import StoredValue, hashes_of_blocks
 from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.parquet.file import ParquetContainer
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 
 
-def blocks_lost(filter: SplitBlockBloomFilter, missing: Sequence[StoredValue]) -> Diagnosis | None:
+def blocks_lost(
+    file: ParquetContainer,
+    chunk: ColumnChunk,
+    filter: SplitBlockBloomFilter,
+    missing: Sequence[StoredValue],
+) -> Diagnosis | None:
     """Whether all missing values belong to empty blocks in a row, or to the one before or after them, of
-    which a part can be lost as well."""
+    which a part can be lost as well. Raises as chunk_runs."""
     first, count = longest_run(as_bitset(filter).words.max(axis=1) == 0)
     blocks = _blocks(filter, missing)
     hits = int(np.count_nonzero((blocks + np.uint64(1) >= first) & (blocks <= first + count)))
-    trial = Trial(hits, blocks.size, min(1.0, (count + 2) / filter.num_blocks))
-    if not count or hits < trial.tried or trial.log_luck > MAX_LOG_LUCK:
+    if not 0 < count < filter.num_blocks or hits < blocks.size:
         return None
+    edges = {"before": first - 1, "after": first + count}
+    sides = [side for side, block in edges.items() if (blocks == block).any()]
+    trial = Trial(hits, blocks.size, min(1.0, (count + 2) / filter.num_blocks))
+    if trial.log_luck > MAX_LOG_LUCK:
+        is_right = np.ones(filter.num_blocks, np.bool_)
+        is_right[[*range(first, first + count), *(edges[side] for side in sides)]] = False
+        if hits < MIN_TRIED or not _only_others_are_right(file, chunk, filter, count, is_right):
+            return None
+    is_, them = ("is", "it") if count == 1 else ("are", "them")
+    beside = f" or to the block {' or '.join(sides)} {them}" if sides else ""
     return Diagnosis(
         "blocks-lost",
         f"{number_of(count, 'block')} in a row, from block {first:,} of {filter.num_blocks:,} on,"
-        f" {'is' if count == 1 else 'are'} empty: overwritten or never written; the missing values belong"
-        " there",
+        f" {is_} empty: overwritten or never written; the missing values belong there{beside}",
         0,
         0,
     )
+
+
+def _only_others_are_right(
+    file: ParquetContainer,
+    chunk: ColumnChunk,
+    filter: SplitBlockBloomFilter,
+    num_empty: int,
+    is_right: NDArray[np.bool_],
+) -> bool:
+    """Whether these blocks find the values that belong to them, which are so many that luck leaves no such number of
+    others in a row empty: of nearly all blocks, or of few missing values, it proves little where these belong."""
+    own = hashes_of_blocks(file, chunk, is_right)
+    luck_of_run = log(is_right.size) + own.size * log1p(-num_empty / is_right.size)
+    return luck_of_run <= MAX_LOG_LUCK and STANDARD.look_up(as_bitset(filter), own).is_convincing
 
 
 def blocks_changed(

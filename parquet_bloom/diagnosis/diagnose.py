@@ -104,7 +104,7 @@ def _explained(
         or block_of_two(file, chunk, filter, (*places, *MOVED))
         or one_block(file, chunk, filter)
         or filter_of_another(file, chunk, bitset, missing)
-        or blocks_lost(filter, missing)
+        or blocks_lost(file, chunk, filter, missing)
         or blocks_changed(filter, missing)
         or partial_insertion(file, chunk, filter, membership)
         or _best(file, chunk, search, search.with_other_salts(share_missing))

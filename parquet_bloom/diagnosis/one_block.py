@@ -8,12 +8,12 @@ import numpy as np
 
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.evidence import DEVIATIONS, MAX_LOG_LUCK, Trial
-from parquet_bloom.diagnosis.layouts import STANDARD, as_bitset
+from parquet_bloom.diagnosis.layouts import as_bitset
+from parquet_bloom.diagnosis.samples import hashes_of_blocks
 from parquet_bloom.filters.sizing import WORD_BITS, WORDS_PER_BLOCK
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.pages.pages import chunk_runs
 
 
 def one_block(
@@ -22,11 +22,11 @@ def one_block(
     """Whether all bits are in one block, and more than the values of one block set: where only the others were lost, it
     has no more. Raises as chunk_runs."""
     words = as_bitset(filter).words
-    filled = np.flatnonzero(words.any(axis=1)).tolist()
-    if filter.num_blocks == 1 or len(filled) != 1:
+    is_filled = words.max(axis=1) > 0
+    if filter.num_blocks == 1 or np.count_nonzero(is_filled) != 1:
         return None
-    (block,) = filled
-    own = _num_values_of(file, chunk, filter.num_blocks, block)
+    block = int(is_filled.argmax())
+    own = hashes_of_blocks(file, chunk, is_filled).size
     at_most = own + DEVIATIONS * sqrt(own)
     expected_fill = 1 - (1 - 1 / WORD_BITS) ** at_most
     bits = Trial(
@@ -45,12 +45,3 @@ def one_block(
         0,
         0,
     )
-
-
-def _num_values_of(file: ParquetContainer, chunk: ColumnChunk, num_blocks: int, block: int) -> int:
-    """How many distinct values belong to the block."""
-    found = [np.empty(0, np.uint64)]
-    for part in chunk_runs(file.source, file.footer, chunk):
-        hashes = part.run.hashes()
-        found.append(np.unique(hashes[STANDARD.block(hashes, num_blocks) == block]))
-    return np.unique(np.concatenate(found)).size

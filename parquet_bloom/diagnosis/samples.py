@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.diagnosis.layouts import STANDARD
 from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet.file import ParquetContainer
@@ -107,6 +108,18 @@ def page_hashes(
                 own = own[_used(file, chunk, own.size)]
             hashes[part.page] = np.union1d(hashes[part.page], own[:PAGE_REACH])
     return hashes
+
+
+def hashes_of_blocks(
+    file: ParquetContainer, chunk: ColumnChunk, is_meant: NDArray[np.bool_]
+) -> Hashes:
+    """The distinct hashes of values that belong to the blocks with a flag. All entries of a dictionary count, used or
+    not. Raises as chunk_runs."""
+    found = [np.empty(0, np.uint64)]
+    for part in chunk_runs(file.source, file.footer, chunk):
+        hashes = part.run.hashes()
+        found.append(np.unique(hashes[is_meant[STANDARD.block(hashes, is_meant.size)]]))
+    return np.unique(np.concatenate(found))
 
 
 def stored_among(

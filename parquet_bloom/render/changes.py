@@ -133,7 +133,7 @@ class RepairView(SummarizedView["RepairReport"]):
         numbers = {
             "repaired": len(report.repaired), "dropped": len(_dropped(report)),
             "wrong": num_wrong, "not checked": len(report.left) - num_wrong,
-            "bytes": report.bytes_added, "looked up": report.looked_up,
+            "useless": report.useless, "bytes": report.bytes_added, "looked up": report.looked_up,
         }  # fmt: skip
         return _of_file(report, _repaired(numbers), _repair_remarks(report), numbers)
 
@@ -157,14 +157,16 @@ class RepairView(SummarizedView["RepairReport"]):
 
 
 def _repaired(numbers: Mapping[str, int]) -> str:
-    """`2 filters repaired, 1 dropped, 0 still wrong, 9 B less`. That none is wrong nobody can say who looked up
-    no values."""
+    """`2 filters repaired, 1 dropped, 0 still wrong, 1 excludes next to nothing, 9 B less`. That none is wrong nobody can
+    say who looked up no values."""
     counts = {"repaired": numbers["repaired"] - numbers["dropped"], "dropped": numbers["dropped"]}
     first, *others = [done for done, count in counts.items() if count] or ["repaired"]
     done = [f"{number_of(counts[first], 'filter')} {first}"]
     done += [f"{counts[other]:,} {other}" for other in others]
     if numbers["wrong"] or numbers["looked up"]:
         done.append(f"{numbers['wrong']:,} still wrong")
+    if useless := numbers["useless"]:
+        done.append(f"{useless:,} exclude{'s' * (useless == 1)} next to nothing")
     if numbers["not checked"]:
         done.append(f"{numbers['not checked']:,} not checked")
     return f"{', '.join(done)}, {_difference(numbers['bytes'])}"
@@ -381,7 +383,7 @@ class TableRepairView(_TableView["TableRepairReport"]):
             "dropped": _num_chunks([each for each in report.repaired if each.action in _DROPPING]),
             "wrong": _num_chunks([each for each in report.left if each.is_wrong]),
             "not checked": _num_chunks([each for each in report.left if not each.is_wrong]),
-            "bytes": report.bytes_added, "looked up": report.looked_up,
+            "useless": report.useless, "bytes": report.bytes_added, "looked up": report.looked_up,
         }  # fmt: skip
         done: list[tuple[str, RepairedColumn | LeftColumn]] = [
             *((each.action, each) for each in report.repaired),

@@ -73,7 +73,8 @@ class LeftFilter(Located):
 class RepairReport(VerbReport):
     """What repair did to one file. Sizes in bytes; `bytes_added` is negative if the file shrank;
     `output` is None for a dry run. `looked_up`: whether stored values were looked up, so that filters
-    that lack some are among `repaired` or `left`. `notes`: what to know about the file."""
+    that lack some are among `repaired` or `left`; if so, `useless` filters are right, and stay although they exclude next
+    to nothing. `notes`: what to know about the file."""
 
     _rows: ClassVar = ("repaired",)
 
@@ -83,6 +84,7 @@ class RepairReport(VerbReport):
     repaired: tuple[RepairedFilter, ...]
     left: tuple[LeftFilter, ...]
     looked_up: bool
+    useless: int
     bytes_added: int
     size_before: int
     size_after: int
@@ -197,6 +199,7 @@ def _repair(
             *(_left(why, more, _groups(file, [why])) for why, more in found.beyond_repair),
         ),
         looked_up=options.reads_values,
+        useless=found.useless,
         bytes_added=facts["size_after"] - facts["size_before"],
         notes=(*found.notes, *opened.notes(change)),
     )

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, repr=False)
 class TableRepairReport(VerbReport):
     """What repair_table did to one table. `version`, `committed`, `commits`: see TableBuildReport;
-    `looked_up`: whether stored values were looked up. `notes`: what to know about it."""
+    `looked_up`, `useless`: see RepairReport. `notes`: what to know about it."""
 
     _rows: ClassVar = ("files",)
 
@@ -72,6 +72,7 @@ class TableRepairReport(VerbReport):
     repaired: tuple[RepairedColumn, ...]
     left: tuple[LeftColumn, ...]
     looked_up: bool
+    useless: int
     bytes_added: int
     dry_run: bool
     seconds: float
@@ -141,6 +142,7 @@ def repair_in_table(
         repaired=done.repaired,
         left=done.left,
         looked_up=options.reads_values,
+        useless=done.useless,
         bytes_added=done.bytes_added,
         notes=done.notes,
     )
@@ -203,5 +205,6 @@ def _result(
             )
             for each in report.left
         ),
+        useless=report.useless,
         requests=asked,
     )

@@ -90,6 +90,7 @@ class ChangedTable:
     skipped: tuple[SkippedColumn, ...]
     repaired: tuple[RepairedColumn, ...]
     left: tuple[LeftColumn, ...]
+    useless: int
     returning: tuple[str, ...]
     of_engines: tuple[str, ...]
     requests: Requests | None
@@ -204,6 +205,7 @@ class _TableRun:
         self._skipped: tuple[SkippedColumn, ...] = ()
         self._repaired: tuple[RepairedColumn, ...] = ()
         self._left: tuple[LeftColumn, ...] = ()
+        self._useless = 0
         self._returning: set[str] = set()
         self._requests: Requests | None = None
 
@@ -241,6 +243,7 @@ class _TableRun:
         self._skipped = added_up([*self._skipped, *_all(each.skipped for each in results)])
         self._repaired = added_up([*self._repaired, *_all(each.repaired for each in results)])
         self._left = added_up([*self._left, *_all(each.left for each in results)])
+        self._useless += sum(each.useless for each in results)
         self._returning.update(_all(each.returning for each in results))
         self._requests = in_all([self._requests, *(each.requests for each in results)])
 
@@ -253,6 +256,7 @@ class _TableRun:
             skipped=self._skipped,
             repaired=self._repaired,
             left=self._left,
+            useless=self._useless,
             returning=tuple(sorted(self._returning)),
             of_engines=self._of_engines,
             requests=in_all([self._first.requests, self._requests]),

@@ -95,7 +95,8 @@ OfColumn = TypeVar("OfColumn", SkippedColumn, RepairedColumn, LeftColumn)
 @dataclass(frozen=True, slots=True)
 class FileResult:
     """What became of one file and of the filters in it, and what was asked of its object store.
-    `returning`: the columns whose filters a commit brings back into sight, although nobody asked."""
+    `returning`: the columns whose filters a commit brings back into sight, although nobody asked. `useless`: see
+    RepairReport."""
 
     changed: ChangedFile
     skipped: tuple[SkippedColumn, ...] = ()
@@ -103,6 +104,7 @@ class FileResult:
     left: tuple[LeftColumn, ...] = ()
     requests: Requests | None = None
     returning: tuple[str, ...] = ()
+    useless: int = 0
 
 
 class TableStep(Protocol):

@@ -782,15 +782,23 @@ def test_inverted_bits(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("start", "words"),
-    [(0, "6 blocks in a row, from block 0"), (100, "5 blocks in a row, from block 4")],
-)
-def test_blocks_that_were_overwritten(tmp_path, start, words):
-    """With zeros that may begin and end within a block."""
-    found = damaged(tmp_path, lambda bits: bits[:start] + bytes(200) + bits[start + 200 :])
+    ("start", "end", "empty", "beside"),
+    [
+        (0, 192, "6 blocks in a row, from block 0 of 16 on, are", ""),
+        (0, 200, "6 blocks in a row, from block 0 of 16 on, are", " or to the block after them"),
+        (120, 320, "6 blocks in a row, from block 4 of 16 on, are", " or to the block before them"),
+        (100, 300, "5 blocks in a row, from block 4 of 16 on, are", " or to the block before or after them"),
+        (1, 95, "1 block in a row, from block 1 of 16 on, is", " or to the block before or after it"),
+        (0, 480, "15 blocks in a row, from block 0 of 16 on, are", ""),
+        (0, 450, "14 blocks in a row, from block 0 of 16 on, are", " or to the block after them"),
+    ],
+)  # fmt: skip
+def test_blocks_that_were_overwritten(tmp_path, start, end, empty, beside):
+    """With zeros that may begin and end within a block, and leave just one."""
+    found = damaged(tmp_path, lambda bits: bits[:start] + bytes(end - start) + bits[end:])
     assert found.hypothesis == "blocks-lost"
     assert found.explanation == (
-        f"{words} of 16 on, are empty: overwritten or never written; the missing values belong there"
+        f"{empty} empty: overwritten or never written; the missing values belong there{beside}"
     )
 
 

@@ -109,6 +109,16 @@ def test_filters_that_lack_values(sound, write_table, options, action, num_filte
             assert file.bloom_filter(0, "a") is not None
 
 
+def test_filters_that_exclude_nothing_are_not_wrong_and_are_counted(sound, write_table):
+    start, end = bitset_at(sound, 0, A)
+    full = with_bitset(sound, b"\xff" * (end - start))
+    table = write_table(full, full, sound)
+    ran = outcome("repair", table, "--table", "auto", "--rebuild", "--min-file-size", "0")
+    counts = "; 0 filters repaired, 0 still wrong, 2 exclude next to nothing, 0 B added; "
+    assert (ran.code, counts in ran.stdout) == (0, True), ran
+    assert [repair(table, rebuild=rebuild).useless for rebuild in (True, False)] == [2, 0]
+
+
 def test_strip_does_not_bring_wrong_filters_back(sound, write_table):
     """What was appended to the repaired file goes, what repaired it stays."""
     table = write_table(with_false_negatives(sound), sound)

@@ -327,7 +327,11 @@ def test_a_filter_that_excludes_nothing_is_no_error_and_is_told(
         2: "2 filters that exclude next to nothing stay",
     }[found["PB301"] + found["PB303"]]
     assert (report.repaired, report.left) == ((), ())
+    said = {1: "1 excludes next to nothing", 2: "2 exclude next to nothing"}[report.useless]
+    ran = outcome("repair", path, "--dry-run", "--rebuild").stdout
+    assert f": 0 filters repaired, 0 still wrong, {said}, 0 B added, " in ran
     assert report.notes == (
         f"{told}, as no value is missing: pbloom build --existing replace builds others (PB301, PB303)",
     )
-    assert repair(path, dry_run=True).notes == ()
+    report = repair(path, dry_run=True)
+    assert (report.useless, report.notes) == (0, ())
