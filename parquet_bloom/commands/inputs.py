@@ -63,6 +63,8 @@ class Inputs:
         self.files, self.errors = found
         # What means these files and no others, if anything does.
         self.names: tuple[str, ...] = ()
+        # What means them with the options that say which, such as --since.
+        self.narrowed_names: tuple[str, ...] = ()
         # The paths of those that failed.
         self.unread: set[str] = set()
         # The files that folders have besides.
@@ -87,7 +89,15 @@ class Inputs:
     @property
     def read_names(self) -> list[str]:
         """`names` without those of files that failed."""
-        return [name for name in self.names if name not in self.unread]
+        return self._readable(self.names)
+
+    @property
+    def narrowed_read_names(self) -> list[str]:
+        """`narrowed_names` without those of files that failed."""
+        return self._readable(self.narrowed_names)
+
+    def _readable(self, names: Iterable[str]) -> list[str]:
+        return [name for name in names if name not in self.unread]
 
     def open(self, path: str, keys: Keys | None) -> AbstractContextManager[Container]:
         """One of the files, opened. Raises as files.open."""

@@ -306,10 +306,12 @@ def test_filters_that_are_too_small_are_built_again_where_they_are(tmp_path):
         return outcome("advise", *arguments).stdout.splitlines()[-1].removeprefix("next: ")
 
     command = f"pbloom build {tmp_path}/a.parquet -c id --in-place --existing replace"
-    assert said(tmp_path) == command
+    # Which files are meant is said by their names.
+    assert said(tmp_path) == said(tmp_path, "--since", "2d") == command
     pq.write_table(pa.table({"only": numbers}), tmp_path / "c.parquet", row_group_size=500)
     auto = f"pbloom build {tmp_path} --auto --in-place --existing replace"
     assert said(tmp_path) == auto
+    assert said(tmp_path, "--since=2d") == f"{auto} --since=2d"
     assert outcome(*auto.split()[1:]).code == 0
     assert "; keep the filters of id\n" in outcome("advise", tmp_path).stdout
 
