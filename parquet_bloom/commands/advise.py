@@ -604,9 +604,16 @@ def _to_build(
             yield _Next("build", f"--auto{' -c COLUMN' * bool(among)}", among, others)
         return
     for each in wanted:
-        others = (*_at_rate(each), *replacing([each]))
         files = files_in_need(each, in_need, reports[0].files)
+        by_name = () if files else _by_name(inputs)
+        others = (*_at_rate(each), *replacing([each]), *by_name)
         yield _Next("build", "-c COLUMN", as_option(each.column), others, files)
+
+
+def _by_name(inputs: Inputs) -> tuple[str, ...]:
+    """With which `build` leaves the files that lack a column, where names mean these, too."""
+    are_meant = {*inputs.narrowed_read_names} - {each.path for each in inputs.files}
+    return ("--union-by-name",) if are_meant and inputs.are_lacking else ()
 
 
 def _judging(options: AdviseOptions) -> tuple[str, ...]:

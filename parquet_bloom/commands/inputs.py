@@ -80,11 +80,14 @@ class Inputs:
 
     def tell_lacking(self) -> None:
         """Say what helps where files lack a column that others have."""
-        is_lacking = any(
-            ": no column " in each and "; the file has " in each for each in self._told
-        )
-        if is_lacking and len(self.unread) < len(self.files):
+        if self.are_lacking:
             complain(BY_NAME)
+
+    @property
+    def are_lacking(self) -> bool:
+        """Whether some failed as they lack a column, and others did not."""
+        is_told = any(": no column " in each and "; the file has " in each for each in self._told)
+        return is_told and len(self.unread) < len(self.files)
 
     @property
     def read_names(self) -> list[str]:
