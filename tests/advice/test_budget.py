@@ -514,6 +514,18 @@ def test_a_share_of_the_files_is_a_budget(lake, tmp_path, share, part):
     assert sum(filters_of(out).values()) == of_bytes.budget.used <= num_bytes
 
 
+def test_the_budget_is_told_of_tables_that_have_a_share(lake, tmp_path):
+    path = tmp_path / "nothing.parquet"
+    pq.write_table(pa.table({"only": [1] * 9}), path)
+    auto = ("--auto", "--budget", "20KiB", "--dry-run")
+    said = outcome("build", lake, path, *auto).stderr.splitlines()
+    assert sum(" of the budget of 20.0 KiB are used, " in line for line in said) == 1
+    none = f"pbloom: {path}: no column that advise would build; "
+    assert [line.startswith(none) for line in said if str(path) in line.partition("; ")[0]] == [
+        True
+    ]
+
+
 def test_a_budget_in_python_is_a_number_of_bytes_or_a_share(lake):
     path = min(lake.iterdir())
     for share in ("0%", "much%"):
