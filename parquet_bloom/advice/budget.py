@@ -90,7 +90,8 @@ def offers_of(
     stay: bool = False,
 ) -> tuple[Offer, ...]:
     """The ladder of a column, each rung larger than the one before and saving more. Filters larger than the column
-    are left out, and above the first rung, those that are no smaller than a dictionary, where readers can look instead.
+    are left out, and above the first rung, rates at which most are no smaller than dictionaries, where readers can look
+    instead.
     `fpp`: the only rate that is wanted, None for all. `stay`: filters that are there do, and others are
     built beside them."""
     ladder: list[Offer] = []
@@ -100,7 +101,7 @@ def offers_of(
         if stay:
             missing = column.rungs[offer.rate].missing_bytes
             offer = replace(offer, num_bytes=column.counts.bytes_there + missing)
-        if ladder and column.rungs[offer.rate].past_dictionary:
+        if ladder and column.rungs[offer.rate].is_past_dictionary:
             continue
         least = LEAST_SAVED_BELOW_USUAL if ladder and offer.rate < DEFAULT_FPP else LEAST_SAVED
         if ladder and offer.num_bytes == ladder[-1].num_bytes:

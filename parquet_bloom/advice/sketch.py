@@ -176,15 +176,20 @@ class ColumnCounts:
 @dataclass(slots=True)
 class RungCounts:
     """The filters of all groups with values at this rate: their sizes, and the sum of their FPPs in
-    FPP_UNITs; `missing` groups have no filter yet, and theirs would have `missing_bytes`; in `past_dictionary` the
-    filter is no smaller than a dictionary that has all values."""
+    FPP_UNITs; `missing` groups have no filter yet, and theirs would have `missing_bytes`; `past_dictionary_bytes`: of
+    filters that are no smaller than a dictionary which has all values."""
 
     rate: float
     filter_bytes: int = 0
     fpp: int = 0
     missing: int = 0
     missing_bytes: int = 0
-    past_dictionary: int = 0
+    past_dictionary_bytes: int = 0
+
+    @property
+    def is_past_dictionary(self) -> bool:
+        """Whether most of it is no smaller than dictionaries; a small one of the last group says nothing of others."""
+        return 2 * self.past_dictionary_bytes > self.filter_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +258,8 @@ class ColumnSketch:
             fpp = in_units(rung.fpp) if num_distinct else 0
             missing_bytes = 0 if group.has_filter else rung.num_bytes
             missing, size_there = int(missing_bytes > 0), group.dictionary_bytes
-            past = int(size_there is not None and rung.num_bytes >= size_there)
+            is_past = size_there is not None and rung.num_bytes >= size_there
+            past = rung.num_bytes if is_past else 0
             self._add_rung(RungCounts(rung.rate, rung.num_bytes, fpp, missing, missing_bytes, past))
         if num_distinct == 0:
             return
@@ -299,7 +305,7 @@ class ColumnSketch:
         whole.fpp += rung.fpp
         whole.missing += rung.missing
         whole.missing_bytes += rung.missing_bytes
-        whole.past_dictionary += rung.past_dictionary
+        whole.past_dictionary_bytes += rung.past_dictionary_bytes
 
     def pack(self, limit: int) -> None:
         """Once a file is read: save memory, and keep no more than `limit` hashes."""

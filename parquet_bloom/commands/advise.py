@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -20,13 +20,14 @@ from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.parameters import FILE
 from parquet_bloom.commands.sections import Command, output_option, values_option
 from parquet_bloom.container import UNITS, Units, number_of, without_numbers
-from parquet_bloom.container.in_commands import command_for
+from parquet_bloom.container.in_commands import AsTable, command_for
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engines_named
 from parquet_bloom.engines.settings import as_option
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import exact_percent, percent
 from parquet_bloom.options import DEFAULT_FPP, AdviseOptions
+from parquet_bloom.program import options_again
 from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.engine_use import in_words, limits, notes, users
 from parquet_bloom.render.hints import for_all, united, would_refuse
@@ -532,23 +533,30 @@ class _Next:
     files: Sequence[str] = ()
 
 
+# What says which of the files that names mean, and is called the same where these are changed.
+_WHICH_FILES: Final = frozenset(("--since", "--where"))
+
+
 def _next_lines(
-    reports: Sequence[AdviceReport], options: AdviseOptions, inputs: Inputs, steps: Iterable[_Next],
+    reports: Sequence[AdviceReport], options: AdviseOptions, inputs: Inputs, steps: Sequence[_Next],
     keys: Sequence[str],
 ) -> list[str]:  # fmt: skip
     """None if only some row groups were judged, or `build` would refuse. `keys`: the options that files are opened
     and changed with."""
-    if options.parts or any(each.obstacles for each in reports):
+    if not steps or options.parts or any(each.obstacles for each in reports):
         return []
     path = _first_read(inputs)
-    is_one = len(inputs.files) == 1
+    named = inputs.in_commands(path)
+    is_one, is_table = len(inputs.files) == 1, isinstance(named, AsTable)
+    which = tuple(options_again(click.get_current_context(), _WHICH_FILES))
     commands = []
     for each in steps:
         command = f"pbloom {each.verb} FILE {each.choosing} --in-place"
-        again = (*each.others, *_as_for_advice(options), *keys)
-        found = command_for(inputs.in_commands(path), command, {"COLUMN": each.columns}, again)
+        limits = which if is_table or not (is_one or each.files) else ()
+        again = (*each.others, *limits, *_as_for_advice(options), *keys)
+        found = command_for(named, command, {"COLUMN": each.columns}, again)
         if found is not None:
-            names = each.files or inputs.read_names
+            names = each.files or inputs.narrowed_read_names
             commands.append(found if is_one else for_all(found, path, names))
     return [f"next: {each}" for each in united(commands)]
 
@@ -596,9 +604,16 @@ def _to_build(
             yield _Next("build", f"--auto{' -c COLUMN' * bool(among)}", among, others)
         return
     for each in wanted:
-        others = (*_at_rate(each), *replacing([each]))
         files = files_in_need(each, in_need, reports[0].files)
+        by_name = () if files else _by_name(inputs)
+        others = (*_at_rate(each), *replacing([each]), *by_name)
         yield _Next("build", "-c COLUMN", as_option(each.column), others, files)
+
+
+def _by_name(inputs: Inputs) -> tuple[str, ...]:
+    """With which `build` leaves the files that lack a column, where names mean these, too."""
+    are_meant = {*inputs.narrowed_read_names} - {each.path for each in inputs.files}
+    return ("--union-by-name",) if are_meant and inputs.are_lacking else ()
 
 
 def _judging(options: AdviseOptions) -> tuple[str, ...]:

@@ -206,7 +206,7 @@ def _recommended(
     for table in tables:
         if not table.recommended:
             complain(f"{table.path}: no column that advise would build; `{why}` says why")
-        if table.budget is not None:
+        if table.budget is not None and table.budget.concerns_some:
             in_full = answers.verbose or len(table.columns) <= MOST_ROWS
             for line in budget_lines(table.budget, UNITS[table.format].group, in_full):
                 complain(f"{table.path}: note: {line}")

@@ -63,6 +63,8 @@ class Inputs:
         self.files, self.errors = found
         # What means these files and no others, if anything does.
         self.names: tuple[str, ...] = ()
+        # What means them with the options that say which, such as --since.
+        self.narrowed_names: tuple[str, ...] = ()
         # The paths of those that failed.
         self.unread: set[str] = set()
         # The files that folders have besides.
@@ -78,16 +80,27 @@ class Inputs:
 
     def tell_lacking(self) -> None:
         """Say what helps where files lack a column that others have."""
-        is_lacking = any(
-            ": no column " in each and "; the file has " in each for each in self._told
-        )
-        if is_lacking and len(self.unread) < len(self.files):
+        if self.are_lacking:
             complain(BY_NAME)
+
+    @property
+    def are_lacking(self) -> bool:
+        """Whether some failed as they lack a column, and others did not."""
+        is_told = any(": no column " in each and "; the file has " in each for each in self._told)
+        return is_told and len(self.unread) < len(self.files)
 
     @property
     def read_names(self) -> list[str]:
         """`names` without those of files that failed."""
-        return [name for name in self.names if name not in self.unread]
+        return self._readable(self.names)
+
+    @property
+    def narrowed_read_names(self) -> list[str]:
+        """`narrowed_names` without those of files that failed."""
+        return self._readable(self.narrowed_names)
+
+    def _readable(self, names: Iterable[str]) -> list[str]:
+        return [name for name in names if name not in self.unread]
 
     def open(self, path: str, keys: Keys | None) -> AbstractContextManager[Container]:
         """One of the files, opened. Raises as files.open."""

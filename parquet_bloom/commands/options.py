@@ -316,7 +316,7 @@ def inputs_of(files: FilesAsked, view: TableView | None) -> Inputs:
 
         inputs = TableInputs(files.names, replace(view, since=files.since))
     files.narrow(inputs)
-    inputs.names = files.whole_names
+    inputs.names, inputs.narrowed_names = files.whole_names, files.shown_names
     return inputs
 
 

@@ -63,6 +63,8 @@ class NextCommands:
         self._may_be_damage = LikeDamage(file).or_few
         self._lacking: dict[_ChunkOf, Finding] = {}
         self._needless: dict[_ChunkOf, Finding] = {}
+        # By column, whether all of its filters are.
+        self._are_needless: dict[str, bool] = {}
         # Of filters of a column that may be such traces: whether they lack values, and what is said of them.
         self._cautions: dict[str | None, set[tuple[bool, str | None]]] = {}
         self._has_open_traces = False
@@ -152,6 +154,9 @@ class NextCommands:
         command = found.definition.command
         if command is None or found.column is None:
             return command
+        if found.rule == _NEEDLESS and not self._are_all_needless(found.column):
+            # Without this one, advise would ask for the column to be built again.
+            return None
         if command.startswith("pbloom strip "):
             # Wrong filters go, and an empty chunk needs none.
             is_kept = found.rank < Severity.ERROR and "ROW_GROUP" not in command
@@ -168,6 +173,15 @@ class NextCommands:
         if command == _ADVISE_COLUMN and self._policy_of(found.column).max_fpp is not None:
             return _REBUILD
         return command
+
+    def _are_all_needless(self, column: str) -> bool:
+        if column not in self._are_needless:
+            file, columns = self._file, self._file.select([column])
+            chunks = (each for part in range(file.num_parts) for each in file.chunks(part, columns))
+            self._are_needless[column] = all(
+                (each.place.part, column) in self._needless for each in chunks if each.has_filters
+            )
+        return self._are_needless[column]
 
     def _none_keeps(self, column: str) -> bool:
         """Whether no filter of its values is within the limits, so that those that are there would go for none."""

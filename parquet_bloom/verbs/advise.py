@@ -235,6 +235,11 @@ class BudgetPlan:
     left_out: tuple[LeftOut, ...] = field(repr=False)
     kept: tuple[KeptFilters, ...] = field(default=(), repr=False)
 
+    @property
+    def concerns_some(self) -> bool:
+        """Whether any column of this table has or deserves filters."""
+        return bool(self.columns or self.left_out or self.kept)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AdviceReport(VerbReport):

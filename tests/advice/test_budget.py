@@ -145,11 +145,11 @@ def test_what_is_left_of_a_budget_buys_no_low_rate_that_saves_next_to_nothing():
 
 def test_no_filter_outgrows_its_dictionary_but_the_smallest():
     column = column_of([(0.1, 400, 1.0), (0.01, 800, 0.1), (0.001, 1600, 0.0)])
-    column.rungs[0.001].past_dictionary = 1
+    column.rungs[0.001].past_dictionary_bytes = 801
     found = offers_of(column, ExpectedReads(100, 100, 100.0, 10.9, 9.9, 1.0))
     assert [offer.rate for offer in found] == [0.1, 0.01]
     for rung in column.rungs.values():
-        rung.past_dictionary = 10
+        rung.past_dictionary_bytes = rung.filter_bytes
     (only,) = offers_of(column, READS)
     assert only.rate == 0.1
 
@@ -169,6 +169,17 @@ def test_what_a_budget_builds_is_smaller_than_the_dictionaries(tmp_path):
     pb.build(str(tmp_path), in_place=True, advice=table)
     found = pb.validate(str(tmp_path), columns="customer")
     assert {each.rule for report in found for each in report.findings} & {"PB305"} == set()
+
+
+@pytest.mark.parametrize("more", [0, 1, 12])
+def test_a_tiny_last_row_group_keeps_no_other_from_lower_rates(more, tmp_path):
+    """A filter of 32 bytes or more is no smaller than a dictionary of one value, at whatever rate; one of 12 numbers
+    outgrows theirs from 64 bytes on."""
+    path = tmp_path / "events.parquet"
+    numbers = np.random.default_rng(2).integers(0, 1 << 30, 4_000 + more, np.int32)
+    pq.write_table(pa.table({"id": numbers}), path, row_group_size=500)
+    (column,) = pb.advise(path, budget=1 << 20).budget.columns
+    assert (column.fpp, column.filter_bytes) == (0.003, 8 * 1024 + (more and 64))
 
 
 def test_rates_are_those_of_the_ladder_and_the_target():
@@ -501,6 +512,18 @@ def test_a_share_of_the_files_is_a_budget(lake, tmp_path, share, part):
     built = outcome("build", lake, "--auto", "--budget", share, "--output-dir", out)
     assert built.code == 0
     assert sum(filters_of(out).values()) == of_bytes.budget.used <= num_bytes
+
+
+def test_the_budget_is_told_of_tables_that_have_a_share(lake, tmp_path):
+    path = tmp_path / "nothing.parquet"
+    pq.write_table(pa.table({"only": [1] * 9}), path)
+    auto = ("--auto", "--budget", "20KiB", "--dry-run")
+    said = outcome("build", lake, path, *auto).stderr.splitlines()
+    assert sum(" of the budget of 20.0 KiB are used, " in line for line in said) == 1
+    none = f"pbloom: {path}: no column that advise would build; "
+    assert [line.startswith(none) for line in said if str(path) in line.partition("; ")[0]] == [
+        True
+    ]
 
 
 def test_a_budget_in_python_is_a_number_of_bytes_or_a_share(lake):

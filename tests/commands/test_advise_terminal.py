@@ -306,12 +306,33 @@ def test_filters_that_are_too_small_are_built_again_where_they_are(tmp_path):
         return outcome("advise", *arguments).stdout.splitlines()[-1].removeprefix("next: ")
 
     command = f"pbloom build {tmp_path}/a.parquet -c id --in-place --existing replace"
-    assert said(tmp_path) == command
+    # Which files are meant is said by their names.
+    assert said(tmp_path) == said(tmp_path, "--since", "2d") == command
     pq.write_table(pa.table({"only": numbers}), tmp_path / "c.parquet", row_group_size=500)
     auto = f"pbloom build {tmp_path} --auto --in-place --existing replace"
     assert said(tmp_path) == auto
+    assert said(tmp_path, "--since=2d") == f"{auto} --since=2d"
     assert outcome(*auto.split()[1:]).code == 0
     assert "; keep the filters of id\n" in outcome("advise", tmp_path).stdout
+
+
+def test_files_without_the_column_do_not_fail_in_what_is_next(tmp_path):
+    for name, column in {"a": "other", "b": "new", "c": "new"}.items():
+        numbers = np.random.default_rng(8).permutation(4_000)
+        pq.write_table(
+            pa.table({column: numbers}), tmp_path / f"{name}.parquet", row_group_size=500
+        )
+
+    def said(*arguments):
+        result = outcome("advise", *arguments, "-c", "new")
+        assert result.complaint == f"{tmp_path}/a.parquet: no column new; the file has other"
+        return result.stdout.splitlines()[-1].removeprefix("next: ")
+
+    command = f"pbloom build {tmp_path} -c new --in-place --union-by-name"
+    assert said(tmp_path) == command
+    names = [f"{tmp_path}/{name}.parquet" for name in "abc"]
+    assert said(*names) == f"pbloom build {names[1]} {names[2]} -c new --in-place"
+    assert outcome(*command.split()[1:]).code == 0
 
 
 def test_details_have_the_rates_that_a_budget_chose(tmp_path):

@@ -310,6 +310,19 @@ def test_a_filter_of_one_block_is_not_replaced_by_one_that_is_needless(
     assert not any(each.next for each in validate(path, **policy).findings)
 
 
+@pytest.mark.parametrize(
+    ("rows", "command"), [(1001, None), (6, "pbloom strip {} -c a --in-place")]
+)
+def test_a_needless_filter_of_one_row_group_takes_no_others_with_it(rows, command, tmp_path):
+    """Without that one alone, advise would ask for it again."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a": range(1 << 40, (1 << 40) + rows)}), path, row_group_size=500)
+    pb.build(path, columns=["a"], in_place=True)
+    (found,) = validate(path).findings
+    assert (found.rule, found.place.part) == ("PB305", rows // 500)
+    assert found.next == (command and command.format(path))
+
+
 def test_a_column_that_is_not_there_has_no_command(tmp_path):
     path = tmp_path / "a.parquet"
     path.write_bytes(written(table()))

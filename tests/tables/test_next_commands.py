@@ -88,6 +88,14 @@ def test_one_file_leads_on(tmp_path):
     assert "next: " not in outcome("probe", *table, "-c", "id", "-v", "x").stdout
 
 
+@pytest.mark.parametrize("which", [("--where", "day=2026-11-01"), ("--since", "0"), ()])
+def test_what_was_not_judged_is_not_built(which, tmp_path):
+    made = delta_tables.make_table(tmp_path / "events", commits=2, partition_by=["day"])
+    table = (str(made), "--table", "delta")
+    words = next_of("advise", *table, "-c", "id", *which)
+    assert words == ["build", str(made), "-c", "id", "--table", "delta", "--all-sizes", *which]
+
+
 def test_options_of_stores_come_again(tmp_path, monkeypatch):
     use_catalog(tmp_path, monkeypatch)
     iceberg_tables.make_table(commits=1)
