@@ -460,6 +460,10 @@ def test_a_case_that_is_not_there(judged):
         "int64: no such case or group; did you mean types/int64-integer-64-true-plain,"
         " types/int64-integer-64-true-dictionary, types/int64-integer-64-false-plain?"
     )
+    complaint = judged({}, case="lega").complaint
+    assert complaint == "lega: no such case or group; did you mean legal?"
+    complaint = judged({}, case="seman").complaint
+    assert complaint.startswith("seman: no such case or group; did you mean semantics, semantics/")
     complaint = judged({}, case="frobnicate").complaint
     assert complaint == ("frobnicate: no such case or group; `pbloom conformance list` names them")
     complaint = judged({}, case="few-texts").complaint
