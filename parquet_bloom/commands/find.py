@@ -230,7 +230,7 @@ def _write(report: FindReport, asked: Sequence[object], of_column: str, took: st
     read = f"{parts_in(report.row_groups_read, report.formats)} of {number_of(report.files_read, 'file')} read"
     where = some_of(len(report.found_in), report.files_asked, "file")
     write_text(
-        f"{of_column}{number_of(len(report.rows), 'row')} in {where}{_since(report)}: {read}{_excluded(report)}, {size(report.bytes_read)}{_not_found(report, asked)}{_unknown(report)}{_without(report)}{took}"
+        f"{of_column}{number_of(report.num_rows, 'row')} in {where}{_since(report)}: {read}{_excluded(report)}, {size(report.bytes_read)}{_not_found(report, asked)}{_unknown(report)}{_without(report)}{took}"
     )
 
 

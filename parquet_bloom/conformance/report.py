@@ -225,6 +225,11 @@ _WORDS: Final = re.compile("[-/]")
 _LISTED: Final = "`pbloom conformance list` names them"
 
 
+def _groups(ids: Iterable[str]) -> dict[str, None]:
+    """Those of cases; columns have none."""
+    return dict.fromkeys(id.partition("/")[0] for id in ids if "/" in id)
+
+
 def is_any(wanted: str, ids: Iterable[str]) -> bool:
     """Whether it is one of the ids, or a group of some."""
     return any(id == wanted or id.startswith(f"{wanted}/") for id in ids)
@@ -235,7 +240,7 @@ def matching(ids: Sequence[str], wanted: Sequence[str]) -> Iterator[str]:
     ConfigError for one that is not there."""
     for each in wanted:
         if not is_any(each, ids):
-            raise ConfigError(f"{each}: no such case or group{_hint(each, ids)}")
+            raise ConfigError(f"{each}: no such case or group{_hint(each, [*_groups(ids), *ids])}")
     yield from (id for id in ids if not wanted or any(is_any(each, [id]) for each in wanted))
 
 

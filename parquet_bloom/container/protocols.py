@@ -64,6 +64,9 @@ class Column(Protocol):
     def physical_type(self) -> str: ...
     @property
     def logical_type(self) -> str | None: ...
+    @property
+    def is_in_list(self) -> bool:
+        """Whether a row may have several of its values, or it is such a list or a map itself."""
 
 
 class SchemaLeaf(Protocol):

@@ -62,7 +62,8 @@ class OrcColumn:
     """One column.
 
     `children` and `parent` are ids; the root has no parent. `length`: the most characters of a CHAR
-    or VARCHAR. `attributes`: set by the writer, such as an engine's own type.
+    or VARCHAR. `attributes`: set by the writer, such as an engine's own type. `is_in_list`: it is a LIST or a MAP,
+    or below one.
     """
 
     id: int
@@ -74,6 +75,7 @@ class OrcColumn:
     precision: int
     scale: int
     attributes: Mapping[str, str]
+    is_in_list: bool = False
 
     @property
     def physical_type(self) -> str:
@@ -115,6 +117,7 @@ def read_columns(types: Sequence[Message]) -> tuple[OrcColumn, ...]:
         stored = types[id]
         kind = KINDS[stored.kind] if stored.kind < len(KINDS) else UNKNOWN
         names = _child_names(id, kind, stored)
+        is_below = parent is not None and columns[parent].is_in_list
         # A long name of a column is part of that of every column below it.
         num_characters += sum(len(name) + 1 + len(each) for each in names)
         check_fits("the names of all columns take", 8 * num_characters)
@@ -130,6 +133,7 @@ def read_columns(types: Sequence[Message]) -> tuple[OrcColumn, ...]:
             attributes={
                 decode_text(pair.key): decode_text(pair.value) for pair in stored.attributes
             },
+            is_in_list=is_below or kind in ("LIST", "MAP"),
         )
         waiting += [
             (child, f"{name}.{child_name}" if name else child_name, id)

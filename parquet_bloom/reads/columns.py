@@ -41,6 +41,15 @@ def whole_column(column: str, names: Collection[str]) -> str:
     return column if column in names else column.partition(".")[0]
 
 
+def is_in_list(file: Askable, column: str) -> bool:
+    """Whether a column of this very name, or one that is in it, is in a list or a map, or is one."""
+    inside = f"{column}."
+    return any(
+        (each == column or each.startswith(inside)) and file.column(each).is_in_list
+        for each in file.columns
+    )
+
+
 def is_lacking(file: Askable, column: str) -> bool:
     """Whether a column, be it one with others in it or a field of one, is null in all rows of a file as that has none of
     this very name."""

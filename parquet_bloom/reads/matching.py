@@ -20,6 +20,7 @@ from parquet_bloom.reads.arrow_conditions import (
     path_of,
     rows_that_match,
 )
+from parquet_bloom.reads.columns import is_in_list
 from parquet_bloom.reads.partitions import PartitionedFile, Partitions
 from parquet_bloom.reads.rows import RowSource, RowTables, WithKnown
 
@@ -119,6 +120,9 @@ class Matching:
         groups = (left.groups or ()) if self._may_match(source.path, source.top_columns) else ()
         wanted = [*self._keys_of, *self._tables.columns]
         file.will_read_rows(wanted, [group.number for group in groups])
+        if not groups:
+            # No key is made, which would refuse a list: the answer must not depend on which values are there.
+            self.check_no_lists(file)
         hits = self._live(file.path, [*self._hits(source, groups)])
         rows: dict[int, Any] = {hit.group.number: hit.rows for hit in hits}
         known = _known_of(hits)
@@ -182,6 +186,9 @@ class Matching:
 
     def check_no_lists(self, file: Container) -> None:
         """Raise ValueTypeError for a filter on a list of a file, or on what is in one."""
+        names = {each.column for all_of in self._any_of for each in all_of}
+        if not any(is_in_list(file, name) for name in names):
+            return
         source = PartitionedFile(self._files.as_listed(file, self._keys_of), self._partitions)
         there = [name for name in source.top_columns if name in self._keys_of]
         with _naming(source.path):

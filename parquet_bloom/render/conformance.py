@@ -39,11 +39,12 @@ def _write_broken(report: Report, level: Level, known: Failures) -> None:
     alike = _alike(broken, lambda each: (each.verdict, each.group, each.id in known))
     for (verdict, group, is_known, _), those in alike.items():
         first = f"{those[0].id}: {_found(those[0])}" + " (known)" * is_known
-        of = len(report.of(group))
+        of = sum(each.applies for each in report.of(group))
         such_as = f"{group}: {len(those):,} of {of:,}, such as " * (len(those) > 1)
         write_text(f"{verdict}: {such_as}{first}")
     if len(alike) < len(broken):
-        write_text("--json shows all, --case GROUP those of one group")
+        what = "group" if report.kind == "read" else "column"
+        write_text(f"--json shows all, --case {what.upper()} those of one {what}")
 
 
 def _found(result: Result) -> str:

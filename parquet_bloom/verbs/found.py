@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import field, replace
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.container import AS_TEXT, IN_PYTHON, UNITS, WHERE_KNOWN, number_of, some_of
@@ -144,7 +145,7 @@ class FindReport(VerbReport):
     values: Any = field(default=None, compare=False, metadata=WHERE_KNOWN)
 
     def __repr__(self) -> str:
-        found = number_of(len(self.rows), "row")
+        found = number_of(self.num_rows, "row")
         doubt = f"; {len(self.unknown):,} unknown: {self.unknown[0].reason}" if self.unknown else ""
         where = some_of(len(self.found_in), self.files_asked, "file")
         return f"<FindReport {self.column}: {found} in {where}; {self._looked_into}{doubt}>"
@@ -161,6 +162,11 @@ class FindReport(VerbReport):
         if self.files_by_index:
             told.append(f"{number_of(self.files_by_index, 'file')} excluded by the index")
         return ", ".join(told) + without
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows hold any of the values: one with several of them, in a list, is in `rows` for each."""
+        return sum(1 for _ in groupby(self.rows, lambda found: (found.path, found.row)))
 
     @property
     def files_asked(self) -> int:

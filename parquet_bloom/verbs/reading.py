@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from parquet_bloom.arguments import files_given
 from parquet_bloom.container import ROW_GROUPS
-from parquet_bloom.errors import ColumnError, UnsupportedError
+from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.index.asking import AskedIndex
 from parquet_bloom.index.manifest import existing
 from parquet_bloom.index.states import in_stores_of, state_of, state_unless_asked_for
@@ -306,13 +306,15 @@ class Reading:
             matching = Matching(self._filters, names, partitions, self.files)
             paths = [path for path in self.files.found if matching.may_match(path)]
             possible = self._possible(self.files, also_in_utc(self.predicate))._replace(paths=paths)
-            try:
-                left, _, excluded = self._row_groups(possible, to_ask)
-            except ColumnError:
-                # It would name the leaf of a list, which these rows are not compared by either.
-                with to_ask(next(iter(self.files.found))) as first:
-                    matching.check_no_lists(first)
-                raise
+
+            @contextmanager
+            def checking(path: str) -> Iterator[Container]:
+                with to_ask(path) as file:
+                    # What is refused must not depend on which values are there.
+                    matching.check_no_lists(file)
+                    yield file
+
+            left, _, excluded = self._row_groups(possible, checking)
 
             def found_in(each: Left) -> Found:
                 with to_read(each.path) as file:

@@ -162,14 +162,18 @@ def test_what_people_see(judged, tmp_path):
     assert (result.code, result.stderr) == (1, "")
 
 
-def reported(count, *more):
-    """Of a reader that loses rows in so many cases of one group, and in these."""
+def reported(count, *more, kind="read"):
+    """Of a reader that loses rows in so many cases of one group, and in these; and declines one."""
     many = [(f"types/t{number}", f"t = {number}") for number in range(count)]
     results = [
         Result(id, "must", "loses", "rows [], expected [1]", about=about)
         for id, about in [*many, *more]
     ]
-    return Report("1.0", "read", "Told", "1", "", (*results, Result("types/right", "must", "uses")))
+    others = (
+        Result("types/right", "must", "uses"),
+        Result("types/declined", "must", "not applicable", is_declined=True),
+    )
+    return Report("1.0", kind, "Told", "1", "", (*results, *others))
 
 
 @pytest.mark.parametrize(
@@ -203,6 +207,15 @@ def test_many_failures_are_summed_up_by_group(capsys, count, lines):
     write_report(report, "must", {"types/t0": LOSES})
     shown = capsys.readouterr().out.splitlines()
     assert sorted(shown[-len(lines) :]) == sorted(lines)
+
+
+@pytest.mark.parametrize(
+    ("kind", "those"),
+    [("read", "--case GROUP those of one group"), ("write", "--case COLUMN those of one column")],
+)
+def test_where_many_failures_are_shown(capsys, kind, those):
+    write_report(reported(21, kind=kind), "must", None)
+    assert capsys.readouterr().out.splitlines()[-1] == f"--json shows all, {those}"
 
 
 LOSES = {"verdict": "loses", "issue": "https://example.com/1"}
@@ -447,6 +460,10 @@ def test_a_case_that_is_not_there(judged):
         "int64: no such case or group; did you mean types/int64-integer-64-true-plain,"
         " types/int64-integer-64-true-dictionary, types/int64-integer-64-false-plain?"
     )
+    complaint = judged({}, case="lega").complaint
+    assert complaint == "lega: no such case or group; did you mean legal?"
+    complaint = judged({}, case="seman").complaint
+    assert complaint.startswith("seman: no such case or group; did you mean semantics, semantics/")
     complaint = judged({}, case="frobnicate").complaint
     assert complaint == ("frobnicate: no such case or group; `pbloom conformance list` names them")
     complaint = judged({}, case="few-texts").complaint

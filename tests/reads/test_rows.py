@@ -20,6 +20,7 @@ from conftest import IS_LONG
 from make.awkward_files import TYPES, awkward_lake, conditions
 from make.reading_engines import _OF_PYARROW
 from make.s3_server import S3Server
+from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.errors import ColumnError, PageError, ParquetBloomError, ValueTypeError
@@ -784,10 +785,28 @@ def test_fields_of_structs_and_of_nothing_else(tmp_path: Path) -> None:
             rf"2\.parquet: filters: column {column}: list<element: int64>, expected one value in each row, "
             r"as in a whole column or a field of structs; pb\.find finds the rows where any is equal$"
         )
-        with pytest.raises(ValueTypeError, match=expected):
-            pb.rows(tmp_path / "2.parquet", {column: 1})
+        for value in (1, 99):
+            with pytest.raises(ValueTypeError, match=expected):
+                pb.rows(tmp_path / "2.parquet", {column: value}, ["id"])
+            with pytest.raises(ValueTypeError, match=expected):
+                pb.rows(tmp_path, {column: value}, ["id"])
     with pytest.raises(ColumnError, match=r"no column id\.x"):
         pb.rows(tmp_path / "2.parquet", {"id.x": 1})
+
+
+@pytest.mark.parametrize("value", [1, 99])
+def test_what_is_in_lists_is_refused_whether_or_not_it_is_there(tmp_path: Path, value: int) -> None:
+    table = pa.table({"id": [3], "l": [[1, 2]]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    orc.write_table(table, tmp_path / "a.orc")
+    pb.Index.build(tmp_path / "index", tmp_path / "a.parquet", "l.list.element").close()
+    for files, column, index in (
+        (tmp_path / "a.parquet", "l.list.element", None),
+        (None, "l.list.element", tmp_path / "index"),
+        (tmp_path / "a.orc", "l._elem", None),
+    ):
+        with pytest.raises(ValueTypeError, match=rf"column {column}: list<.*expected one value in"):
+            pb.rows(files, {column: value}, ["id"], index=index)
 
 
 def test_the_columns_of_filters_are_read_once(lake: Path) -> None:

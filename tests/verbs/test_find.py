@@ -148,6 +148,18 @@ def test_a_row_with_several_of_the_values_is_there_for_each(lake):
     assert report.values.equals(pa.concat_tables([stored.slice(row.row, 1) for row in report.rows]))
 
 
+def test_a_row_with_several_of_the_values_is_counted_once(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"tags": [["a", "b", "c"], ["d"], ["a"]]}), path)
+    report = pb.find(path, "tags.list.element", ["a", "b", "c"])
+    assert [(row.row, row.value) for row in report.rows] == [(0, "a"), (0, "b"), (0, "c"), (2, "a")]
+    assert report.num_rows == 2
+    assert repr(report).startswith("<FindReport tags.list.element: 2 rows in 1 file; ")
+    told = outcome("find", path, "-c", "tags.list.element", "-v", "a", "-v", "b", "-v", "c").stdout
+    assert told.splitlines()[-1].startswith("2 rows in 1 file: 1 row group of 1 file read")
+    assert len(told.splitlines()) == 1 + 4 + 1
+
+
 @pytest.mark.parametrize("column", ["int", "text"])
 @pytest.mark.parametrize("dictionary", [False, True])
 def test_what_is_asked_for_twice_is_found_once(tmp_path, column, dictionary):

@@ -99,6 +99,10 @@ class LeafColumn:
     def logical_type(self) -> str | None:
         return str(self.type.logical) if self.type.logical else None
 
+    @property
+    def is_in_list(self) -> bool:
+        return self.max_repetition_level > 0
+
 
 # The schema that was looked at last, and its leaves: the files of a folder mostly have the same. A longer
 # one would take memory that the next file may want.
