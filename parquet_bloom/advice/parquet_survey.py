@@ -181,7 +181,9 @@ class ParquetSurveyor:
                 # What the footer says of this column is impossible; the others may be sound.
                 raise UnsupportedError(str(error)) from None
             filter = build_filter(
-                lambda: _watched(chunk_runs(file.source, file.footer, chunk), found, type),
+                lambda: _watched(
+                    chunk_runs(file.source, file.footer, chunk, only_used=True), found, type
+                ),
                 type,
                 _max_values(chunk),
                 self._finest(chunk.leaf),
@@ -276,6 +278,7 @@ def _watched(runs: Iterator[ChunkRun], found: GroupSurvey, leaf: LeafType) -> It
             elif hashes.size:
                 has_others = True
         found.dictionary = 0 if has_others else entries
+        found.has_unused |= not each.is_whole
         yield each
 
 

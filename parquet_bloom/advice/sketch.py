@@ -75,8 +75,8 @@ class GroupSurvey:
     `num_values`: with nulls in Parquet, without them in ORC; `filter_bytes` and `fpp`: of the filter
     that `build` would write, 0 and 1 if it would write none; `rungs`: the same at each rate of the
     ladder; `dictionary`: the number of entries of
-    the dictionary page if it has all values, else 0; None in a format without such pages; `dictionary_bytes`: its size,
-    None where it has not all values; `in_alp`: whether any page is
+    the dictionary page that rows refer to if it has all values, else 0; None in a format without such pages;
+    `dictionary_bytes`: its size, None where it has not all values; `has_unused`: it is known to have others; `in_alp`: whether any page is
     in that encoding, as the footer says; `has_filter`: one is there; `has_too_small`: one that is too small for the
     values, as its length says, in ORC its bits; `has_unreadable`: one that no reader can use, or without a bit for
     the values;
@@ -93,6 +93,7 @@ class GroupSurvey:
     rungs: Sequence[Rung] = ()
     dictionary: int | None = None
     dictionary_bytes: int | None = None
+    has_unused: bool = False
     in_alp: bool = False
     has_filter: bool = False
     has_too_small: bool = False
@@ -117,7 +118,8 @@ class ColumnCounts:
     rows of a row group, 0 in ORC). Of the
     `groups` with a non-null value: `filters` and `filter_bytes` that `build` would write,
     `largest_filter`, `group_ndv` (the most distinct values in one group), and `only_dictionary`:
-    dictionary pages have all values, None in a format without them. `not_shredded`: groups in which a
+    dictionary pages have all values, None in a format without them; `with_unused`: those whose dictionary is known to
+    have others, too. `not_shredded`: groups in which a
     field of a VARIANT has values outside the column; `in_alp`: groups with pages in that encoding; `too_small`: those
     that have a filter that is too small for them, as far as lengths say, in ORC bits; `bytes_there`: of the bitsets of filters that
     are there; `fpp_there`: the sum of their FPPs in FPP_UNITs, with 1 for each of the `groups` without one that can be
@@ -136,6 +138,7 @@ class ColumnCounts:
     largest_filter: int = 0
     group_ndv: int = 0
     only_dictionary: bool | None = True
+    with_unused: int = 0
     not_shredded: int = 0
     in_alp: int = 0
     too_small: int = 0
@@ -163,6 +166,7 @@ class ColumnCounts:
         self.largest_filter = max(self.largest_filter, other.largest_filter)
         self.group_ndv = max(self.group_ndv, other.group_ndv)
         self.only_dictionary = other.only_dictionary and self.only_dictionary
+        self.with_unused += other.with_unused
         self.not_shredded += other.not_shredded
         self.in_alp += other.in_alp
         self.too_small += other.too_small
@@ -271,6 +275,7 @@ class ColumnSketch:
                 largest_filter=size,
                 group_ndv=num_distinct,
                 only_dictionary=only_dictionary,
+                with_unused=int(group.has_unused),
                 in_alp=int(group.in_alp),
                 too_small=int(group.has_too_small),
                 fpp_there=in_units(group.fpp_there),

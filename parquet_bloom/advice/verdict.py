@@ -119,11 +119,18 @@ class Evidence:
     @property
     def _read_in_any_case(self) -> float | None:
         """What a look-up reads whatever filters there are: in engines that use none, what min/max leaves, and in those
-        that search dictionaries, what holds the value; None where it depends on them."""
+        that search dictionaries, what has it there; None where it depends on them."""
         assert self.reads is not None
         if not self.users:
             return self.reads.by_statistics
-        return self.reads.holding if self.all_search_dictionaries else None
+        return self.by_dictionaries if self.all_search_dictionaries else None
+
+    @property
+    def by_dictionaries(self) -> float:
+        """What a look-up reads where these are searched: where they have values that no row has, at worst all that
+        min/max leaves."""
+        assert self.reads is not None
+        return self.reads.by_statistics if self.counts.with_unused else self.reads.holding
 
     @property
     def in_dictionaries(self) -> tuple[str, ...]:
@@ -202,7 +209,9 @@ def _reason_to_skip(evidence: Evidence) -> str:
     if not evidence.users:
         return _who_uses_none(evidence)
     if evidence.all_search_dictionaries:
-        return "; ".join(filter(None, (_searched_instead(evidence), _not_used(evidence))))
+        return "; ".join(
+            filter(None, (_searched_instead(evidence), _repeated(evidence), _not_used(evidence)))
+        )
     if counts.filters == 0:
         return f"the target FPP is out of reach {evidence.limit}"
     if reads is None:
@@ -227,7 +236,16 @@ def _searched_instead(evidence: Evidence) -> str:
     instead = f"{_not_needed_for(evidence)}, which are searched instead of the filters"
     if evidence.reads is None:
         return instead
-    return f"{instead}, so a look-up reads {_mean(evidence.reads.holding)} of {evidence.groups}"
+    return f"{instead}, so a look-up reads {_mean(evidence.by_dictionaries)} of {evidence.groups}"
+
+
+def _repeated(evidence: Evidence) -> str:
+    """That dictionaries are of little use either."""
+    count = evidence.counts.with_unused
+    return (
+        f"in {number_of(count, evidence.unit)}, the dictionary has values that no row there has, as of a categorical column:"
+        " a search of it excludes little, unless the column is written as text"
+    ) * (count > 0)
 
 
 def _ignored(evidence: Evidence) -> str:
@@ -380,6 +398,8 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     others = {*evidence.users} - {*told}
     if counts.only_dictionary and (note := engine_note("only dictionaries", others)):
         yield f"dictionaries: {note}" if told else f"all values are in dictionaries: {note}"
+    if counts.only_dictionary and engine_note("only dictionaries", evidence.users):
+        yield _repeated(evidence)
     if counts.not_shredded:
         has = "has" if counts.not_shredded == 1 else "have"
         yield (

@@ -83,7 +83,8 @@ class ParquetValues:
         file = self.file
         with located(file.footer, chunk):
             _check_readable(file, chunk)
-            for run in with_specials(chunk_runs(file.source, file.footer, chunk), chunk.leaf.type):
+            runs = chunk_runs(file.source, file.footer, chunk, only_used=True)
+            for run in with_specials(runs, chunk.leaf.type):
                 for part in run.parts():
                     yield part.hashes()
 

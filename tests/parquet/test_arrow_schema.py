@@ -10,7 +10,12 @@ import pytest
 from conftest import FIXTURES
 
 import parquet_bloom as pb
-from parquet_bloom.parquet.footer.arrow_schema import extensions, has_views, problem_of
+from parquet_bloom.parquet.footer.arrow_schema import (
+    dictionaries,
+    extensions,
+    has_views,
+    problem_of,
+)
 
 SCHEMA = pa.schema(
     [
@@ -150,6 +155,16 @@ def test_views() -> None:
     ):
         assert has_views(b64encode(schema.serialize()).decode()) is has_them
     assert not has_views("AAAA")
+
+
+def test_dictionaries_are_told_by_the_field_that_they_are_in():
+    words = pa.dictionary(pa.int8(), pa.string())
+    schema = pa.schema(
+        [("id", pa.int64()), ("w", words), ("in", pa.list_(pa.struct([("x", words)])))]
+    )
+    assert dictionaries(b64encode(schema.serialize()).decode()) == {"w", "in"}
+    assert dictionaries(b64encode(pa.schema([("id", pa.int64())]).serialize()).decode()) == set()
+    assert dictionaries("no Base64!") == dictionaries("AAAA") == set()
 
 
 def test_extension_types_are_those_of_columns():

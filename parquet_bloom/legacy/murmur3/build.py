@@ -141,7 +141,7 @@ class Murmur3Build(ParquetChange, BuildChange):
 
     def _built(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
         file, options, scheme = self.file, self._options, self._dialect.scheme
-        runs = chunk_runs(file.source, file.footer, chunk)
+        runs = chunk_runs(file.source, file.footer, chunk, only_used=True)
         parts = (part for run in with_specials(runs, chunk.leaf.type) for part in run.parts())
         hashes: Iterable[Hashes] = map(scheme.raw_hashes, parts)
         ndv = options.ndv

@@ -132,7 +132,7 @@ class StatisticsBuild(FieldsChange, BuildChange):
     def _built(self, chunk: ColumnChunk) -> KHashFilter | str:
         leaf = chunk.leaf.type
         expected = self._dialect.expected_of(chunk.leaf.name)
-        runs = chunk_runs(self.file.source, self.file.footer, chunk)
+        runs = chunk_runs(self.file.source, self.file.footer, chunk, only_used=True)
         hashes: Iterable[Hashes] = (
             self._strategy.hashes(leaf, part)
             for run in with_specials(runs, leaf)

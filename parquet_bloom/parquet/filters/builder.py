@@ -96,7 +96,7 @@ class FilterBuilder:
             buffers = self._kept.buffers = ChunkBuffers()
         runs = chunk_runs if has_other_forms(chunk.leaf.type) else runs_to_insert
         filter = build_filter(
-            lambda: runs(self._file.source, self._file.footer, chunk, buffers),
+            lambda: runs(self._file.source, self._file.footer, chunk, buffers, only_used=True),
             chunk.leaf.type,
             self._max_values(chunk),
             self._size_of(chunk),

@@ -53,7 +53,7 @@ _EXTENSION_METADATA: Final = b"ARROW:extension:metadata"
 _VERSION, _HEADER_TYPE, _HEADER, _IS_SCHEMA = 0, 1, 2, 1
 _FIELDS = 1
 _KEY, _VALUE = 0, 1
-_NAME, _NULLABLE, _TYPE_TYPE, _TYPE, _CHILDREN, _METADATA = 0, 1, 2, 3, 5, 6
+_NAME, _NULLABLE, _TYPE_TYPE, _TYPE, _DICTIONARY, _CHILDREN, _METADATA = 0, 1, 2, 3, 4, 5, 6
 _INDEX_TYPE = 1
 
 _BYTE, _SHORT, _INT, _LONG = map(a_number, (BYTE, SHORT, INT, LONG))
@@ -229,9 +229,8 @@ def problem_of(text: str) -> str:
     """What is wrong with a value of KEY; empty if nothing is, or it is too long to look."""
     if len(text) > _MOST_CHARACTERS:
         return ""
-    try:
-        data = b64decode(text + "=" * (-len(text) % 4), validate=True)
-    except ValueError:
+    data = _stored(text)
+    if data is None:
         return "is no Base64"
     return "is no schema of Arrow, or a damaged one" if _read(data) is None else ""
 
@@ -254,10 +253,33 @@ def extensions(text: str) -> dict[str, str]:
     return {} if read is None else dict(_extensions_in(read.root("Message")))
 
 
+# The files of a folder mostly have the same.
+@lru_cache(maxsize=1)
+def dictionaries(text: str) -> frozenset[str]:
+    """The fields of the schema itself that a value of KEY has as a dictionary, or with one inside, by name; none if it
+    is too long to look, or something is wrong with it."""
+    read = _read_value(text)
+    if read is None or not any(name == "DictionaryEncoding" for name, _ in read.found):
+        return frozenset()
+    fields = read.root("Message")[_HEADER][_FIELDS]
+    return frozenset(_decoded(each.get(_NAME, b"")) for each in fields if _has_dictionary(each))
+
+
+def _has_dictionary(field: Fields) -> bool:
+    return _DICTIONARY in field or any(map(_has_dictionary, field.get(_CHILDREN, ())))
+
+
 def _read_value(text: str) -> Buffer | None:
-    if problem_of(text) or len(text) > _MOST_CHARACTERS:
+    data = _stored(text) if len(text) <= _MOST_CHARACTERS else None
+    return None if data is None else _read(data)
+
+
+def _stored(text: str) -> bytes | None:
+    """None if it is no Base64."""
+    try:
+        return b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except ValueError:
         return None
-    return _read(b64decode(text + "=" * (-len(text) % 4)))
 
 
 def _extensions_in(message: Fields) -> Iterator[tuple[str, str]]:

@@ -267,6 +267,12 @@ class Footer:
         text = self.value_of(arrow_schema.KEY)
         return {} if text is None else arrow_schema.extensions(text)
 
+    @read_once
+    def arrow_dictionaries(self) -> frozenset[str]:
+        """See arrow_schema.dictionaries."""
+        text = self.value_of(arrow_schema.KEY)
+        return frozenset() if text is None else arrow_schema.dictionaries(text)
+
     def as_called(self) -> bytes:
         """FileMetaData with the names that the table has for which the file is opened, and without a schema of Arrow that
         has views. Raises as leaves."""

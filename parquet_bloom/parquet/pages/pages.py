@@ -6,7 +6,8 @@
     v2 body   repetition levels | definition levels | compressed( values )
 
 A filter needs the set of values, not the rows. A dictionary-encoded data page adds nothing to the
-dictionary page, so its body is not read. Other pages hold only non-null values, so nesting needs no
+dictionary page, so its body is not read, unless the dictionary may have entries that no row refers to:
+writers of Arrow repeat that of a whole categorical column in each row group. Other pages hold only non-null values, so nesting needs no
 special case: of the levels, it is only counted how many values they promise, which takes a few
 operations for each of their runs. One page is in memory at a time.
 
@@ -20,8 +21,9 @@ Spec: parquet-format, README.md "Data Pages", Encodings.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from parquet_bloom.container import number_of
@@ -118,10 +120,12 @@ _FEW_BYTES = 2 << 20
 @dataclass(frozen=True, slots=True)
 class ChunkRun:
     """Values of one page: the data page with this number, counted from 0 in the chunk, or the
-    dictionary page (None), which holds each value once."""
+    dictionary page (None), which holds each value once. `is_whole`: False if that has entries, too, that are left
+    out as no row refers to them."""
 
     page: int | None
     run: Run
+    is_whole: bool = True
 
     @property
     def is_dictionary(self) -> bool:
@@ -167,9 +171,17 @@ def check_readable(footer: Footer, chunk: ColumnChunk) -> None:
 
 
 def chunk_runs(
-    source: Source, footer: Footer, chunk: ColumnChunk, buffers: ChunkBuffers | None = None
+    source: Source,
+    footer: Footer,
+    chunk: ColumnChunk,
+    buffers: ChunkBuffers | None = None,
+    *,
+    only_used: bool = False,
 ) -> Iterator[ChunkRun]:
     """Every non-null value of the chunk, at least once, in runs.
+
+    `only_used`: without entries of its dictionary that no row refers to, where some are to be expected. Otherwise the
+    dictionary is whole, as writers insert it.
 
     `buffers`: pages are decompressed into these, so that runs are gone once the next one is asked for,
     but the dictionary's lasts until the next chunk is read. Without them, runs stay as they are.
@@ -177,36 +189,47 @@ def chunk_runs(
     Raises PageError for damage, UnsupportedError for unsupported codecs and encodings. A run may
     also raise PageError when its values are used (see `located`).
     """
+    used_of = partial(_used_part, source, footer, chunk) if only_used else None
     reader = PageReader(source, footer, chunk, buffers)
-    for _, runs in _runs_by_page(reader, footer, chunk):
+    for _, runs in _runs_by_page(reader, footer, chunk, used_of):
         yield from runs
 
 
 def runs_to_insert(
-    source: Source, footer: Footer, chunk: ColumnChunk, buffers: ChunkBuffers
+    source: Source,
+    footer: Footer,
+    chunk: ColumnChunk,
+    buffers: ChunkBuffers,
+    *,
+    only_used: bool = False,
 ) -> Iterator[ChunkRun | WholePages]:
     """The same, all to be inserted into one filter: pages that follow one come together. Each part is to
     be inserted before the next one is asked for."""
+    used_of = partial(_used_part, source, footer, chunk) if only_used else None
     reader = PageReader(source, footer, chunk, buffers)
     following = (
         WholePages(reader, footer, chunk, buffers.page) if WholePages.are_in(chunk) else None
     )
-    for encoding, runs in _runs_by_page(reader, footer, chunk):
+    for encoding, runs in _runs_by_page(reader, footer, chunk, used_of):
         yield from runs
         if following is not None and following.is_open and encoding not in DICTIONARY_ENCODINGS:
             yield following
 
 
 def _runs_by_page(
-    reader: PageReader, footer: Footer, chunk: ColumnChunk
+    reader: PageReader,
+    footer: Footer,
+    chunk: ColumnChunk,
+    used_of: Callable[[Page, ChunkRun], ChunkRun] | None,
 ) -> Iterator[tuple[int, Iterable[ChunkRun]]]:
-    """The encoding of each page that has values, PLAIN_DICTIONARY for a dictionary, and these values."""
+    """The encoding of each page that has values, PLAIN_DICTIONARY for a dictionary, and these values; of those of a
+    dictionary what `used_of` leaves."""
     has_dictionary = False
     for page in all_pages(reader, footer, chunk):
         if page.header.type == PageType.DICTIONARY_PAGE:
             has_dictionary = True
-            run = _dictionary_run(reader, page, chunk)
-            yield Encoding.PLAIN_DICTIONARY, (ChunkRun(None, run),)
+            part = ChunkRun(None, _dictionary_run(reader, page, chunk))
+            yield Encoding.PLAIN_DICTIONARY, (part if used_of is None else used_of(page, part),)
             continue
         _, encoding = _num_values_and_encoding(page)
         if encoding not in DICTIONARY_ENCODINGS:
@@ -449,6 +472,21 @@ def used_entries(source: Source, footer: Footer, chunk: ColumnChunk, num_entries
         if encoding in DICTIONARY_ENCODINGS:
             _mark_used(_value_section(reader, footer, page, chunk), page, used)
     return used
+
+
+def _used_part(
+    source: Source, footer: Footer, chunk: ColumnChunk, page: Page, dictionary: ChunkRun
+) -> ChunkRun:
+    """The entries that rows refer to, of a dictionary that may have others; of any other, all. Raises as chunk_runs."""
+    num_entries, known = page.header.num_values or 0, chunk.known_non_null
+    most = (chunk.num_values or 0) if known is None else known
+    if num_entries <= most and chunk.leaf.path[0] not in footer.arrow_dictionaries:
+        return dictionary
+    run = dictionary.run
+    used = np.frombuffer(used_entries(source, footer, chunk, len(run)), np.bool_)
+    if used.all():
+        return dictionary
+    return ChunkRun(None, run.kept(used, chunk.leaf.type.width), is_whole=False)
 
 
 def _mark_used(section: _Section, page: Page, used: bytearray) -> None:

@@ -81,6 +81,10 @@ class Run(ABC):
         """HAS_ZERO | HAS_NAN, if the values are floating point numbers."""
         return 0
 
+    def kept(self, is_kept: NDArray[np.bool_], width: int | None) -> Run:
+        """The values at whose places `is_kept` is true; `width`: see run_of."""
+        return run_of([*self.take(is_kept.nonzero()[0].tolist())], width)
+
     def lengths(self) -> NDArray[np.int64]:
         """The bytes that each value takes: shape (len,)."""
         return np.fromiter(map(len, self.values()), np.int64, len(self))
