@@ -168,8 +168,9 @@ def similar(word: str, words: Iterable[str], cutoff: float = 0.5) -> list[str]:
 
 
 def quoted_name(name: str) -> str:
-    """A name as it stands in a list of names: with quotes as in CSV if it is empty or could be taken for several."""
-    if not name or name != name.strip(" ") or "," in name or '"' in name:
+    """A name as it stands in a list of names, such as `-c` takes: with quotes as in CSV if it is empty, could be taken for
+    several, or would lose spaces."""
+    if not name or name != name.strip(" ") or {*name} & {*',"\r\n'}:
         return '"{}"'.format(name.replace('"', '""'))
     return name
 

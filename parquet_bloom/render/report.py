@@ -7,7 +7,6 @@ any number of columns and findings; the page shows some and says how many more t
 
 from __future__ import annotations
 
-import csv
 import os.path
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,9 +20,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from parquet_bloom import __version__
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.engines.settings import as_option
+from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.occupancy import FPP_PROBES
 from parquet_bloom.filters.rates import percent
+from parquet_bloom.options import names_in
 from parquet_bloom.render import charts
 from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.engine_use import in_words, users
@@ -211,7 +211,7 @@ def _to_build(
         return []
     return united(
         command(
-            *("build", report.path, "-c", as_option(each.column), "--fpp", repr(each.fpp)),
+            *("build", report.path, "-c", quoted_name(each.column), "--fpp", repr(each.fpp)),
             *(*options, *replacing([each])),
         )
         for each in wanted
@@ -281,7 +281,7 @@ def steps_of(
 def _built_by(commands: Iterable[str], wanted: Iterable[ColumnAdvice]) -> list[ColumnAdvice]:
     """The columns that the commands name."""
     words = map(shlex.split, commands)
-    names = {name for each in words for name in next(csv.reader([each[each.index("-c") + 1]]))}
+    names = {name for each in words for name in names_in(each[each.index("-c") + 1])}
     return [each for each in wanted if each.column in names]
 
 
