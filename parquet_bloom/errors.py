@@ -250,8 +250,8 @@ _BY_COMMAND = {
 # What an install without its dependencies may lack: docs/install.md.
 _LACKED = ("numpy", "orjson", "pyarrow", "rich")
 
-# Names that need quotes, which a shell would take away.
-_QUOTED_NAMES = re.compile(r"(?<=; did you mean )(.*\".*)(?=\?$)")
+# Names that need quotes, which a shell would take away, or what only a shell can be told.
+_QUOTED_NAMES = re.compile(r"(?<=; did you mean )(.*[\"\x00-\x1f\x7f-\x9f].*)(?=\?$)", re.DOTALL)
 
 # Keys that nobody was asked for, and what gives them.
 COLUMN_KEY_GIVEN_BY = "--column-key, --keys or --kms gives it"

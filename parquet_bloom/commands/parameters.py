@@ -53,7 +53,7 @@ class LocalPath(click.Path):
             self.fail(f"'{value}' is a file, expected a folder", param, ctx)
         if not self.is_for_folders and os.path.isdir(value):
             copies = ctx and any(each.name == "output_dir" for each in ctx.command.params)
-            way = f"; did you mean --output-dir {value}?" if copies else ""
+            way = f"; did you mean --output-dir {shlex.quote(os.fspath(value))}?" if copies else ""
             self.fail(f"'{value}' is a folder, expected a file{way}", param, ctx)
         return Path(os.fsdecode(super().convert(value, param, ctx)))
 

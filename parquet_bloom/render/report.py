@@ -41,6 +41,7 @@ from parquet_bloom.render.hints import (
     united,
     with_hint,
 )
+from parquet_bloom.render.shell_words import for_shells
 from parquet_bloom.render.wording import shortened, size, where
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import rules
@@ -383,8 +384,8 @@ def _shown(value: Any) -> Any:
 
 def visible(text: str) -> str:
     """`text` with invisible characters escaped: control characters, line ends, changes of the
-    writing direction, surrogates of names that are not UTF-8."""
+    writing direction, surrogates of names that are not UTF-8. In commands, as shells take them."""
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode()
-        for character in text
+        for character in for_shells(text)
     )
