@@ -225,7 +225,7 @@ def _to_complete(report: LakeReport, columns: Sequence[str], options: Sequence[s
 
 def _steps_to_complete(columns: Sequence[str], to_complete: str | None) -> Iterator[Step]:
     if columns:
-        text = f"Some files have filters for a column, and others have none: {shortened(columns)}"
+        text = f"Some files have filters for a column, and others have none: {shortened([*map(quoted_name, columns)])}"
         yield Step("note", text, "", "findings", [to_complete] if to_complete else ())
 
 

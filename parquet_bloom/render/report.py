@@ -293,7 +293,7 @@ def _on_rates(wanted: Iterable[ColumnAdvice]) -> str:
 def _steps_to_build(wanted: Sequence[ColumnAdvice], commands: Sequence[str]) -> Iterator[Step]:
     """The filters that are advised and missing or too small, if commands build them."""
     if commands:
-        names = shortened([*dict.fromkeys(each.column for each in wanted)])
+        names = shortened([*dict.fromkeys(quoted_name(each.column) for each in wanted)])
         few = "Filters that are advised are missing or too small"
         yield Step("build", f"{few}: {names}", "", "advice", commands, _on_rates(wanted))
 

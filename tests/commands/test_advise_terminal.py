@@ -292,6 +292,9 @@ def test_the_next_command_builds_what_is_recommended(path, tmp_path):
         assert said(other) == [f"pbloom build {other} -c {quoted} --in-place"]
         settings = pb.advise(other).columns[-1].settings[0].text
         assert shlex.split(settings)[4] == quoted_name(names[-1])
+    within = outcome("advise", written("user id", "who.e,mail"), "--budget", "1")
+    assert within.stdout.splitlines()[3].startswith('"who.e,mail": left out: ')
+    other = written("a,b")
     assert said(path, "-c", "user_id", "--fpp", "0.001", *large) == [
         f"pbloom build {path} -c user_id --in-place --fpp 0.001 --max-bytes 65536"
     ]
