@@ -269,6 +269,10 @@ def test_names_of_columns(write: Callable[[bytes], Path], name: str) -> None:
 def test_names_that_need_quotes_are_shown_so(write: Callable[[bytes], Path]) -> None:
     names = ("a,b", "", "x\ny", "it's,so", "tab\tname")
     path = write(forge(*(Column([HONEST], 3, name=name) for name in names)))
+    several = path.with_name("several.parquet")
+    several.write_bytes(
+        forge(*(Column([HONEST], 3, name=name) for name in ("a", "c", "e", "wok", "email, work")))
+    )
     for typed, quoted in (
         ("a,b", "'\"a,b\"'"),
         ("it's,so", """'"it'"'"'s,so"'"""),
@@ -284,6 +288,11 @@ def test_names_that_need_quotes_are_shown_so(write: Callable[[bytes], Path]) -> 
     )
     with pytest.raises(pb.ColumnError, match=r'no column b; did you mean "a,b"\?$'):
         pb.inspect(path, columns=["b"])
+    with pytest.raises(pb.ColumnError, match=r'"a,c, e"; did you mean \["a", "c", "e"\]\?$'):
+        pb.inspect(several, columns="a,c, e")
+    for typed, meant in (('"a,c,e"', "a,c,e"), ("work", """'"email, work"'""")):
+        refused = outcome("inspect", several, "-c", typed)
+        assert refused.complaint.endswith(f"; did you mean -c {meant}?")
     assert outcome("build", path, "-c", '"","x\ny"', "--in-place").code == 0
     _, _, *rows, others = outcome("inspect", path).stdout.splitlines()
     assert [row.split("\t")[1] for row in rows] == ['""', "x\\ny"]
