@@ -168,8 +168,9 @@ def similar(word: str, words: Iterable[str], cutoff: float = 0.5) -> list[str]:
 
 
 def quoted_name(name: str) -> str:
-    """A name as it stands in a list of names: with quotes as in CSV if it is empty or could be taken for several."""
-    if not name or name != name.strip(" ") or "," in name or '"' in name:
+    """A name as it stands in a list of names, such as `-c` takes: with quotes as in CSV if it is empty, could be taken for
+    several, or would lose spaces."""
+    if not name or name != name.strip(" ") or {*name} & {*',"\r\n'}:
         return '"{}"'.format(name.replace('"', '""'))
     return name
 
@@ -189,13 +190,19 @@ def no_column(name: str, names: Sequence[str], what: str = "file", path: str = "
 
 
 def did_you_mean(name: str, names: Iterable[str], path: str = "") -> str:
-    """`; did you mean user_id?`, if any of `names` is close; of one with a comma that was not quoted, each part is.
+    """`; did you mean user_id?`, if any of `names` is close; of one with a comma that was not quoted, each part is, and of
+    one that is several of `names` with commas between, the list of them.
     What the file at `path` has as a partition, as in `country=DE/`, was meant."""
     partitions = [folder.partition("=")[0] for folder in path.split("/")[:-1] if "=" in folder]
     if name in partitions:
         return "; it is a partition: its values are in the paths, not in the files"
     among = list(names)
-    close = [each for each in among if "," in each and name in each.split(",")]
+    parts = re.split(" *, *", name)
+    if len(parts) > 1 and {*parts} <= {*among}:
+        import json
+
+        return f"; did you mean {json.dumps(parts, ensure_ascii=False)}?"
+    close = [each for each in among if "," in each and name in re.split(" *, *", each)]
     close = close or [*similar(name, among), *similar(name, partitions, cutoff=0.6)]
     return f"; did you mean {_listed(close[:3])}?" if close else ""
 
@@ -249,8 +256,8 @@ _BY_COMMAND = {
 # What an install without its dependencies may lack: docs/install.md.
 _LACKED = ("numpy", "orjson", "pyarrow", "rich")
 
-# Names that need quotes, which a shell would take away.
-_QUOTED_NAMES = re.compile(r"(?<=; did you mean )(.*\".*)(?=\?$)")
+# Names that need quotes, which a shell would take away, or what only a shell can be told.
+_QUOTED_NAMES = re.compile(r"(?<=; did you mean )(.*[\"\x00-\x1f\x7f-\x9f].*)(?=\?$)", re.DOTALL)
 
 # Keys that nobody was asked for, and what gives them.
 COLUMN_KEY_GIVEN_BY = "--column-key, --keys or --kms gives it"
@@ -297,9 +304,13 @@ def for_command(message: str) -> str:
 
 
 def _as_option(names: re.Match[str]) -> str:
+    import json
     import shlex
 
-    return f"-c {shlex.quote(names[0])}"
+    # No name in a list begins so: it would be in quotes.
+    are_listed = names[0].startswith('["')
+    meant = ",".join(map(quoted_name, json.loads(names[0]))) if are_listed else names[0]
+    return f"-c {shlex.quote(meant)}"
 
 
 def _is_of_lost_package(error: BaseException) -> bool:

@@ -23,7 +23,6 @@ from parquet_bloom.container import UNITS, Units, number_of, without_numbers
 from parquet_bloom.container.in_commands import AsTable, command_for
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engines_named
-from parquet_bloom.engines.settings import as_option
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import exact_percent, percent
 from parquet_bloom.options import DEFAULT_FPP, AdviseOptions
@@ -569,7 +568,7 @@ def _to_repair(reports: Sequence[AdviceReport]) -> Iterator[_Next]:
     """Where filters cannot be read. Those of columns that get new ones in any case need no repair."""
     for each in (each for report in reports for each in _all_to_build(_judged(report))):
         if each.unreadable and not each.too_small:
-            yield _Next("repair", "--rebuild -c COLUMN", as_option(each.column), _at_rate(each))
+            yield _Next("repair", "--rebuild -c COLUMN", quoted_name(each.column), _at_rate(each))
 
 
 def _at_rate(advice: ColumnAdvice) -> tuple[str, ...]:
@@ -598,7 +597,7 @@ def _to_build(
     can_be_judged = command_for(inputs.in_commands(_first_read(inputs)), "pbloom build --auto", {})
     is_short = options.budget is None and (options.value_sample or len(wanted) <= MOST_SHOWN)
     if len(reports) > 1 or (can_be_judged and not is_short):
-        among = ",".join(map(as_option, options.columns or ()))
+        among = ",".join(map(quoted_name, options.columns or ()))
         if not options.value_sample:
             others = (*judging, *replacing(wanted))
             yield _Next("build", f"--auto{' -c COLUMN' * bool(among)}", among, others)
@@ -607,7 +606,7 @@ def _to_build(
         files = files_in_need(each, in_need, reports[0].files)
         by_name = () if files else _by_name(inputs)
         others = (*_at_rate(each), *replacing([each]), *by_name)
-        yield _Next("build", "-c COLUMN", as_option(each.column), others, files)
+        yield _Next("build", "-c COLUMN", quoted_name(each.column), others, files)
 
 
 def _by_name(inputs: Inputs) -> tuple[str, ...]:

@@ -26,7 +26,6 @@ from parquet_bloom.commands.sections import (
 from parquet_bloom.commands.store_options import storage_options, store_options_again, stores
 from parquet_bloom.commands.table_options import newest_tables, table_views
 from parquet_bloom.container import Units, number_of, some_of
-from parquet_bloom.engines.settings import as_option
 from parquet_bloom.errors import for_command, quoted_name
 from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
@@ -494,7 +493,7 @@ def _to_build_anew(report: IndexCheck, terms: Manifest) -> Iterator[str]:
         "--index",
         report.index,
         "-c",
-        ",".join(map(as_option, terms.columns)),
+        ",".join(map(quoted_name, terms.columns)),
     )
     yield from ("--places", terms.places) if terms.places != "row-group" else ()
     yield from ("--form", terms.form) if terms.form != "map" else ()

@@ -53,7 +53,7 @@ class LocalPath(click.Path):
             self.fail(f"'{value}' is a file, expected a folder", param, ctx)
         if not self.is_for_folders and os.path.isdir(value):
             copies = ctx and any(each.name == "output_dir" for each in ctx.command.params)
-            way = f"; did you mean --output-dir {value}?" if copies else ""
+            way = f"; did you mean --output-dir {shlex.quote(os.fspath(value))}?" if copies else ""
             self.fail(f"'{value}' is a folder, expected a file{way}", param, ctx)
         return Path(os.fsdecode(super().convert(value, param, ctx)))
 
@@ -121,6 +121,8 @@ class FileOfValues(click.File):
         ctx: click.Context | None,
     ) -> IO[Any]:
         is_gone = isinstance(value, str) and not os.path.lexists(value)
+        if is_gone and is_url(str(value)):
+            self.fail(f"'{value}' is a URL, expected a local path", param, ctx)
         if is_gone and re.fullmatch(r"\d[\w-]*(,\d[\w-]*)*", str(value)):
             meant = " ".join(f"-v {each}" for each in str(value).split(","))
             self.fail(f"'{value}': no such file; did you mean {meant}?", param, ctx)

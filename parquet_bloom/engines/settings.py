@@ -25,6 +25,7 @@ from typing import Final
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.catalogue import engines
 from parquet_bloom.engines.engine import NamesTaken, SettingsText
+from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 from parquet_bloom.vocabulary import Format
 
@@ -76,15 +77,8 @@ def all_settings(
 def _command(wanted: WantedFilter) -> str:
     # A leading dash would make it an option.
     path = f"./{wanted.path}" if wanted.path.startswith("-") else wanted.path
-    column = shlex.quote(as_option(".".join(wanted.column_path)))
+    column = shlex.quote(quoted_name(".".join(wanted.column_path)))
     return f"pbloom build {shlex.quote(path)} -c {column} --fpp {wanted.fpp!r}"
-
-
-def as_option(column: str) -> str:
-    """What `-c` takes for this one name: in quotes, as in CSV, where it would take it for several or none."""
-    if any(special in column for special in ',"\r\n'):
-        return '"' + column.replace('"', '""') + '"'
-    return column
 
 
 def _text(settings: SettingsText, wanted: WantedFilter) -> str:

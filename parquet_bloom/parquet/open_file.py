@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from parquet_bloom.container import AnswerToAll, by_name
 from parquet_bloom.container.in_commands import AsFile, InCommands
-from parquet_bloom.errors import ColumnError, FormatError
+from parquet_bloom.errors import ColumnError, FormatError, quoted_name
 from parquet_bloom.parquet.footer import shredded
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -78,7 +78,7 @@ class OpenFile:
         for index, reason in self.footer.checksums.unchecked():
             columns.setdefault(reason, []).append(self.footer.leaves[index].name)
         return tuple(
-            f"column{'s' if len(names) > 1 else ''} {', '.join(names)}: {reason}"
+            f"column{'s' if len(names) > 1 else ''} {', '.join(map(quoted_name, names))}: {reason}"
             for reason, names in columns.items()
         )
 

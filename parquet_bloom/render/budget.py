@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import without_numbers
+from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import exact_percent, percent
 from parquet_bloom.render.wording import in_one, shortened, size
 
@@ -28,7 +29,7 @@ def budget_lines(plan: BudgetPlan, group: str, in_full: bool) -> Iterator[str]:
         alike.setdefault(likeness, []).append((column, text))
     for those in alike.values():
         each = "each: " if len(those) > 1 else ""
-        yield f"{shortened([column for column, _ in those])}: {each}{in_one(text for _, text in those)}"
+        yield f"{shortened([quoted_name(column) for column, _ in those])}: {each}{in_one(text for _, text in those)}"
     needs = [each.needs for each in plan.left_out if each.needs is not None]
     if needs and plan.for_all is not None:
         yield f"--budget {plan.for_all} has room for all of them"

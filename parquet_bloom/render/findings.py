@@ -251,11 +251,12 @@ class ValidationView(SummarizedView[ValidationReport]):
 
     def _diagnosing(self, report: ValidationReport) -> list[str]:
         """What says what the writer did, before another filter takes the place of the only evidence."""
-        columns = dict.fromkeys(each.column for each in report.findings if _may_be_diagnosed(each))
+        found = filter(_may_be_diagnosed, report.findings)
+        columns = dict.fromkeys(each.column for each in found if each.column is not None)
         return united(
             line.removeprefix("next: ")
             for column in columns
-            for line in self._next_lines.lines(report.path, _DIAGNOSE, column)
+            for line in self._next_lines.lines(report.path, _DIAGNOSE, quoted_name(column))
         )
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, metadata
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
 from parquet_bloom import __version__
@@ -164,6 +164,10 @@ def _cut(lines: Sequence[str]) -> list[str]:
     return [*lines] if more <= 0 else [*lines[:MAX_LINES], f"… and {more:,} more"]
 
 
+# What GitHub escapes in properties, the escape itself first.
+_OF_PROPERTIES: Final = {"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"}
+
+
 def _command(name: str, path: str, title: str, lines: Sequence[str]) -> str:
     message = "%0A".join(_escaped(line) for line in lines)
     return f"::{name} file={_escaped_property(path)},title={_escaped_property(title)}::{message}"
@@ -175,7 +179,10 @@ def _escaped(text: str) -> str:
 
 
 def _escaped_property(text: str) -> str:
-    return _escaped(text).replace(":", "%3A").replace(",", "%2C")
+    """The same as a property, which GitHub reads back, as it does line breaks."""
+    for special, escape in _OF_PROPERTIES.items():
+        text = text.replace(special, escape)
+    return printable(text)
 
 
 # ------------------------------------------------------------------------------------------------

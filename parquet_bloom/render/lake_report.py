@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from parquet_bloom import __version__
 from parquet_bloom.container import number_of
-from parquet_bloom.engines.settings import as_option
+from parquet_bloom.errors import quoted_name
 from parquet_bloom.render.findings import (
     FindingGroup,
     findings_in,
@@ -201,7 +201,7 @@ def _to_build(
     return united(
         command(
             *("build", *(files_in_need(each, in_need, report.summary.files) or names)),
-            *("-c", as_option(each.column), "--fpp", repr(each.fpp)),
+            *("-c", quoted_name(each.column), "--fpp", repr(each.fpp)),
             *(*options, *replacing([each])),
         )
         for each in wanted
@@ -220,12 +220,12 @@ def _to_complete(report: LakeReport, columns: Sequence[str], options: Sequence[s
     names = _readable(report, report.names)
     if not options or not columns or len(names) > MOST_NAMES:
         return None
-    return command("build", *names, "-c", ",".join(map(as_option, columns)), *options)
+    return command("build", *names, "-c", ",".join(map(quoted_name, columns)), *options)
 
 
 def _steps_to_complete(columns: Sequence[str], to_complete: str | None) -> Iterator[Step]:
     if columns:
-        text = f"Some files have filters for a column, and others have none: {shortened(columns)}"
+        text = f"Some files have filters for a column, and others have none: {shortened([*map(quoted_name, columns)])}"
         yield Step("note", text, "", "findings", [to_complete] if to_complete else ())
 
 

@@ -7,7 +7,6 @@ any number of columns and findings; the page shows some and says how many more t
 
 from __future__ import annotations
 
-import csv
 import os.path
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,9 +20,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from parquet_bloom import __version__
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.engines.settings import as_option
+from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.occupancy import FPP_PROBES
 from parquet_bloom.filters.rates import percent
+from parquet_bloom.options import names_in
 from parquet_bloom.render import charts
 from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.engine_use import in_words, users
@@ -41,6 +41,7 @@ from parquet_bloom.render.hints import (
     united,
     with_hint,
 )
+from parquet_bloom.render.shell_words import for_shells
 from parquet_bloom.render.wording import shortened, size, where
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import rules
@@ -211,7 +212,7 @@ def _to_build(
         return []
     return united(
         command(
-            *("build", report.path, "-c", as_option(each.column), "--fpp", repr(each.fpp)),
+            *("build", report.path, "-c", quoted_name(each.column), "--fpp", repr(each.fpp)),
             *(*options, *replacing([each])),
         )
         for each in wanted
@@ -281,7 +282,7 @@ def steps_of(
 def _built_by(commands: Iterable[str], wanted: Iterable[ColumnAdvice]) -> list[ColumnAdvice]:
     """The columns that the commands name."""
     words = map(shlex.split, commands)
-    names = {name for each in words for name in next(csv.reader([each[each.index("-c") + 1]]))}
+    names = {name for each in words for name in names_in(each[each.index("-c") + 1])}
     return [each for each in wanted if each.column in names]
 
 
@@ -292,7 +293,7 @@ def _on_rates(wanted: Iterable[ColumnAdvice]) -> str:
 def _steps_to_build(wanted: Sequence[ColumnAdvice], commands: Sequence[str]) -> Iterator[Step]:
     """The filters that are advised and missing or too small, if commands build them."""
     if commands:
-        names = shortened([*dict.fromkeys(each.column for each in wanted)])
+        names = shortened([*dict.fromkeys(quoted_name(each.column) for each in wanted)])
         few = "Filters that are advised are missing or too small"
         yield Step("build", f"{few}: {names}", "", "advice", commands, _on_rates(wanted))
 
@@ -383,8 +384,8 @@ def _shown(value: Any) -> Any:
 
 def visible(text: str) -> str:
     """`text` with invisible characters escaped: control characters, line ends, changes of the
-    writing direction, surrogates of names that are not UTF-8."""
+    writing direction, surrogates of names that are not UTF-8. In commands, as shells take them."""
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode()
-        for character in text
+        for character in for_shells(text)
     )

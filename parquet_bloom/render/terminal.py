@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.interruptions import undisturbed
 from parquet_bloom.render.palette import HEADINGS, in_color, is_dumb, painted, without_colors
+from parquet_bloom.render.shell_words import for_shells
 from parquet_bloom.render.table import (
     NAMES,
     cut,
@@ -217,8 +218,8 @@ def write_traceback(error: BaseException) -> None:
 
 
 def printable(text: str) -> str:
-    """`text` with control characters escaped."""
-    return text.translate(_ESCAPES)
+    """`text` with control characters escaped, in commands as shells take them."""
+    return text if text.isprintable() else for_shells(text).translate(_ESCAPES)
 
 
 def is_cut(num_rows: int) -> bool:

@@ -332,12 +332,19 @@ class ConfigTable:
 
     def names(self, key: str) -> tuple[str, ...]:
         """A list of strings, none of them empty."""
-        names = self._take(key, "a list of strings", list, _are_names)
-        return tuple(names or ())
+        names = self._texts(key)
+        if "" in names:
+            table = '[validate.columns.""] with `require = true` is for a column called so'
+            self._complain(key, f"an empty name, expected leaf columns; {table}")
+        return names
+
+    def _texts(self, key: str) -> tuple[str, ...]:
+        texts = self._take(key, "a list of strings", list, _are_texts)
+        return tuple(texts or ())
 
     def rules(self, key: str) -> frozenset[str]:
         """The ids of rules that are listed by id or name."""
-        names = self.names(key)
+        names = self._texts(key)
         try:
             return frozenset(find_rule(name).id for name in names)
         except ConfigError as error:
@@ -394,8 +401,8 @@ def _is_size(value: object) -> bool:
     return isinstance(num_bytes, int) and not isinstance(num_bytes, bool) and num_bytes > 0
 
 
-def _are_names(values: list[object]) -> bool:
-    return all(isinstance(value, str) and value for value in values)
+def _are_texts(values: list[object]) -> bool:
+    return all(isinstance(value, str) for value in values)
 
 
 def _quoted(key: str) -> str:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.errors import UnsupportedError, quoted_name
 from parquet_bloom.spark.rows import RowFields
 from parquet_bloom.spark.schemas import OUTCOME
 from parquet_bloom.spark.versions import arrow_schema
@@ -398,7 +398,9 @@ class Report:
             return ""
         names = [*dict.fromkeys(name for table in self.advice for name, _ in table.columns)]
         more = f", … ({len(names):,} in all)" if len(names) > MOST_NAMED else ""
-        return f"; recommended: {', '.join(names[:MOST_NAMED]) or 'no filter'}{more}"
+        return (
+            f"; recommended: {', '.join(map(quoted_name, names[:MOST_NAMED])) or 'no filter'}{more}"
+        )
 
     def _most_troubles(self) -> str:
         trouble = [total for total in self.totals if total.status in TROUBLE]

@@ -52,5 +52,7 @@ def meant(error: BaseException) -> str:
     # What says more than the system does has its own hint.
     if error.strerror != os.strerror(errno.ENOENT):
         return ""
+    import shlex
+
     near = near_name(error.filename)
-    return f"; did you mean {near}?" if near else ""
+    return f"; did you mean {shlex.quote(near)}?" if near else ""

@@ -349,7 +349,10 @@ def _check_name(name: str) -> None:
     """Raise FileNotFoundError for what is not there, if something there is called much the same."""
     near = None if has_wildcard(name) else near_name(name)
     if near:
-        raise FileNotFoundError(errno.ENOENT, f"no such file; did you mean {near}?", name)
+        import shlex
+
+        meant = shlex.quote(near)
+        raise FileNotFoundError(errno.ENOENT, f"no such file; did you mean {meant}?", name)
 
 
 def _below(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple
 from parquet_bloom.arguments import files_given, flag_given, threads_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ParquetBloomError, complaint_about
+from parquet_bloom.errors import ParquetBloomError, complaint_about, quoted_name
 from parquet_bloom.files import FORMATS
 from parquet_bloom.index.asking import key_of
 from parquet_bloom.index.manifest import Manifest, Places, existing
@@ -291,7 +291,7 @@ class _Check:
     ) -> bool:
         columns = sorted(proof.about.column for proof, _ in known)
         if columns != sorted(self._index.columns) and not self._is_damaged:
-            self._found("damaged", f"{path}: indexed for {', '.join(columns)}")
+            self._found("damaged", f"{path}: indexed for {', '.join(map(quoted_name, columns))}")
         if path not in files.found:
             self._found("gone", f"{path}: is no more, or in no source of the index")
         elif not all(

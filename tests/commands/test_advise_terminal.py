@@ -1,6 +1,7 @@
 """What `pbloom advise` shows on a terminal: nothing squeezed into the last column of a table."""
 
 import re
+import shlex
 
 import numpy as np
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pytest
 from make.commands import on_a_terminal, outcome
 
 import parquet_bloom as pb
+from parquet_bloom.errors import quoted_name
 from parquet_bloom.render.wording import size
 
 ROWS = 30_000
@@ -268,15 +270,31 @@ def test_the_verdict_for_an_engine(tmp_path):
 
 def test_the_next_command_builds_what_is_recommended(path, tmp_path):
     """The columns of one table by name, those of a budget and of several tables as they are chosen again."""
-    other = tmp_path / "other.parquet"
     numbers = np.random.default_rng(8).permutation(4_000)
-    pq.write_table(pa.table({"a,b": numbers}), other, row_group_size=500, use_dictionary=False)
+
+    def written(*names):
+        columns = pa.table([numbers] * len(names), list(names))
+        pq.write_table(
+            columns, tmp_path / "other.parquet", row_group_size=500, use_dictionary=False
+        )
+        return tmp_path / "other.parquet"
 
     def said(*arguments):
         return re.findall("^next: (.*)$", outcome("advise", *arguments).stdout, re.MULTILINE)
 
     small, large = ("--max-bytes", "64"), ("--max-bytes", "65536")
-    assert said(other) == [f"pbloom build {other} -c '\"a,b\"' --in-place"]
+    for names, quoted in (
+        (["lead", "id", " lead"], """'lead,id," lead"'"""),
+        ([""], """'""'"""),
+        (["a,b"], """'"a,b"'"""),
+    ):
+        other = written(*names)
+        assert said(other) == [f"pbloom build {other} -c {quoted} --in-place"]
+        settings = pb.advise(other).columns[-1].settings[0].text
+        assert shlex.split(settings)[4] == quoted_name(names[-1])
+    within = outcome("advise", written("user id", "who.e,mail"), "--budget", "1")
+    assert within.stdout.splitlines()[3].startswith('"who.e,mail": left out: ')
+    other = written("a,b")
     assert said(path, "-c", "user_id", "--fpp", "0.001", *large) == [
         f"pbloom build {path} -c user_id --in-place --fpp 0.001 --max-bytes 65536"
     ]

@@ -263,27 +263,40 @@ def test_names_of_columns(write: Callable[[bytes], Path], name: str) -> None:
     # Where there is only one, it is taken literally.
     assert outcome("dump", path, "-c", name).code == 0
     # Of several names that are quoted where they have to be, each is itself.
-    if "\n" not in name:
-        assert names_in(f"{quoted_name(name)},other") == [name, "other"]
+    assert names_in(f"{quoted_name(name)},other") == [name, "other"]
 
 
 def test_names_that_need_quotes_are_shown_so(write: Callable[[bytes], Path]) -> None:
-    names = ("a,b", "", "x\ny", "it's,so")
+    names = ("a,b", "", "x\ny", "it's,so", "tab\tname")
     path = write(forge(*(Column([HONEST], 3, name=name) for name in names)))
-    for typed, quoted in (("a,b", "'\"a,b\"'"), ("it's,so", """'"it'"'"'s,so"'""")):
+    several = path.with_name("several.parquet")
+    several.write_bytes(
+        forge(*(Column([HONEST], 3, name=name) for name in ("a", "c", "e", "wok", "email, work")))
+    )
+    for typed, quoted in (
+        ("a,b", "'\"a,b\"'"),
+        ("it's,so", """'"it'"'"'s,so"'"""),
+        ("tabname", r"$'tab\tname'"),
+        ("xy", """$'"x\\ny"'"""),
+    ):
         for verb in (("inspect",), ("probe", "-v", "2"), ("build", "--in-place")):
             refused = outcome(*verb, path, "-c", typed)
             first = refused.stderr.splitlines()[0]
             assert first.endswith(f": no column {typed.split(',')[0]}; did you mean -c {quoted}?")
     assert outcome("inspect", path, "-c", "zz").complaint.endswith(
-        """: no column zz; the file has "a,b", "", x\\ny, "it's,so\""""
+        """: no column zz; the file has "a,b", "", "x\\ny", "it's,so", tab\\tname"""
     )
     with pytest.raises(pb.ColumnError, match=r'no column b; did you mean "a,b"\?$'):
         pb.inspect(path, columns=["b"])
+    with pytest.raises(pb.ColumnError, match=r'"a,c, e"; did you mean \["a", "c", "e"\]\?$'):
+        pb.inspect(several, columns="a,c, e")
+    for typed, meant in (('"a,c,e"', "a,c,e"), ("work", """'"email, work"'""")):
+        refused = outcome("inspect", several, "-c", typed)
+        assert refused.complaint.endswith(f"; did you mean -c {meant}?")
     assert outcome("build", path, "-c", '"","x\ny"', "--in-place").code == 0
     _, _, *rows, others = outcome("inspect", path).stdout.splitlines()
     assert [row.split("\t")[1] for row in rows] == ['""', "x\\ny"]
-    assert others == """"a,b", "it's,so": no filter"""
+    assert others == """"a,b", "it's,so", tab\\tname: no filter"""
     assert outcome("probe", path, "-c", "x\ny", "-v", "2").code == 0
 
 

@@ -277,6 +277,7 @@ def columns_named(*names):
         (["a", "b"], "#2", "^column #2: expected an index up to 1$"),
         (["a", "b"], "#x", "^no column #x; the file has a, b$"),
         (["a.b", "a.c"], "a", "column a: a group, expected a leaf column such as a.b, a.c"),
+        (["a.b,c", "a.d"], "a", 'column a: a group, expected a leaf column such as "a.b,c", a.d'),
     ],
 )
 def test_columns_that_are_not_there(names, wanted, message):

@@ -105,7 +105,7 @@ def test_a_group_is_as_long_as_its_findings():
 def test_names_cannot_start_lines_or_move_the_cursor(capsys):
     found = finding("PB111", "missing", place=Place(0), column="a\nerror\x1b[2J")
     assert printed(capsys, report(found)).splitlines()[1] == (
-        "  error PB111 length-missing: column a\\nerror\\x1b[2J, row group 0: missing"
+        '  error PB111 length-missing: column "a\\nerror\\x1b[2J", row group 0: missing'
     )
 
 

@@ -51,10 +51,10 @@ def test_a_message_has_an_end():
 
 def test_what_would_end_a_property_or_the_command_is_escaped():
     found = finding("PB111", "50% :: a, b", column="x\r\n::warning::y")
-    (command,) = github_annotations([report(found, path="a,b: 5%.parquet")], 1)
+    (command,) = github_annotations([report(found, path="a,b: 5%\r\n\x1b.parquet")], 1)
     assert command == (
-        "::error file=a%2Cb%3A 5%25.parquet,title=PB111 length-missing::"
-        "column x\\r\\n::warning::y: 50%25 :: a, b"
+        "::error file=a%2Cb%3A 5%25%0D%0A\\x1b.parquet,title=PB111 length-missing::"
+        'column "x\\r\\n::warning::y": 50%25 :: a, b'
     )
 
 

@@ -215,7 +215,7 @@ def test_base_of_relative_paths_is_described():
         ("a{0}", "a{{0}}"),
         ("[x](http://a.example)", r"\[x](http://a.example)"),
         ("[x] (y)", "[x] (y)"),
-        ("a\x1b\nb", "a\\x1b\\nb"),
+        ("a\x1b\nb", r'"a\x1b\nb"'),
     ],
 )
 def test_what_means_something_in_a_message_is_escaped(column, shown):

@@ -209,6 +209,10 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
             "--values-from or --ids: 'gone': No such file or directory",
         ),
         (
+            "probe FILE -c a --ids s3://lake/ids.csv",
+            "--values-from or --ids: 's3://lake/ids.csv' is a URL, expected a local path",
+        ),
+        (
             "rule length-prefix",
             "no such rule 'length-prefix'; `pbloom rule` lists them; diagnoses have a page of their own in the documentation",
         ),

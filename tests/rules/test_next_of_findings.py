@@ -10,6 +10,7 @@ import pytest
 from make.commands import outcome
 from make.defects import ALL
 from make.defects_files import ROWS, table
+from make.filters import with_bits
 from make.footers import with_meta
 from make.orc_defects import ORC
 from make.parquet_files import written
@@ -418,6 +419,20 @@ def test_the_writer_can_be_asked_about_before_the_filter_is_made_again(tmp_path)
     assert outcome("validate", path).stdout.splitlines()[-2:] == [diagnose, repair]
     assert outcome(*shlex.split(diagnose)[2:]).stdout.splitlines()[-1] == repair
     assert diagnose not in outcome("validate", path, "--diagnose").stdout
+
+
+def test_the_columns_to_ask_about_are_quoted(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = ["", "a,b", 'q"x', " c"]
+    pq.write_table(pa.table([[1, 2]] * len(names), names), "a.parquet")
+    pb.build("a.parquet", columns=names, in_place=True)
+    data = (tmp_path / "a.parquet").read_bytes()
+    for column in range(len(names)):
+        data = with_bits(data, b"\1" + bytes(31), 0, column)
+    (tmp_path / "a.parquet").write_bytes(data)
+    diagnose = """pbloom validate a.parquet -c '"","a,b","q""x"," c"' --diagnose"""
+    assert f"  next: {diagnose}" in outcome("validate", "a.parquet").stdout.splitlines()
+    assert "PB401" in outcome(*shlex.split(diagnose)[1:]).stdout
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.orc"])

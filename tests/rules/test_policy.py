@@ -125,7 +125,11 @@ def test_an_empty_table_demands_nothing(tmp_path):
             "[validate]\nrequire = 'user_id'",
             "validate.require: expected a list of strings, found 'user_id'",
         ),
-        ("[validate]\nrequire = ['']", "validate.require: expected a list of strings, found ['']"),
+        (
+            "[validate]\nrequire = ['a', '']",
+            'validate.require: an empty name, expected leaf columns; [validate.columns.""] with `require = true` is for a column called so',
+        ),
+        ("[validate]\nignore = ['']", "validate.ignore: no such rule ''; `pbloom rule` lists them; diagnoses have a page of their own in the documentation"),
         ("[validate]\nrequire = [1]", "validate.require: expected a list of strings, found [1]"),
         (
             "[validate]\nignore = ['dictionary-sufices']",

@@ -142,7 +142,7 @@ def test_one_line_says_what_came_of_all_files():
 
     assert said() == ""
     assert said(advice=(on(), on())) == "; recommended: no filter"
-    assert said(advice=(on("a", "b"), on("b", "c"))) == "; recommended: a, b, c"
+    assert said(advice=(on("a", "b"), on("b", "c,d"))) == '; recommended: a, b, "c,d"'
     many = on(*map(str, range(11)))
     assert said(advice=(many,)) == "; recommended: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, … (11 in all)"
     index = LakeIndex("i", 1, 200, 3, 0, 2, 1, 1234, 0, 99)

@@ -60,6 +60,21 @@ def test_where_a_file_is_opened_by_itself(arguments):
 
 
 @pytest.mark.usefixtures("lake")
+@pytest.mark.parametrize(
+    ("name", "near", "shown"),
+    [
+        ("my event.parquet", "my events.parquet", "'my events.parquet'"),
+        ("line.parquet", "lin\te.parquet", r"$'lin\te.parquet'"),
+    ],
+)
+def test_what_is_near_is_quoted_for_a_shell(name, near, shown, tmp_path):
+    (tmp_path / near).touch()
+    assert outcome("inspect", name).complaint == f"{name}: no such file; did you mean {shown}?"
+    said = f"{name}: No such file or directory; did you mean {shown}?"
+    assert outcome("dump", name, "-c", "id").complaint == said
+
+
+@pytest.mark.usefixtures("lake")
 def test_only_a_few_names_of_a_folder_are_looked_at(monkeypatch):
     monkeypatch.setattr(near_names, "_MOST_NAMES", 0)
     assert near_name("event.parquet") is None

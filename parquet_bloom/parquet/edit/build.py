@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engine_note, engine_notes, lost_rows
-from parquet_bloom.errors import RewriteError, UnsupportedError
+from parquet_bloom.errors import RewriteError, UnsupportedError, quoted_name
 from parquet_bloom.filters.sizing import (
     MAX_BYTES,
     NEGLIGIBLE_BYTES,
@@ -136,7 +136,7 @@ class ParquetBuild(FilterChange, BuildChange):
             for lost in lost_rows(column_kind(leaf)) if leaf.name in built else ():
                 columns.setdefault(lost, []).append(leaf.name)
         for lost, names in columns.items():
-            yield f"column{'s' if len(names) > 1 else ''} {', '.join(names)}: {lost}"
+            yield f"column{'s' if len(names) > 1 else ''} {', '.join(map(quoted_name, names))}: {lost}"
 
     def _without_lengths(self) -> Iterator[str]:
         """The columns whose filters have no bloom_filter_length."""

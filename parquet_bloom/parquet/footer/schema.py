@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeVar
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ColumnError, FooterError, no_column
+from parquet_bloom.errors import ColumnError, FooterError, no_column, quoted_name
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.values.types import LOGICAL_WIDTH, WIDE_TIMESTAMP_BYTES, LeafType, LogicalType
@@ -365,4 +365,4 @@ def leaves_called(leaves: Sequence[LeafColumn], name: str) -> list[LeafColumn]:
 
 
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+    return ", ".join(map(quoted_name, names[:5])) + (", …" if len(names) > 5 else "")

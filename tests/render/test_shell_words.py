@@ -1,0 +1,36 @@
+"""Names in commands that are shown, followed by a shell."""
+
+import shlex
+import subprocess
+
+import pytest
+
+from parquet_bloom.render.report import visible
+from parquet_bloom.render.terminal import printable
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("tab\tname", r"$'tab\tname'"),
+        ("a\nb\\n c", r"$'a\nb\\n c'"),
+        ("it's\r\x1b7", """'it'"'"$'s\\r\\0337'"""),
+        ("\udcff\x859 é", r"$'\377\u00859 é'"),
+        ("it's\\n d", """'it'"'"'s\\n d'"""),
+        ("plain", "plain"),
+    ],
+)
+def test_what_is_shown_is_what_is_meant(name, shown):
+    command = shlex.join(["pbloom", "build", name])
+    assert printable(f"a\tb; next: {command}") == f"a\\tb; next: pbloom build {shown}"
+    assert printable(f"did you mean {shlex.quote(name)}?") == f"did you mean {shown}?"
+    assert visible(command) == f"pbloom build {shown}"
+    script = f"printf %s {shown}"
+    ran = subprocess.run(
+        ["bash", "-c", script], check=True, capture_output=True, env={"LC_ALL": "C.UTF-8"}
+    )
+    assert ran.stdout == name.encode(errors="surrogateescape")
+
+
+def test_prose_is_not_for_a_shell():
+    assert printable("column 'a\tb': no filter") == r"column 'a\tb': no filter"
