@@ -41,7 +41,7 @@ These hold for every engine:
   filters have nothing left to do.
 - If all values of a chunk are in its dictionary, a filter may make no difference:
 {only_dictionaries}.
-- A categorical column, such as `category` of pandas or `Enum` of polars, is written with its whole dictionary in
+- A categorical column, such as `category` of pandas or `Enum` of polars and DuckDB, is written with its whole dictionary in
   each row group. Who looks there finds each value in all of them, and reads all. Written as text, as after
   `astype(str)` in pandas, it has its own values in each. Filters that `pbloom build` adds hold only what rows have.
 - Members of structs, elements of lists, values of maps and shredded fields of a VARIANT: few engines use
