@@ -76,8 +76,8 @@ class GroupSurvey:
     that `build` would write, 0 and 1 if it would write none; `rungs`: the same at each rate of the
     ladder; `dictionary`: the number of entries of
     the dictionary page that rows refer to if it has all values, else 0; None in a format without such pages;
-    `dictionary_bytes`: its size, None where it has not all values; `has_unused`: it is known to have others; `in_alp`: whether any page is
-    in that encoding, as the footer says; `has_filter`: one is there; `has_too_small`: one that is too small for the
+    `dictionary_bytes`: its size, None where it has not all values; `has_unused`: it is known to have others; `in_alp`:
+    whether any page is in that encoding, as the footer says; `has_filter`: one is there; `has_too_small`: one that is too small for the
     values, as its length says, in ORC its bits; `has_unreadable`: one that no reader can use, or without a bit for
     the values;
     `fpp_there`: of the one that is there, as far as that is known, 1 without one that can be used; `is_ignored`: no

@@ -73,7 +73,8 @@ class TableBuildReport(VerbReport):
     """What build_table did to one table. `version`: that it was read at; `committed`: the one in which all
     new sizes are recorded, None if nothing is; `commits`: it and those before it, in their order;
     `columns`: that filters were built for, by the table's names; `skipped`: column chunks without a filter, and row
-    groups of files without the column; `properties`: that were set, by which its writers go on by themselves. `notes`: what to know about it."""
+    groups of files without the column; `properties`: that were set, by which its writers go on by themselves. `notes`:
+    what to know about it."""
 
     _rows: ClassVar = ("files",)
 

@@ -97,8 +97,8 @@ class FindReport(VerbReport):
     """The `rows` that hold values of a column; `absent`: the values that no file holds: none while a file is
     `unknown` that may hold any, and of those that are so for some of the values, only the others. Of `num_files`,
     `files_by_index` hold none of the values that they can hold by an `index` in its `generation`,
-    `files_by_statistics` none by their statistics alone, min/max or only nulls, or by their type, and `files_by_filters` none by their
-    own filters, where statistics left any row groups; `files_without_column` lack a column that is null there, as
+    `files_by_statistics` none by their statistics alone, min/max or only nulls, or by their type, and `files_by_filters` none by
+    their own filters, where statistics left any row groups; `files_without_column` lack a column that is null there, as
     their table says, or `union_by_name`; of `files_read`, values were read in `row_groups_read` row groups or
     stripes, there in `pages_read` data pages. Of those of files that were asked themselves,
     `row_groups_by_statistics` and `row_groups_by_filters` were not read. What could not be asked is `unknown`, or not

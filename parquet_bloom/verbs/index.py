@@ -91,7 +91,8 @@ class Index:
         which hashes are made with: nobody can try values without it, whoever adds to the index or asks it needs it, and
         an index whose key is lost has to be made again.
 
-        Raises RewriteError if there is an index already, unless `overwrite` is set, and for what is no table, FileNotFoundError if there are no files,
+        Raises RewriteError if there is an index already, unless `overwrite` is set, and for what is no table,
+        FileNotFoundError if there are no files,
         ColumnError for a column that is in none, UnsupportedError for tables that cannot be read, EncryptionError for what is
         no key, FormatError, OSError.
         """

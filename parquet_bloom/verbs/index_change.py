@@ -452,7 +452,7 @@ class _Change:
         if old is None:
             sources, tables = wanted.of(start)
             return replace(start, sources=sources, tables=tables, segments=tuple(new))
-        if old.terms != start.terms:
+        if old.terms != start.terms or not _about(start) <= _about(old):
             raise RewriteError(f"{self._folder.path}: another index was made here meanwhile")
         later = {} if old.generation == start.generation else self._later_states(old, wanted)
         segments = []
@@ -541,6 +541,11 @@ def _has(file: Askable, column: str) -> bool:
         # It is there, but another key was given for it.
         pass
     return True
+
+
+def _about(manifest: Manifest) -> set[object]:
+    """What an index is about: it only ever gets more of it, unless another one is made in its place."""
+    return {*manifest.sources, *(table.key for table in manifest.tables)}
 
 
 def _united(sources: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:

@@ -120,7 +120,7 @@ def rgb(colour):
 @pytest.mark.every(2)
 @pytest.mark.parametrize(("scheme", "place"), [(LIGHT, 0), (DARK, 1)], ids=["light", "dark"])
 def test_a_browser_paints_it(page, tmp_path, scheme, place):
-    pixels = screenshot(page, tmp_path / "page.png", 1000, 1200, scheme)
+    pixels = screenshot(page, tmp_path / "page.png", 1000, 1600, scheme)
     colours = schemes()[place]
     assert share_of(pixels, rgb(colours["paper"])) > 0.3
     assert share_of(pixels, rgb(colours["card"])) > 0.1

@@ -15,6 +15,7 @@ from make.commands import outcome
 import parquet_bloom as pb
 from parquet_bloom.index import map_writer, slices_writer
 from parquet_bloom.render.wording import size
+from parquet_bloom.verbs import index_change
 
 FILES = 4
 
@@ -379,6 +380,30 @@ def test_a_damaged_index_is_built_anew(lake, tmp_path, damaged):
         assert index.compact(older_than=0).removed == 3
         assert problems(index.check(deep=True)) == []
     assert len([*folder.iterdir()]) == 3
+
+
+def test_files_are_not_added_to_an_index_of_others_that_was_made_meanwhile(
+    lake, tmp_path, monkeypatch
+):
+    index, other, commit = tmp_path / "index", tmp_path / "other", index_change.commit
+    other.mkdir()
+    write(other / "0.parquet", 5)
+    pb.Index.build(index, lake, "id").close()
+    write(lake / "new.parquet", 9)
+
+    def late(*arguments, **options):
+        monkeypatch.setattr(index_change, "commit", commit)
+        pb.Index.build(index, other, "id", overwrite=True).close()
+        return commit(*arguments, **options)
+
+    monkeypatch.setattr(index_change, "commit", late)
+    with (
+        pb.Index(index) as old,
+        pytest.raises(pb.RewriteError, match="another index was made here"),
+    ):
+        old.add()
+    with pb.Index(index) as new:
+        assert problems(new.check(deep=True)) == []
 
 
 def test_what_an_index_was_built_with_is_in_the_command_that_builds_it_anew(lake, tmp_path):

@@ -3,9 +3,9 @@
     | pages | unused | pages, page indexes | bytes of others | unused | earlier footer | filter | footer |
                                                   known from  ^
 
-Behind the data, what is known is a filter of the footer, an earlier footer of the file, or a filter in a
-chain that leads to one of them, or one of an earlier footer if that is all else there is. In front of that may be bytes
-of another program, which stay.
+Behind the data, what is known is a filter of the footer, an earlier footer of the file, a filter in a chain that leads
+to one of them, or a filter of an earlier footer if nothing else is there. In front of that may be bytes of another
+program, which stay.
 
 A filter goes if its header and the footer agree where it is. One with a damaged header goes if all bytes behind the
 data are known: then no others can be where the footer says that it is.
@@ -64,9 +64,6 @@ def known_behind_data(file: OpenFile, more: Iterable[Range] = ()) -> Known:
     ]
     start = _start_of_what_leads_to(footer_start, [*taken, *found])
     of_ends = {place for end in ends for place in (used_filters(end) or {}).values()}
-    if ends and of_ends.issuperset(without((data_end, footer_start), [*taken, *found])):
-        # Filters of which the footer of an end knows, and that have no headers by which they would be found.
-        start = data_end
     if ends and of_ends.issuperset(without((data_end, footer_start), [*taken, *found])):
         # What only the footer of an end knows has no header by which it would be among the found ones.
         start = data_end

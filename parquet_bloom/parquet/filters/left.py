@@ -1,4 +1,4 @@
-"""Which row groups of a file may have rows that fulfil a condition: by min/max statistics, then by filters.
+"""Which row groups of a file may have rows that fulfil a condition: by statistics, then by filters.
 
     In         some value is within the bounds of the chunk, which has not only nulls, and may be in its filter
     Compared   the bounds of the chunk reach beyond the value
@@ -186,7 +186,7 @@ def _by_filters(
 
 
 def _seems_null(file: OpenFile, column: LeafColumn, part: int) -> bool:
-    """Whether the footer says that all is null, for which there are no filters. The pages of few bytes show whether it is."""
+    """Whether the footer says that all is null. The pages of few bytes show whether it is."""
     one = file.footer.chunks_of([column]).one
     return one("null_count", part, column.index) == one("num_values", part, column.index)
 

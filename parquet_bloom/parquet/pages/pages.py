@@ -6,8 +6,8 @@
     v2 body   repetition levels | definition levels | compressed( values )
 
 A filter needs the set of values, not the rows. A dictionary-encoded data page adds nothing to the
-dictionary page, so its body is not read, unless the dictionary may have entries that no row refers to:
-writers of Arrow repeat that of a whole categorical column in each row group. Other pages hold only non-null values, so nesting needs no
+dictionary page, so its body is not read, unless the dictionary may have entries that no row refers to: writers of Arrow
+repeat that of a whole categorical column in each row group. Other pages hold only non-null values, so nesting needs no
 special case: of the levels, it is only counted how many values they promise, which takes a few
 operations for each of their runs. One page is in memory at a time.
 
