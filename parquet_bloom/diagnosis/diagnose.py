@@ -2,20 +2,27 @@
 
 In stages, each tried only if the ones before explain nothing: zeros and NaNs; one deviation from how
 the format hashes and places a value; all in one block; the filter of another chunk; blocks that were lost, or changed;
-pages whose values were not inserted; other salts; two deviations; rare forms of a text, or as a text; first or last rows whose
-values were not inserted. Nothing is claimed that luck could explain (see evidence).
+pages whose values were not inserted; other salts; two deviations; rare forms of a text, or as a text; first or last rows
+whose values were not inserted. Nothing is claimed that luck could explain (see evidence).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from parquet_bloom.container import number_of
 from parquet_bloom.container.missing_rows import FEW_MISSING
 from parquet_bloom.diagnosis.accidents import blocks_changed, blocks_lost, changed_bytes
 from parquet_bloom.diagnosis.diagnosis import TRIED_ON, Diagnosis
 from parquet_bloom.diagnosis.equal_floats import made_equal
-from parquet_bloom.diagnosis.evidence import UNREADABLE, too_few, too_full
+from parquet_bloom.diagnosis.evidence import (
+    MAX_LOG_LUCK,
+    MIN_TRIED,
+    UNREADABLE,
+    Trial,
+    too_few,
+    too_full,
+)
 from parquet_bloom.diagnosis.hashes import MURMUR3_SEEDS, OTHER_HASHES, SEEDS
 from parquet_bloom.diagnosis.hypotheses import (
     EACH_VALUE,
@@ -28,14 +35,13 @@ from parquet_bloom.diagnosis.hypotheses import (
     nearest_in_words,
     single,
 )
-from parquet_bloom.diagnosis.key_forms import key_forms
+from parquet_bloom.diagnosis.key_forms import INTEGERS, key_forms
 from parquet_bloom.diagnosis.layouts import MOVED, as_bitset, bitset_choices, layouts
-from parquet_bloom.diagnosis.negatives import only_negative
 from parquet_bloom.diagnosis.one_block import one_block
 from parquet_bloom.diagnosis.other_chunks import filter_of_another
 from parquet_bloom.diagnosis.ranges import ranges
 from parquet_bloom.diagnosis.rare_key_forms import rare_key_forms
-from parquet_bloom.diagnosis.samples import PageNumber, missing_values
+from parquet_bloom.diagnosis.samples import PageNumber, StoredValue, missing_values, stored_values
 from parquet_bloom.diagnosis.uninserted import cut_off, partial_insertion
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
 from parquet_bloom.parquet.file import ParquetContainer
@@ -43,6 +49,7 @@ from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.membership import ChunkMembership
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages.pages import located
+from parquet_bloom.values.types import LeafType
 
 # If fewer are missing, of those that no chance finds, the writer hashed others as it should.
 SHARE_OF_ALL = 0.8
@@ -90,7 +97,7 @@ def _explained(
     missing = missing_values(file, chunk, filter, lacking_pages(membership))
     share_missing = membership.missing / membership.num_values
     are_others = share_missing < SHARE_OF_ALL * (1 - filter.fpp)
-    are_negative = are_others and only_negative(file, chunk, missing)
+    are_negative = are_others and _are_only_negative(file, chunk, missing)
     which = "negative" if are_negative else "missing"
     whose = f"the {which} values, but not the others," if are_others else EACH_VALUE
     search = HashSearch(missing, bitset, whose)
@@ -143,3 +150,25 @@ def _best(
     file: ParquetContainer, chunk: ColumnChunk, search: HashSearch, hypotheses: Iterable[Hypothesis]
 ) -> Explanation | None:
     return next(explanations(file, chunk, search, hypotheses), None)
+
+
+def _are_only_negative(
+    file: ParquetContainer, chunk: ColumnChunk, missing: Sequence[StoredValue]
+) -> bool:
+    """Whether all of the missing values are negative, and so many that luck cannot be the reason. Raises as
+    chunk_runs."""
+    leaf = chunk.leaf.type
+    if len(missing) < MIN_TRIED or not all(_is_negative(leaf, each.plain) for each in missing):
+        return False
+    stored = stored_values(file, chunk)
+    negative = sum(_is_negative(leaf, each.plain) for each in stored)
+    chance = max(1, negative) / max(1, len(stored))
+    return Trial(len(missing), len(missing), chance).log_luck <= MAX_LOG_LUCK
+
+
+def _is_negative(leaf: LeafType, plain: bytes) -> bool:
+    """Whether the highest bit is set, of a type whose numbers have a sign there."""
+    if leaf.is_float or leaf.physical in INTEGERS:
+        is_signed = leaf.logical is None or leaf.logical.signed
+        return is_signed and plain[-1] >= 0x80
+    return leaf.logical_name == "DECIMAL" and plain[:1] >= b"\x80"
