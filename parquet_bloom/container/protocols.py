@@ -70,13 +70,15 @@ class Column(Protocol):
 
 
 class SchemaLeaf(Protocol):
-    """A leaf of a Parquet schema, by what table formats find it: its `path` in the file, and the
-    field ids along that path."""
+    """A leaf of a Parquet schema, by what table formats find it: its `path` in the file, the field ids along that
+    path, and `standard`, the same path with the format's names inside of lists and maps."""
 
     @property
     def index(self) -> int: ...
     @property
     def path(self) -> tuple[str, ...]: ...
+    @property
+    def standard(self) -> tuple[str, ...]: ...
     @property
     def field_ids(self) -> tuple[int | None, ...]: ...
     @property

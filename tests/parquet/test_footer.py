@@ -9,7 +9,8 @@ import parquet_bloom as pb
 from parquet_bloom.files import open_file
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.footer import FilterPlace, Footer
-from parquet_bloom.parquet.footer.schema import BARE_VARIANT, leaf_columns
+from parquet_bloom.parquet.footer.inner_names import BARE_VARIANT, ENTRIES, KEY
+from parquet_bloom.parquet.footer.schema import leaf_columns
 from parquet_bloom.parquet.thrift import ttypes
 
 PUBLIC = SHARED / "data" / "parquet-testing"
@@ -162,7 +163,11 @@ def test_groups_tell_the_keys_of_a_map_from_its_values(annotation):
             element("c", type=6, repetition_type=0),
         ]
     )
-    assert [leaf.groups for leaf in leaves] == [("MAP", "", "KEY", ""), ("MAP", "", ""), ("",)]
+    assert [leaf.groups for leaf in leaves] == [
+        ("MAP", ENTRIES, KEY, ""),
+        ("MAP", ENTRIES, ""),
+        ("",),
+    ]
 
 
 @pytest.mark.parametrize(

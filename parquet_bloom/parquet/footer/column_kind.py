@@ -15,6 +15,7 @@ from parquet_bloom.engines.reading import (
     kind_of,
 )
 from parquet_bloom.parquet.footer import shredded
+from parquet_bloom.parquet.footer.inner_names import KEY
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.schema import LeafColumn
@@ -30,7 +31,7 @@ def nesting_of(leaf: LeafColumn) -> str:
     if shredded.is_in_variant(leaf):
         of_field = BARE_FIELDS if shredded.is_bare(leaf) else FIELDS
         return of_field if shredded.is_field(leaf) else IN_VARIANT
-    if "KEY" in leaf.groups:
+    if KEY in leaf.groups:
         return KEYS
     if leaf.max_repetition_level:
         return ELEMENTS

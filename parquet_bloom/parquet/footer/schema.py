@@ -17,6 +17,14 @@ from typing import Any, Final, NamedTuple, TypeVar
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, FooterError, no_column, quoted_name
 from parquet_bloom.parallel import check_fits
+from parquet_bloom.parquet.footer.inner_names import (
+    BARE_VARIANT,
+    ENTRIES,
+    KEY,
+    is_spelled,
+    repeated_kind,
+    standard_path,
+)
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.values.types import LOGICAL_WIDTH, WIDE_TIMESTAMP_BYTES, LeafType, LogicalType
 
@@ -47,17 +55,15 @@ _Item = TypeVar("_Item")
 # Behind the names of what a table does not have of a file.
 NOT_IN_TABLE: Final = " (not in the table)"
 
-# A group that has the form of a shredded VARIANT, but not the annotation.
-BARE_VARIANT: Final = "BARE VARIANT"
-
 
 @dataclass(frozen=True, slots=True)
 class LeafColumn:
     """One leaf of the schema; `index` is its position in every row group; `field_ids`: the numbers that a
     table gave the segments of its path, None for those without; `groups`: what kind of group each
-    segment is, such as LIST, MAP or VARIANT, KEY for the key of a map, BARE_VARIANT, else empty; `called`: what the
-    table calls it that the file is opened for, None without one; `is_shared`: other leaves have the same
-    dotted path; `in_table`: its type for values that are asked, if the table has widened it."""
+    segment is, such as LIST, MAP or VARIANT, ELEMENTS and ENTRIES for what repeats in the first two, KEY for the
+    key of a map, BARE_VARIANT, else empty; `called`: what the table calls it that the file is opened for, None
+    without one; `is_shared`: other leaves have the same dotted path; `in_table`: its type for values that are asked,
+    if the table has widened it."""
 
     index: int
     path: tuple[str, ...]
@@ -74,6 +80,20 @@ class LeafColumn:
     def dotted(self) -> str:
         """The path with dots."""
         return ".".join(self.path)
+
+    @property
+    def standard(self) -> tuple[str, ...]:
+        """The path with the format's names inside of lists and maps."""
+        return standard_path(self.path, self.groups) if self.is_in_list else self.path
+
+    def is_meant_by(self, name: Sequence[str]) -> bool:
+        """Whether this name, segment by segment, is its own but for what is inside of lists and maps."""
+        if self.called is None:
+            return is_spelled(name, self.path, self.groups)
+        called = tuple(self.called.split("."))
+        # Tables of other formats leave some of the names out, and a name can have dots in it.
+        is_standard = len(called) == len(self.path) and called == standard_path(called, self.groups)
+        return is_standard and is_spelled(name, called, self.groups)
 
     @property
     def field_id(self) -> int | None:
@@ -158,9 +178,8 @@ class _Place(NamedTuple):
 
     def below(self, element: ttypes.SchemaElement, number: int) -> _Place:
         """That of its child of this number."""
-        # A map has a repeated group, whose first child is the key.
-        is_key = number == 0 and self.groups[-2:] == ("MAP", "")
-        kind = "KEY" if is_key else "" if element.type is not None else self._kind_of(element)
+        is_key = number == 0 and self.groups[-1:] == (ENTRIES,)
+        kind = KEY if is_key else "" if element.type is not None else self._kind_of(element)
         path = (*self.path, element.name or "")
         return _Place(path, _and(self.ids, element.field_id), _and(self.groups, kind))
 
@@ -171,6 +190,13 @@ class _Place(NamedTuple):
         if kind == "MAP_KEY_VALUE":
             return "" if self.groups[-1:] == ("MAP",) else "MAP"
         return kind
+
+    def plain_kind(self, elements: Sequence[ttypes.SchemaElement], at: int) -> str:
+        """What kind of group a child is that has no annotation, the one at `at`."""
+        around, name = (self.groups[-1], self.path[-1]) if self.path else ("", "")
+        if repeated := repeated_kind(elements, at, around, name):
+            return repeated
+        return BARE_VARIANT if _has_variant_form(elements, at) else ""
 
 
 @lru_cache(maxsize=1 << 10)
@@ -200,8 +226,8 @@ def _walk(
         optional = element.repetition_type == ttypes.FieldRepetitionType.OPTIONAL
         repeated = element.repetition_type == ttypes.FieldRepetitionType.REPEATED
         below = place.below(element, number)
-        if element.type is None and not below.groups[-1] and _has_variant_form(elements, at):
-            below = below._replace(groups=(*place.groups, BARE_VARIANT))
+        if element.type is None and not below.groups[-1]:
+            below = below._replace(groups=_and(place.groups, place.plain_kind(elements, at)))
         definition, repetition = levels[0] + (optional or repeated), levels[1] + repeated
         if element.type is None:
             at = _walk(elements, at, below, (definition, repetition), leaves)
@@ -335,8 +361,9 @@ def _from_converted(element: ttypes.SchemaElement) -> LogicalType | None:
 
 
 def find_column(leaves: Sequence[LeafColumn], name: str, path: str = "") -> LeafColumn:
-    """The leaf with this name, or `#3`: the one with this index. Raises ColumnError, which suggests
-    similar names, or says what `path`, that of the file, has by this name."""
+    """The leaf with this name, or `#3`: the one with this index; if there is none, the one that is called otherwise only
+    inside of lists and maps. Raises ColumnError, which suggests similar names, or says what `path`, that of the file,
+    has by this name."""
     names = [leaf.name for leaf in leaves]
     if names.count(name) == 1:
         return leaves[names.index(name)]
@@ -350,6 +377,10 @@ def find_column(leaves: Sequence[LeafColumn], name: str, path: str = "") -> Leaf
         if found is not None:
             return found
         raise ColumnError(f"column {name}: expected an index up to {leaves[-1].index}")
+    segments = name.split(".")
+    meant = [leaf for leaf in leaves if leaf.is_in_list and leaf.is_meant_by(segments)]
+    if len(meant) == 1:
+        return meant[0]
     below = [leaf for leaf in names if leaf.startswith(f"{name}.")]
     if below:
         raise ColumnError(f"column {name}: a group, expected a leaf column such as {_some(below)}")

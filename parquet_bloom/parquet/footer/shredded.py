@@ -19,7 +19,8 @@ from typing import Final, TypeAlias
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError
-from parquet_bloom.parquet.footer.schema import BARE_VARIANT, LeafColumn
+from parquet_bloom.parquet.footer.inner_names import BARE_VARIANT
+from parquet_bloom.parquet.footer.schema import LeafColumn
 
 TYPED: Final = "typed_value"
 RESIDUAL: Final = "value"

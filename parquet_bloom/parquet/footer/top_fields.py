@@ -66,7 +66,7 @@ def _called_inside(leaf: LeafColumn) -> Sequence[str]:
     if len(called) == len(leaf.path):
         return called
     rest = iter(called)
-    return [name if name in _GROUPS else next(rest, name) for name in leaf.path]
+    return [name if name in _GROUPS else next(rest, name) for name in leaf.standard]
 
 
 def _paths(elements: Sequence[ttypes.SchemaElement]) -> Iterator[list[int]]:
