@@ -122,6 +122,28 @@ def names_in_table(names: StoredNames, file: Overview) -> dict[str, str]:
     return {columns[place]: name for place, name in names.called(file).items()}
 
 
+def names_inside(
+    names: StoredNames, file: Container, called: Mapping[str, str], column: str
+) -> Sequence[str]:
+    """What an open data file calls the leaf columns that are meant by a name that is none of those it is `called` by, as
+    names_in_table has them: leaves of a VARIANT, or of a field of one (`v:a`), of which only files know; or one for which
+    somebody has other names inside of lists and maps."""
+    in_file = column if not names.stored_as(column) else _in_variant(called, column)
+    try:
+        return [leaf.name for leaf in file.select([in_file])] if in_file else ()
+    except ColumnError:
+        # Writers choose anew for each file what they shred.
+        return ()
+
+
+def _in_variant(called: Mapping[str, str], column: str) -> str | None:
+    variant, colon, field = column.partition(":")
+    for stored, name in called.items():
+        if name.startswith(f"{variant}."):
+            return f"{stored.removesuffix(name.removeprefix(variant))}{colon}{field}"
+    return None
+
+
 # The groups between a list or map and its values, which only files have, and what is in these.
 GROUPS: Final = frozenset(("list", "key_value"))
 IN_GROUPS: Final = frozenset(("element", "key", "value"))
@@ -135,7 +157,7 @@ def _other_inside(names: StoredNames, file: Overview) -> set[str]:
         tops[leaf.path[0]]
         for leaf in file.leaves
         if leaf.path[0] in tops
-        and not _is_alike(_inside(leaf.path), _inside(called.get(leaf.index, "").split(".")))
+        and not _is_alike(_inside(leaf.standard), _inside(called.get(leaf.index, "").split(".")))
     }
 
 
@@ -241,7 +263,7 @@ def opened_as(
     opened = open_parquet(path, keys, size, opener)
     try:
         called = names.called(opened)
-        # Lists that their writer has called otherwise inside are there all the same.
+        # Lists that their writer has made otherwise inside are there all the same.
         known = frozenset(columns)
         others = {top(name) for name in called.values() if name not in known}
         strange = [leaf for leaf in opened.leaves if called.get(leaf.index) not in known]
@@ -378,7 +400,7 @@ class LakeTable(ABC):
         called = self.names.called(file)
         return all(
             leaf.index in called
-            and (leaf.path[0], *_inside(leaf.path))
+            and (leaf.path[0], *_inside(leaf.standard))
             == ((names := called[leaf.index].split("."))[0], *_inside(names))
             for leaf in file.leaves
         )

@@ -10,7 +10,7 @@ killed run has committed stays so; what else it has appended the next run recogn
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
@@ -18,20 +18,19 @@ from typing import TYPE_CHECKING, ClassVar
 from parquet_bloom.arguments import SomeNames
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ColumnError, UnsupportedError, quoted_name
+from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import open_file
 from parquet_bloom.options import DEFAULT_FPP, FILES_PER_COMMIT, BuildOptions, TableOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.tables.table import (
-    GROUPS,
-    IN_GROUPS,
     MIN_FILE_SIZE,
     LakeTable,
     StoredNames,
     TableFile,
     names_in_table,
+    names_inside,
 )
 from parquet_bloom.verbs.build import build_opened
 from parquet_bloom.verbs.documents import VerbReport
@@ -203,15 +202,20 @@ class Appending:
         with open_file(file.path, keys) as opened:
             check_record(file, opened)
             called = names_in_table(self.names, opened)
-            stored = self._rates_of(opened, called)
-            lacking = tuple(self._lacking(opened, called, stored))
-            if not stored:
+            stored = self._stored(opened, called)
+            lacking = tuple(
+                SkippedColumn(wanted, LACKS_COLUMN, opened.num_parts)
+                for wanted, names in stored.items()
+                if not names
+            )
+            rates = {name: self.rates[wanted] for wanted in stored for name in stored[wanted]}
+            if not rates:
                 return replace(without_columns(file, opened), skipped=lacking)
             # A rate that was asked for goes before those of the table.
-            fpp_of = tuple((name, fpp) for name, fpp in stored.items() if fpp)
+            fpp_of = tuple((name, fpp) for name, fpp in rates.items() if fpp)
             wanted = replace(
                 self.options,
-                columns=tuple(stored),
+                columns=tuple(rates),
                 fpp_of=() if self.options.fpp else fpp_of,
                 threads=threads or self.options.threads,
             )
@@ -235,66 +239,18 @@ class Appending:
                 ]
             ),
             requests=in_all([report.requests, asked]),
-            returning=tuple(sorted(called.get(name, name) for name in returning - {*stored})),
+            returning=tuple(sorted(called.get(name, name) for name in returning - {*rates})),
         )
 
-    def _rates_of(self, opened: Container, called: Mapping[str, str]) -> dict[str, float | None]:
-        """Of the leaf columns of an open file that are wanted, by the file's names."""
-        found = {
-            name: self.rates[called[name]]
-            for name in opened.columns
-            if called.get(name) in self.rates
+    def _stored(self, opened: Container, called: Mapping[str, str]) -> dict[str, Sequence[str]]:
+        """Of each column that is wanted, the leaf columns of an open file, by the file's names."""
+        found: dict[str, list[str]] = {}
+        for name, in_table in called.items():
+            found.setdefault(in_table, []).append(name)
+        return {
+            wanted: found.get(wanted) or names_inside(self.names, opened, called, wanted)
+            for wanted in self.rates
         }
-        for wanted, rate in self.rates.items():
-            if wanted not in called.values():
-                found |= dict.fromkeys(_inside(opened, called, wanted), rate)
-        return found
-
-    def _lacking(
-        self, opened: Container, called: Mapping[str, str], stored: Collection[str]
-    ) -> Iterator[SkippedColumn]:
-        """Of the columns that are wanted, those that an open file has not got, in all its row groups. `stored`: those that
-        it has, by its own names."""
-        there = {called.get(name) for name in stored}
-        for wanted in self.rates:
-            others = _other_names(called, wanted)
-            # Both names of a list are given where files differ.
-            if there.isdisjoint((wanted, *others)) and not _inside(opened, called, wanted):
-                has = f"; it has {', '.join(map(quoted_name, others))}" if others else ""
-                yield SkippedColumn(wanted, f"{LACKS_COLUMN}{has}", opened.num_parts)
-
-
-def _other_names(called: Mapping[str, str], wanted: str) -> list[str]:
-    """What a file calls a column otherwise inside of lists and maps."""
-    path = wanted.split(".")
-    return [name for name in called.values() if _is_other_inside(name.split("."), path)]
-
-
-def _is_other_inside(stored: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Whether they differ, only in the groups that lists and maps are made of."""
-    of_groups = GROUPS | IN_GROUPS
-    return (
-        stored != wanted
-        and len(stored) == len(wanted)
-        and all(
-            name == other or name in of_groups or other in of_groups
-            for name, other in zip(stored, wanted, strict=True)
-        )
-    )
-
-
-def _inside(opened: Container, called: Mapping[str, str], wanted: str) -> Sequence[str]:
-    """The leaf columns of a VARIANT, or of a field of one (`v:a`), of which only files know."""
-    variant, colon, field = wanted.partition(":")
-    for stored, name in called.items():
-        if name.startswith(f"{variant}."):
-            in_file = stored.removesuffix(name.removeprefix(variant))
-            try:
-                return [leaf.name for leaf in opened.select([f"{in_file}{colon}{field}"])]
-            except ColumnError:
-                # Writers choose anew for each file what they shred.
-                return ()
-    return ()
 
 
 def _told_writers(

@@ -28,6 +28,7 @@ from parquet_bloom.tables.table import (
     StoredNames,
     TableFile,
     names_in_table,
+    names_inside,
 )
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.repair import RepairReport, repair_opened
@@ -166,6 +167,9 @@ class Repairing:
             called = names_in_table(self.names, opened)
             if options.columns is not None:
                 names = [each for each in opened.columns if called.get(each) in options.columns]
+                for wanted in options.columns:
+                    if wanted not in called.values():
+                        names += names_inside(self.names, opened, called, wanted)
                 if not names:
                     return without_columns(file, opened)
                 options = replace(options, columns=tuple(names))

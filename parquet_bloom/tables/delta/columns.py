@@ -2,8 +2,8 @@
 
 Without column mapping, files have the table's own names; with the mode `name`, physical names; with the
 mode `id`, whatever names, and the ids of columns, which count. Lists and maps, which have no ids of
-their own, have the names that Spark and delta-rs give them: `list.element`, `key_value.key`,
-`key_value.value`.
+their own, have the names that the format gives them: `list.element`, `key_value.key`, `key_value.value`,
+whatever the files have there.
 
 Spec: PROTOCOL.md, "Schema Serialization Format", "Column Mapping".
 """
@@ -11,6 +11,7 @@ Spec: PROTOCOL.md, "Schema Serialization Format", "Column Mapping".
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
@@ -49,11 +50,21 @@ class Leaf(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OwnNames:
-    """Columns that files call as the table does."""
+    """Columns that files call as the table does, but for what their writers have called otherwise inside of lists and
+    maps."""
 
     def called(self, file: Overview) -> dict[int, str]:
         """See StoredNames."""
-        return dict(enumerate(file.columns))
+        stored = dict(enumerate(file.columns))
+        called = stored | {
+            leaf.index: ".".join(leaf.standard)
+            for leaf in file.leaves
+            if leaf.standard != leaf.path
+        }
+        counts = Counter(called.values())
+        return {
+            place: name if counts[name] == 1 else stored[place] for place, name in called.items()
+        }
 
     def may_be(self, leaf: SchemaLeaf, column: str) -> bool:
         """See StoredNames."""
@@ -74,10 +85,11 @@ class ByName:
     def called(self, file: Overview) -> dict[int, str]:
         """See StoredNames."""
         return {
-            leaf.index: ".".join((self.names[leaf.path[:end]], *leaf.path[end:]))
+            leaf.index: ".".join((self.names[path[:end]], *path[end:]))
             for leaf in file.leaves
-            for end in range(1, len(leaf.path) + 1)
-            if leaf.path[:end] in self.names
+            for path in (leaf.standard,)
+            for end in range(1, len(path) + 1)
+            if path[:end] in self.names
         }
 
     def may_be(self, leaf: SchemaLeaf, column: str) -> bool:
@@ -140,7 +152,7 @@ class ById:
 
     def _wanted(self, stored: SchemaLeaf) -> Leaf | None:
         """The leaf of the table that is stored there. A list's element may have an id, too."""
-        segments = [*zip(stored.field_ids, stored.path, strict=True)]
+        segments = [*zip(stored.field_ids, stored.standard, strict=True)]
         for leaf in self.leaves.get(stored.field_ids[0] or 0, ()):
             if len(leaf.ids) <= len(segments) and all(
                 wanted in segment for wanted, segment in zip(leaf.ids, segments, strict=False)

@@ -41,7 +41,7 @@ class NamesById:
             return True
         is_in_group = not IN_GROUPS.isdisjoint(column.split(".")[1:])
         has_no_id = leaf.field_id is None and self.mapped is None
-        return has_no_id or (is_in_group and not GROUPS.isdisjoint(leaf.path))
+        return has_no_id or (is_in_group and not GROUPS.isdisjoint(leaf.standard))
 
     def stored_as(self, column: str) -> str:
         """See StoredNames."""
@@ -64,10 +64,10 @@ class NamesById:
                 f"{file.path}: no field ids, expected them or a name mapping of the table"
                 " (schema.name-mapping.default)"
             )
-        return [self._mapped(leaf.path) for leaf in leaves]
+        return [self._mapped(leaf) for leaf in leaves]
 
-    def _mapped(self, path: tuple[str, ...]) -> int | None:
+    def _mapped(self, leaf: SchemaLeaf) -> int | None:
         """The field id that the name mapping has for a leaf."""
         assert self.mapped is not None
-        shorter = tuple(name for name in path if name not in GROUPS)
-        return self.mapped.get(path, self.mapped.get(shorter))
+        shorter = tuple(name for name in leaf.standard if name not in GROUPS)
+        return self.mapped.get(leaf.path, self.mapped.get(shorter))
