@@ -94,6 +94,7 @@ def validate(
     def work(path: str) -> ValidationReport:
         with progress(path) as show, inputs.open(path, keys) as file:
             there.update(file.columns, filter(file.lacks, policy.columns))
+            there.update(policy.called_otherwise(file))
             if not options.union_by_name:
                 lacking.update(filter(file.is_without, options.required))
             reports.append(validate_file(file, options, show))

@@ -11,7 +11,7 @@
     max-fpp = 0.001                  …
 
 Settings for a column override those for all. Columns are leaf columns by their dotted paths, spelled as
-in the data file.
+in the data file, but for what is inside of lists and maps.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ import json
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from parquet_bloom.arguments import (
     SomeNames,
@@ -35,10 +36,13 @@ from parquet_bloom.arguments import (
     rate_given,
 )
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ConfigError
+from parquet_bloom.errors import ConfigError, ParquetBloomError
 from parquet_bloom.filters.sizing import HIGH_FPP, parse_size
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import Severity, find_rule
+
+if TYPE_CHECKING:
+    from parquet_bloom.container.protocols import Outline
 
 Setting = TypeVar("Setting")
 
@@ -109,6 +113,24 @@ class Policy:
                 raise TypeError(f"columns: {column}: {own!r}, expected a pb.ColumnPolicy")
         object.__setattr__(self, "require", names_given("require", self.require) or ())
         object.__setattr__(self, "ignore", _rule_ids(self.ignore))
+
+    def called_otherwise(self, file: Outline) -> dict[str, str]:
+        """What a file calls columns of the policy that it has by other names, as inside of lists and maps."""
+        named, there = {*self.require, *self.columns}, {*file.columns}
+        found = {}
+        for name in named - there:
+            with suppress(ParquetBloomError):
+                found[name] = file.column(name).name
+        return {name: own for name, own in found.items() if own in there - named}
+
+    def as_called(self, file: Outline) -> Policy:
+        """The same policy, with these names of a file."""
+        own = self.called_otherwise(file)
+        if not own:
+            return self
+        columns = {own.get(name, name): each for name, each in self.columns.items()}
+        require = tuple(own.get(name, name) for name in self.require)
+        return replace(self, require=require, columns=columns)
 
     def for_column(self, name: str) -> ColumnPolicy:
         """All requirements for this leaf column; `required` is not None."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -160,8 +160,9 @@ def validate_file(
     file: Container, options: ValidateOptions, progress: Progress | None = None
 ) -> ValidationReport:
     """The same for an open file."""
-    policy: Policy = options.policy or Policy()
+    policy: Policy = (options.policy or Policy()).as_called(file)
     unite(file, options)
+    options = replace(options, policy=policy)
     if options.ignore_checksums:
         file.ignore_checksums()
     examination = FORMATS[file.format].examination(file, options)

@@ -159,3 +159,17 @@ def test_all_files_of_a_folder_have_the_column(lake, column, tmp_path):
         assert "without a column" not in repr(plan)
     with pb.Index.build(tmp_path / "index", lake, [column]) as index:
         assert [len(answer.files) for answer in index.probe(column, ["b"]).results] == [2]
+
+
+@pytest.mark.parametrize("column", ASKED)
+def test_a_policy_is_for_the_column_in_all_files(lake, column):
+    """Also what only settings of the column's own say, and that a filter which is required is not to be taken away."""
+    outcome("build", lake, "-c", column, "--in-place")
+    said = outcome("validate", lake, "--require", column)
+    assert said.code == 0
+    assert "pbloom strip" not in said.stdout
+    config = lake.parent / "pbloom.toml"
+    config.write_text(f'[validate.columns."{column}"]\nmax-bytes = 8\n')
+    said = outcome("validate", lake, "--config", config, "--json")
+    assert said.stdout.count("PB312") == 2
+    assert said.stderr == ""
