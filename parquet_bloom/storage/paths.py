@@ -467,6 +467,24 @@ def sizes_if_independent(inputs: Iterable[Input]) -> list[int] | None:
     return sizes
 
 
+def links_to_others(inputs: Iterable[Input]) -> list[str]:
+    """The paths that are only other ways to files before them, and are changed with these. A hard link is a file of its
+    own: it keeps the old version."""
+    links: list[str] = []
+    ways: dict[tuple[int, int] | str, list[str]] = {}
+    for path, _ in inputs:
+        if is_url(path):
+            continue
+        name = local_name(path)
+        others = ways.setdefault(_identity(name), [])
+        # Only of two names of one file: it looks at each folder on the way.
+        if others and os.path.realpath(name) in map(os.path.realpath, others):
+            links.append(path)
+        else:
+            others.append(name)
+    return links
+
+
 def outputs_in(folder: Path, inputs: Sequence[Input]) -> dict[str, Path]:
     """The output path in `folder` of each input, by the input's path. Raises RewriteError if two
     outputs have the same path, or one has the path of an input."""
