@@ -266,6 +266,7 @@ def is_empty(error: OSError) -> bool:
 
 def _with_other_suffix(name: str) -> str:
     """What to say of a glob for one of the suffixes of Parquet files, where others have another."""
+    import shlex
     from glob import glob
 
     stem, suffix = os.path.splitext(name)
@@ -273,7 +274,8 @@ def _with_other_suffix(name: str) -> str:
         return ""
     for other in _OF_PARQUET:
         if found := glob(f"{stem}{other}", recursive=True):
-            return f"; there is {min(found)}: did you mean {stem}{other}?"
+            meant = shlex.quote(f"{stem}{other}")
+            return f"; there is {min(found)}: did you mean {meant}?"
     return ""
 
 
@@ -338,7 +340,9 @@ def _check_spelling(name: str) -> None:
     if name.endswith("/"):
         raise FileNotFoundError(errno.ENOENT, NO_FOLDER, name)
     if url := _HALF_URL.match(name):
-        meant = f"{url[1]}://{url[2]}"
+        import shlex
+
+        meant = shlex.quote(f"{url[1]}://{url[2]}")
         raise FileNotFoundError(errno.ENOENT, f"no such file; did you mean {meant}?", name)
     folder = os.path.dirname(local_name(name))
     if folder and not os.path.lexists(folder):
