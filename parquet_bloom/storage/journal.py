@@ -49,11 +49,11 @@ def journal_of(file: str | os.PathLike[str]) -> Path:
     return real.with_name(f".{real.name}{SUFFIX}")
 
 
-def undone_by(file: str | os.PathLike[str]) -> str:
+def undone_by(file: object) -> str:
     """The command that cuts a file back, in backquotes."""
     import shlex
 
-    return f"`pbloom recover {shlex.quote(os.fspath(file))}`"
+    return f"`pbloom recover {shlex.quote(str(file))}`"
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,8 +162,8 @@ class ChangeFailures(Failures):
         if _UNKNOWN_ISSUER in str(error):
             trust = f"set {self.trusted_by} to a file with that of its authority, or, "
             return OSError(errno.EIO, f"{not_trusted(address, trust)}; {what}", path)
-        is_of_system = isinstance(error, OSError) and not isinstance(error, self.own_os_errors)
-        if is_of_system and not status:
+        is_its_own = isinstance(error, self.own_os_errors)
+        if isinstance(error, OSError) and not is_its_own and not status:
             kind = type(error) if type(error) in (PermissionError, FileNotFoundError) else OSError
             return kind(error.errno or errno.EIO, f"{error.strerror or error}; {what}", path)
         if code in EXPIRED:
