@@ -166,8 +166,8 @@ class Policy:
 
     @property
     def but_for_never(self) -> Policy:
-        """The same, for those who show what is wrong whatever the exit code is: where nothing fails a file, what would
-        without that option, or else errors."""
+        """The same, for those who show what is wrong whatever the exit code is: where nothing fails a file, what
+        would without that option, or else errors."""
         return replace(self, fail_on=self._failing) if self.fail_on is None else self
 
     def with_options(

@@ -472,8 +472,8 @@ def sizes_if_independent(inputs: Iterable[Input]) -> list[int] | None:
 
 
 def links_to_others(inputs: Iterable[Input]) -> list[str]:
-    """The paths that are only other ways to files before them, and are changed with these. A hard link is a file of its
-    own: it keeps the old version."""
+    """The paths that are only other ways to files before them, and are changed with these. A hard link is a file of
+    its own: it keeps the old version."""
     links: list[str] = []
     ways: dict[tuple[int, int] | str, list[str]] = {}
     for path, _ in inputs:

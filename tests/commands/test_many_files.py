@@ -719,8 +719,8 @@ def test_repair_of_sound_files(built):
 
 @pytest.mark.parametrize("verb", ["build", "strip"])
 def test_files_that_are_given_twice(lake, verb):
-    """By their name, by a way that could lead elsewhere, by that of a link: each is changed once, and a dry run counts it
-    once, too. A hard link keeps the old file."""
+    """By their name, by a way that could lead elsewhere, by that of a link: each is changed once, and a dry run
+    counts it once, too. A hard link keeps the old file."""
     options = ("-c", "user_id", "--in-place")
     links = Path("links")
     links.mkdir()

@@ -643,8 +643,8 @@ def test_a_certificate_that_only_obstore_trusts(url, options, failures, error, v
     assert (found.filename, found.strerror) == (
         url,
         (
-            f"the certificate of store.lan is not trusted: set {variable} to a file with that of its authority, or, if it"
-            f" must be, set the storage option allow_invalid_certificates=true; {NOTHING}"
+            f"the certificate of store.lan is not trusted: set {variable} to a file with that of its authority, or,"
+            f" if it must be, set the storage option allow_invalid_certificates=true; {NOTHING}"
         ),
     )
 

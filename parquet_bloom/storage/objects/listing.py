@@ -260,8 +260,8 @@ _stores: Final[set[tuple[tuple[str | None, ...], str]]] = set()
 
 
 def check_is_store(address: Address) -> None:
-    """Where a listing is empty: raise OSError if whatever is asked for is there, or nobody says. obstore takes any XML for a
-    listing, so a web server at an endpoint, or a page that asks to log in, would be an empty folder."""
+    """Where a listing is empty: raise OSError if whatever is asked for is there, or nobody says. obstore takes any
+    XML for a listing, so a web server at an endpoint, or a page that asks to log in, would be an empty folder."""
     bucket = place_of(address), address.host
     if bucket in _stores or find_endpoint(address.store, address.options) is None:
         return
