@@ -65,6 +65,10 @@ class RewriteError(ParquetBloomError):
     """An output that must not or could not be written."""
 
 
+class UnsafeStoreError(RewriteError):
+    """A store that would lose concurrent writes, whichever of its objects is replaced."""
+
+
 class TableFolderWarning(UserWarning):
     """The folder of a table was given for its files, among which are those that the table has deleted."""
 

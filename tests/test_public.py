@@ -479,6 +479,8 @@ ELSEWHERE = {
     ("advise", "policy"),
     # Of as many as there are columns.
     ("probe", "columns"),
+    # No option of the table: nothing is built.
+    ("strip_table", "threads"),
 }
 
 

@@ -24,8 +24,8 @@ from parquet_bloom.render.terminal import (
     progress,
     write_json,
 )
-from parquet_bloom.render.wording import left_out
-from parquet_bloom.storage.paths import Input, without_output
+from parquet_bloom.render.wording import left_out, shortened
+from parquet_bloom.storage.paths import Input, links_to_others, without_output
 from parquet_bloom.threads import threads_for_files, threads_to_change
 
 if TYPE_CHECKING:
@@ -124,6 +124,15 @@ class Inputs:
                 " what is in them is not looked at"
             )
         self.files = left
+
+    def take_once(self) -> None:
+        """Leave out links to others of them, which are changed themselves, and say so."""
+        if links := links_to_others(self.files):
+            what = "a link to another" if len(links) == 1 else "links to others"
+            files = number_of(len(self.files), "file")
+            complain(f"{len(links):,} of {files} left out: {what} of them: {shortened(links)}")
+            are_links = {*links}
+            self.files = [file for file in self.files if file.path not in are_links]
 
     def check_columns(self, columns: Iterable[str]) -> None:
         """Each file tells whether it has them."""

@@ -655,6 +655,8 @@ def destinations(command: Callback) -> Callback:
         files.narrow(inputs)
         if resume:
             inputs.resume(outputs)
+        if output is None and output_dir is None:
+            inputs.take_once()
         inputs.are_replaced = in_place and not dry_run
 
         def destination_of(path: str) -> Destination:

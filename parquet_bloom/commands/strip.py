@@ -21,11 +21,8 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.strip import StripReport
 
 # What says nothing about the files of a table, which are not changed. What else build --table takes, may stay in the
-# command that undoes it: --unconditional.
-_ONLY_FILES = {
-    *("output", "output_dir", "in_place", "overwrite", "resume", "verify"),
-    *("columns", "parts", "threads"),
-}
+# command that undoes it: --no-verify, --unconditional.
+_ONLY_FILES = {"output", "output_dir", "in_place", "overwrite", "resume", "columns", "parts"}
 
 
 @click.command(cls=Command)
@@ -71,7 +68,9 @@ def strip(
             answers,
             of_table,
             TABLE_STRIP,
-            lambda table, show: strip_in_table(table, of_table, keys=keys, progress=show),
+            lambda table, show: strip_in_table(
+                table, of_table, threads=threads, keys=keys, progress=show
+            ),
         )
         sys.exit(code)
     from parquet_bloom.verbs.strip import strip_file

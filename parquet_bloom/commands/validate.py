@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     type=click.Choice(words(FindingsFormat)),
     default="text",
     show_default=True,
-    help="github writes annotations for GitHub Actions; with --fail-on never, failures in junit are those of the default.",
+    help="github writes annotations for GitHub Actions; with --fail-on never, failures in junit are those without"
+    " it.",
 )
 @option.answered()
 @option.quiet

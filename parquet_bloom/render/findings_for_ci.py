@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ET
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, metadata
 from typing import Any, Final
@@ -190,9 +190,9 @@ def _escaped_property(text: str) -> str:
 #
 #     testsuites > testsuite (a file) > testcase (a rule) > failure | skipped | system-out
 #
-# Findings that fail the file are failures; others are output of a test that passed. Where none fails a file, failures
-# are those that do unless something else is said: `never` is for the exit code, not for what is wrong. A file that
-# cannot be checked is an error.
+# Findings that fail the file are failures; others are output of a test that passed. With `--fail-on never`,
+# failures are those without it: `never` is for the exit code, not for what is wrong. A file that cannot be checked is
+# an error.
 #
 # Source: the attributes and elements that Jenkins' junit-10.xsd and
 # https://docs.gitlab.com/ci/testing/unit_test_reports have in common.
@@ -209,8 +209,7 @@ def junit_xml(
 ) -> bytes:
     """The document in UTF-8, with the rules that are for the format of each file. What `policy`
     ignores is skipped."""
-    if policy.fail_on is None:
-        policy = replace(policy, fail_on=Policy().fail_on)
+    policy = policy.but_for_never
     root = ET.Element("testsuites", {"name": "pbloom validate"})
     root.extend(_suite(report, policy) for report in reports)
     root.extend(_failed_suite(failure) for failure in failures)

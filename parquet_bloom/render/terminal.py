@@ -41,7 +41,7 @@ from parquet_bloom.render.wording import shortened
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
-    from rich.progress import Progress
+    from rich.progress import Progress, ProgressColumn, Task
 
 # What a terminal shows of a long table.
 MOST_ROWS = 40
@@ -164,8 +164,11 @@ def write_text(text: str) -> None:
     if not sys.stdout.isatty():
         write_line(text)
         return
-    for line in folded(printable(text), terminal_columns()):
-        write_line(line)
+    # All at once: no bar comes between its lines.
+    with standard_output() as out:
+        out.writelines(
+            f"{in_color(line)}\n" for line in folded(printable(text), terminal_columns())
+        )
 
 
 def terminal_columns() -> int:
@@ -342,10 +345,8 @@ def progress_in_words(
 
 @contextmanager
 def _shown(said: Callable[[int, int], str]) -> Iterator[Callable[[int, int], None]]:
-    from rich.markup import escape
-
     def label(done: int, total: int) -> str:
-        return escape(printable(said(done, total)))
+        return printable(said(done, total))
 
     with _bars() as bars:
         started = time.monotonic()
@@ -383,6 +384,8 @@ def _bars() -> Iterator[Progress]:
     from rich.progress import Progress
 
     bars = Progress(
+        _label(),
+        *Progress.get_default_columns()[1:],
         console=Console(stderr=True),
         transient=True,
         disable=False,
@@ -401,6 +404,18 @@ def _bars() -> Iterator[Progress]:
         with undisturbed():
             _live.clear()
             bars.stop()
+
+
+def _label() -> ProgressColumn:
+    """What is shown of the label: on one line, and the first to be cut where there is no room for all."""
+    from rich.progress import ProgressColumn
+    from rich.text import Text
+
+    class Label(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(task.description, "progress.description", no_wrap=True, overflow="ellipsis")
+
+    return Label()
 
 
 def show_cursor() -> None:

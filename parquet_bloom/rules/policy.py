@@ -102,6 +102,8 @@ class Policy:
     _by_column: dict[str, ColumnPolicy] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    # What fails a file where no option says that nothing does.
+    _failing: Severity = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.fail_on, Severity | None):
@@ -113,6 +115,7 @@ class Policy:
                 raise TypeError(f"columns: {column}: {own!r}, expected a pb.ColumnPolicy")
         object.__setattr__(self, "require", names_given("require", self.require) or ())
         object.__setattr__(self, "ignore", _rule_ids(self.ignore))
+        object.__setattr__(self, "_failing", self.fail_on or Severity.ERROR)
 
     def called_otherwise(self, file: Outline) -> dict[str, str]:
         """What a file calls columns of the policy that it has by other names, as inside of lists and maps."""
@@ -183,6 +186,12 @@ class Policy:
             return False
         return finding.rank >= self.fail_on
 
+    @property
+    def but_for_never(self) -> Policy:
+        """The same, for those who show what is wrong whatever the exit code is: where nothing fails a file, what
+        would without that option, or else errors."""
+        return replace(self, fail_on=self._failing) if self.fail_on is None else self
+
     def with_options(
         self,
         *,
@@ -206,7 +215,7 @@ class Policy:
             name: replace(own, required=True) if name in added else own
             for name, own in self.columns.items()
         }
-        return Policy(
+        policy = Policy(
             fail_on=self.fail_on if fail_on is None else FAIL_ON[fail_on],
             max_fpp=self.max_fpp if max_fpp is None else max_fpp,
             max_bytes=self.max_bytes if max_bytes is None else max_bytes,
@@ -215,6 +224,9 @@ class Policy:
             columns=columns,
             no_values=self.no_values or flag_given("no_values", no_values),
         )
+        if policy.fail_on is None:
+            object.__setattr__(policy, "_failing", self._failing)
+        return policy
 
 
 def policy_given(policy: Policy | None) -> Policy:

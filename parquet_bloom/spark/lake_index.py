@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
@@ -96,6 +96,9 @@ def index(
     that is not about this one alone, ColumnError for a column that the table does not have, EncryptionError unless
     `hash_key` is that of the index, FormatError for a damaged index, OSError.
     """
+    if isinstance(spark, str | os.PathLike | Collection):
+        # Files stand in the place of a session that was forgotten.
+        session_given(spark)
     asked = IndexJob.of(
         paths, index=index, columns=columns, table=table, places=places, form=form,
         include_encrypted=include_encrypted, hash_key=hash_key,

@@ -49,6 +49,13 @@ def journal_of(file: str | os.PathLike[str]) -> Path:
     return real.with_name(f".{real.name}{SUFFIX}")
 
 
+def undone_by(file: object) -> str:
+    """The command that cuts a file back, in backquotes."""
+    import shlex
+
+    return f"`pbloom recover {shlex.quote(str(file))}`"
+
+
 @dataclass(frozen=True, slots=True)
 class Journal:
     """A file as it was: its size, the SHA-256 of its last END_BYTES, and when it was modified, in
@@ -250,7 +257,7 @@ def _locked(file: Path) -> Iterator[int]:
     except OSError as error:
         raise RewriteError(
             f"{file}: has the unfinished end of a build that was killed, and cannot be written"
-            f" ({error.strerror}): run `pbloom recover {file}` where it can"
+            f" ({error.strerror}): run {undone_by(file)} where it can"
         ) from None
     try:
         yield descriptor

@@ -34,6 +34,7 @@ from parquet_bloom.storage.journal import (
     journal_of,
     open_locked,
     remove_journal,
+    undone_by,
     write_journal,
 )
 from parquet_bloom.storage.local_copy import clone, copy_range, reserve, write_at
@@ -464,7 +465,7 @@ class AppendedEnd(LocalOutput):
         except FileExistsError:
             raise RewriteError(
                 f"{self._target}: a build that was killed left a journal,"
-                f" {self._journal_place}: run `pbloom recover {self._target}`"
+                f" {self._journal_place}: run {undone_by(self._target)}"
             ) from None
         except OSError as error:
             what = f"its journal, {self._journal_place}, could not be written: {error.strerror}"
@@ -498,7 +499,7 @@ class AppendedEnd(LocalOutput):
             why = problem.strerror if isinstance(problem, OSError) else problem
             raise RewriteError(
                 f"{self._target}: {first}its unfinished end could not be cut back ({why}): run"
-                f" `pbloom recover {self._target}`"
+                f" {undone_by(self._target)}"
             ) from None
 
     def _check_own(self) -> None:

@@ -266,6 +266,7 @@ def is_empty(error: OSError) -> bool:
 
 def _with_other_suffix(name: str) -> str:
     """What to say of a glob for one of the suffixes of Parquet files, where others have another."""
+    import shlex
     from glob import glob
 
     stem, suffix = os.path.splitext(name)
@@ -273,7 +274,8 @@ def _with_other_suffix(name: str) -> str:
         return ""
     for other in _OF_PARQUET:
         if found := glob(f"{stem}{other}", recursive=True):
-            return f"; there is {min(found)}: did you mean {stem}{other}?"
+            meant = shlex.quote(f"{stem}{other}")
+            return f"; there is {min(found)}: did you mean {meant}?"
     return ""
 
 
@@ -338,7 +340,9 @@ def _check_spelling(name: str) -> None:
     if name.endswith("/"):
         raise FileNotFoundError(errno.ENOENT, NO_FOLDER, name)
     if url := _HALF_URL.match(name):
-        meant = f"{url[1]}://{url[2]}"
+        import shlex
+
+        meant = shlex.quote(f"{url[1]}://{url[2]}")
         raise FileNotFoundError(errno.ENOENT, f"no such file; did you mean {meant}?", name)
     folder = os.path.dirname(local_name(name))
     if folder and not os.path.lexists(folder):
@@ -465,6 +469,24 @@ def sizes_if_independent(inputs: Iterable[Input]) -> list[int] | None:
             size = status.st_size
         sizes.append(size)
     return sizes
+
+
+def links_to_others(inputs: Iterable[Input]) -> list[str]:
+    """The paths that are only other ways to files before them, and are changed with these. A hard link is a file of
+    its own: it keeps the old version."""
+    links: list[str] = []
+    ways: dict[tuple[int, int] | str, list[str]] = {}
+    for path, _ in inputs:
+        if is_url(path):
+            continue
+        name = local_name(path)
+        others = ways.setdefault(_identity(name), [])
+        # Only of two names of one file: it looks at each folder on the way.
+        if others and os.path.realpath(name) in map(os.path.realpath, others):
+            links.append(path)
+        else:
+            others.append(name)
+    return links
 
 
 def outputs_in(folder: Path, inputs: Sequence[Input]) -> dict[str, Path]:

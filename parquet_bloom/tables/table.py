@@ -222,7 +222,10 @@ class TableColumns:
     def physical(self, where: str, name: str) -> str:
         """The file's dotted name. Raises ColumnError."""
         if name in self.partitions.values():
-            where_option = f"find and probe take --where {name}=VALUE (in Python, where=)"
+            import shlex
+
+            value = shlex.quote(f"{name}=VALUE")
+            where_option = f"find and probe take --where {value} (in Python, where=)"
             problem = f"is a partition column, whose values are not in the files; {where_option}"
             raise ColumnError(f"{where}: column {name}: {problem}")
         if name in self.doubled:

@@ -12,6 +12,7 @@ from dataclasses import field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from parquet_bloom.arguments import threads_given
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open_file
@@ -69,23 +70,31 @@ def strip_table(
     files_per_commit: int = FILES_PER_COMMIT,
     sole_writer: bool = False,
     dry_run: bool = False,
+    verify: bool = True,
+    unconditional: bool = False,
+    threads: int | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> TableStripReport:
     """Record the sizes that the live files of a table had before filters were appended to them; no file
     is changed. Filters that the files had from the first stay, and so does what has
-    repaired or replaced them. Arguments and errors as for build_table.
+    repaired or replaced them.
+
+    verify, unconditional: as build_table was called; no file is written here that they could say anything about.
+    threads: the number of files to look at at a time. Other arguments and errors as for build_table.
     """
     options = TableOptions.of(locals())
+    at_a_time = threads_given(threads)
     found = open_table(table, kind, catalog=catalog, storage_options=storage_options)
-    return strip_in_table(found, options, keys=keys, progress=progress)
+    return strip_in_table(found, options, threads=at_a_time, keys=keys, progress=progress)
 
 
 def strip_in_table(
     table: LakeTable,
     options: TableOptions,
     *,
+    threads: int | None = None,
     keys: Keys | None = None,
     progress: Progress | None = None,
 ) -> TableStripReport:
@@ -94,7 +103,7 @@ def strip_in_table(
     check_changeable(table, replace(options, unconditional=True))
     # What is not appended to has no size that is too small for it.
     step = TakingBack(replace(options, min_file_size=0))
-    done = change_table(table, step, keys=keys, progress=progress)
+    done = change_table(table, step, threads=threads, keys=keys, progress=progress)
     bytes_removed = sum(file.recorded - file.size for file in done.files)
     return TableStripReport(**done.facts, bytes_removed=bytes_removed)
 

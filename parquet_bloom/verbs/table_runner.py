@@ -20,7 +20,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypedDict
 from parquet_bloom.arguments import number_if_given
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engine_notes
-from parquet_bloom.errors import ParquetBloomError, RewriteError, complaint
+from parquet_bloom.errors import (
+    ParquetBloomError,
+    RewriteError,
+    UnsafeStoreError,
+    complaint,
+    without_place,
+)
 from parquet_bloom.options import TableOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.storage.traffic import Requests, in_all
@@ -151,7 +157,11 @@ def change_table(
     num_files = sum(map(len, batches))
 
     def work(file: TableFile, of_each: int | None) -> FileResult:
-        return step.change(file, keys, of_each)
+        try:
+            return step.change(file, keys, of_each)
+        except UnsafeStoreError as error:
+            problem = without_place(error, file.path)
+            raise UnsafeStoreError(f"{table.location}: {problem}") from None
 
     def show(done: int, _: int) -> None:
         if progress is not None:
@@ -295,7 +305,7 @@ def each_file(
     progress: Progress | None,
 ) -> list[FileResult]:
     """What `work` made of each file, with so many threads; what it fails of is what became of that
-    file. Behind URLs, or where there are many small ones, several files at a time."""
+    file. Behind URLs, or where there are many small ones, several files at a time. Raises UnsafeStoreError."""
     at_a_time, of_each = threads_for_files(threads, [file.path for file in files])
     if threads is None and are_many_small([file.size for file in files]):
         at_a_time, of_each = AT_ONCE, 1
@@ -303,6 +313,9 @@ def each_file(
     def attempt(file: TableFile) -> FileResult:
         try:
             return work(file, of_each)
+        except UnsafeStoreError:
+            # Which says so of every other file, too.
+            raise
         except (ParquetBloomError, OSError, MemoryError) as error:
             return failed(file, complaint(error))
 

@@ -451,7 +451,7 @@ COMPLAINTS = {
         "nowhere/b.parquet",
     ): "nowhere: no such folder; mkdir -p nowhere makes it",
     ("inspect", "*.pq"): (
-        "*.pq: no Parquet or ORC files; there is events.parquet: did you mean *.parquet?"
+        "*.pq: no Parquet or ORC files; there is events.parquet: did you mean '*.parquet'?"
     ),
     ("inspect", "nowhere/"): "nowhere/: no such folder",
     ("inspect", "nowhere/a.parquet"): "nowhere/a.parquet: no such file: there is no folder nowhere",
@@ -459,6 +459,9 @@ COMPLAINTS = {
     ("inspect", "*.orc"): "*.orc: no Parquet or ORC files",
     ("inspect", "s3:/lake/a.parquet"): (
         "s3:/lake/a.parquet: no such file; did you mean s3://lake/a.parquet?"
+    ),
+    ("inspect", "s3:/lake/a b.parquet"): (
+        "s3:/lake/a b.parquet: no such file; did you mean 's3://lake/a b.parquet'?"
     ),
     ("dump", "events.parquet", "-c", "user_id"): (
         "events.parquet: row group 0, column user_id: no filter; pbloom build adds one"

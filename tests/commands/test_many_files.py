@@ -717,10 +717,11 @@ def test_repair_of_sound_files(built):
     ]
 
 
-def test_files_that_are_given_twice(lake, monkeypatch):
-    """By their name, which counts once, by a way that could lead elsewhere, by that of a link: changed one after the
-    other, and the second time there is nothing to do. A hard link keeps the old file."""
-    monkeypatch.setattr(threads, "MANY", 2)
+@pytest.mark.parametrize("verb", ["build", "strip"])
+def test_files_that_are_given_twice(lake, verb):
+    """By their name, by a way that could lead elsewhere, by that of a link: each is changed once, and a dry run
+    counts it once, too. A hard link keeps the old file."""
+    options = ("-c", "user_id", "--in-place")
     links = Path("links")
     links.mkdir()
     names = []
@@ -728,11 +729,28 @@ def test_files_that_are_given_twice(lake, monkeypatch):
         link = links / file.name
         link.symlink_to(file.resolve())
         names += [file, file, Path(".", lake, "..", file), link]
-    lines, errors = said("build", *names, "-c", "user_id", "--in-place")
-    total = f"{3 * FILES} files: {2 * FILES} skipped, {FILES} built; {FILES} filters, "
-    assert (lines[-1].startswith(total), errors) == (True, [])
+    if verb == "strip":
+        said("build", lake, *options)
+    done = {"build": "built", "strip": "stripped"}[verb]
+    for way in ("--dry-run", "--in-place"):
+        result = outcome(verb, *names, *options, way)
+        assert result.code == 0
+        assert f"{FILES} files: {FILES} {done}; {FILES} filters" in result.stdout
+        assert result.stderr.startswith(
+            f"pbloom: {2 * FILES} of {3 * FILES} files left out: links to others of them: lake/../lake/"
+        )
     assert all(link.is_symlink() for link in links.iterdir())
-    assert said("validate", lake)[0][-1].startswith(f"{FILES} files: {FILES} ok")
+    total = said("inspect", lake, "--summary")[0][-1]
+    assert (f"{FILES} filters" in total) == (verb == "build"), total
+
+
+def test_copies_are_made_of_links_too(lake):
+    link = Path("links", "other.parquet")
+    link.parent.mkdir()
+    link.symlink_to(min(Path(lake).iterdir()).resolve())
+    result = outcome("build", lake, link, "-c", "user_id", "--output-dir", "out")
+    assert (result.code, result.stderr) == (0, "")
+    assert len(list(Path("out").iterdir())) == FILES + 1
 
 
 def test_that_only_some_was_asked_for_is_said(tmp_path, monkeypatch):

@@ -41,6 +41,31 @@ def test_a_bar_within_a_bar(monkeypatch):
     assert "\npbloom: a.parquet: damaged\n" in text.replace("\r", "\n").replace("\x1b[2K", "\n")
 
 
+def test_a_long_label_leaves_room_for_the_bar(monkeypatch):
+    """On one line, whatever is in it."""
+    shown = on_a_terminal(monkeypatch)
+    monkeypatch.setenv("COLUMNS", "60")
+    with terminal.progress(
+        "a lake/[bold]/day=2026-11-01 and more/part-00000-e4ccddea-b5f3.parquet"
+    ) as show:
+        show(30, 100)
+        terminal.complain("in between")
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue())
+    (line,) = {each for each in re.split(r"[\r\n]+", text) if each.startswith("a lake/")}
+    assert re.fullmatch(r"a lake/\[bold\]/da\S* ?\S*… [━╸╺]{5,} +30% \S+", line), line
+    assert len(line) <= 60
+
+
+def test_no_bar_comes_between_the_lines_of_a_text(monkeypatch):
+    shown = on_a_terminal(monkeypatch)
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr(sys, "stdout", shown)
+    with terminal.progress("3 files") as show:
+        show(1, 3)
+        terminal.write_text("a lake with a long name/part.parquet: 16 filters, 64.4 KiB added")
+    assert "16 filters, 64.4 KiB\n  added\n" in shown.getvalue()
+
+
 def test_a_dumb_terminal_gets_no_bar(monkeypatch):
     """It would be an empty line there."""
     shown = on_a_terminal(monkeypatch)

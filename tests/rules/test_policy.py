@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import fields
+from pathlib import Path
 
 import click
 import pyarrow as pa
@@ -442,6 +443,18 @@ def test_the_other_formats(run):
     for result in (sarif, junit, github):
         assert result.code == 2
         assert result.stderr == "pbloom: none.parquet: No such file or directory\n"
+
+
+@pytest.mark.parametrize(("fails", "failures"), [("note", 1), ("warning", 0), ("never", 0)])
+def test_failures_of_junit_under_never_are_those_of_the_configuration(run, fails, failures):
+    """Of a file whose filters are out of order, which is a note."""
+    parquet_bloom.build("a.parquet", "b.parquet", columns=["y"])
+    Path("pbloom.toml").write_text(f'[validate]\nfail-on = "{fails}"\n')
+    for never in ((), ("--fail-on", "never")):
+        result = run("b.parquet", "--format", "junit", *never)
+        assert result.code == (1 if failures and not never else 0)
+        assert result.stdout.count("<failure") == failures
+        assert "note PB206" in result.stdout
 
 
 def test_what_matches_no_file_is_a_failure_in_reports(run):

@@ -210,7 +210,14 @@ def test_what_is_no_session(verb, tmp_path):
         verb(tmp_path, tmp_path)
 
 
-@pytest.mark.parametrize("verb", [partial(lake.build, columns="id"), lake.validate])
+@pytest.mark.parametrize(
+    "verb",
+    [
+        partial(lake.build, columns="id"),
+        lake.validate,
+        partial(lake.index, index="new.index", columns="id"),
+    ],
+)
 def test_a_session_that_was_forgotten(verb, tmp_path):
     with pytest.raises(TypeError, match=NO_SESSION):
         verb(tmp_path)

@@ -280,6 +280,10 @@ def test_where_nothing_can_be_written(
     assert str(error.value) == message
 
 
+def test_the_command_that_cuts_back_can_be_pasted() -> None:
+    assert journal.undone_by(Path("my lake/a.parquet")) == "`pbloom recover 'my lake/a.parquet'`"
+
+
 def test_a_file_system_without_locks(left: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def flock(*_: object) -> None:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))

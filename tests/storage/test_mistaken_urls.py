@@ -345,6 +345,23 @@ def test_a_web_page_is_no_empty_folder(server, body, verb, name):
     ) in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("status", "name"), [(405, "Method Not Allowed"), (500, "Internal Server Error")]
+)
+def test_what_neither_shows_nor_refuses_an_object_is_no_empty_folder(server, status, name):
+    server.faults += [Fault(200, "<a/>", kind="LIST"), Fault(status, kind="HEAD", times=99)]
+    assert complaint(server, "s3://lake/") == f"s3://lake/: the store answered {status} {name}"
+    # Nor is it taken for a store from then on.
+    server.faults[:] = [Fault(200, "<a/>", kind=kind, times=99) for kind in ("LIST", "HEAD")]
+    assert "is no object store" in complaint(server, "s3://lake/")
+
+
+def test_a_store_that_refuses_to_show_what_is_not_there(server):
+    server.put("other/x.parquet", DATA)
+    server.faults.append(Fault(403, kind="HEAD"))
+    assert "no Parquet or ORC files" in complaint(server, "s3://lake/a/")
+
+
 def test_a_web_page_is_no_bucket_of_google(server):
     server.faults += [Fault(200, "<a/>", kind=kind, times=99) for kind in ("LIST", "HEAD")]
     options = {"base_url": server.endpoint, "skip_signature": "true"}

@@ -13,6 +13,8 @@ from unittest import mock
 import numpy as np
 import pyarrow as pa
 import pytest
+from azure.core.exceptions import ServiceRequestError
+from botocore import exceptions as of_boto3
 from make import killed
 from make.commands import outcome
 from make.object_server import SECRET, Fault, Lost
@@ -28,19 +30,23 @@ from make.replacements import (
     replaced,
 )
 from pyarrow import orc
+from requests.exceptions import SSLError
 
 import parquet_bloom as pb
 from parquet_bloom.files import open_file
 from parquet_bloom.options import BuildOptions, Destination
-from parquet_bloom.storage import open_source
+from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.listing import find_file
 from parquet_bloom.storage.objects import (
     azure_adapter,
+    azure_client,
     gcs_adapter,
+    gcs_client,
     replacement,
     requests,
     s3_adapter,
+    s3_client,
     sending,
 )
 from parquet_bloom.storage.paths import expand
@@ -596,3 +602,56 @@ def test_an_interrupt_while_it_waits(there, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         there.build()
     assert there.server.objects == {NAME: OLD}
+
+
+# ------------------------------------------------------------------------------------------------
+# Certificates
+
+_SIGNED = f"https://store.lan/lake/a.parquet?uploadId={SECRET}"
+_UNTRUSTED = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: unable to get local issuer certificate"
+
+
+@pytest.mark.parametrize(
+    ("url", "options", "failures", "error", "variable"),
+    [
+        (
+            "s3://lake/a.parquet",
+            {"endpoint": "https://store.lan"},
+            s3_client.BOTO3,
+            of_boto3.SSLError(endpoint_url=_SIGNED, error=_UNTRUSTED),
+            "AWS_CA_BUNDLE",
+        ),
+        (
+            "gs://lake/a.parquet",
+            {"base_url": "https://store.lan"},
+            gcs_client.GOOGLE,
+            SSLError(f"{_SIGNED}: {_UNTRUSTED}"),
+            "REQUESTS_CA_BUNDLE",
+        ),
+        (
+            "az://lake/a.parquet",
+            {"endpoint": "https://store.lan"},
+            azure_client.AZURE,
+            ServiceRequestError(f"{_SIGNED}: {_UNTRUSTED}"),
+            "REQUESTS_CA_BUNDLE",
+        ),
+    ],
+)
+def test_a_certificate_that_only_obstore_trusts(url, options, failures, error, variable):
+    """SSL_CERT_FILE is read by obstore alone, so that files are read and not changed."""
+    found = failures.as_os_error(Address.of(with_options(url, options)), error, NOTHING)
+    assert (found.filename, found.strerror) == (
+        url,
+        (
+            f"the certificate of store.lan is not trusted: set {variable} to a file with that of its authority, or,"
+            f" if it must be, set the storage option allow_invalid_certificates=true; {NOTHING}"
+        ),
+    )
+
+
+@pytest.mark.parametrize("kind", ["ConnectTimeoutError", "ReadTimeoutError"])
+def test_no_url_of_a_request_is_in_messages(kind):
+    """These errors of boto3 are OSErrors, which else speak for themselves."""
+    error = getattr(of_boto3, kind)(endpoint_url=_SIGNED, error="timed out")
+    found = s3_client.BOTO3.as_os_error(Address.of("s3://lake/a.parquet"), error, NOTHING)
+    assert found.strerror == f"no answer: {kind}; {NOTHING}"

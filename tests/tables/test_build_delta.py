@@ -159,6 +159,20 @@ def test_strip_dry_run(table):
     assert files_in(table) == before
 
 
+def test_strip_takes_the_options_of_the_build_that_it_undoes(table):
+    options = {"verify": False, "unconditional": True, "threads": 2}
+    build(table, **options)
+    report = pb.strip_table(table, **options)
+    assert {file.action for file in report.files} == {"taken back"}
+    with pytest.raises(ValueError, match=r"^threads: 0, expected 1 or more$"):
+        pb.strip_table(table, threads=0)
+    words = ("--table", "auto", "--no-verify", "--unconditional", "--threads", "2")
+    assert outcome("build", table, "-c", "id", "--all-sizes", *words).code == 0
+    result = outcome("strip", table, *words)
+    assert (result.code, result.stderr) == (0, ""), result
+    assert "6 files: 6 taken back; " in result.stdout
+
+
 def test_where(table):
     report = build(table, where={"day": "2026-11-01"})
     assert len(report.files) == 3

@@ -189,3 +189,20 @@ def test_the_command_needs_a_sole_writer(s3, table):
         assert result.code == 0, result
     arguments = ("strip", URL, "--table", "delta", *options)
     assert outcome(*arguments).complaint.endswith("if nobody else writes, use --sole-writer")
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_store_that_ignores_conditions_is_said_once(s3, table, commit):
+    """Of the table, not of each file, and nothing is written."""
+    replacement._ignored_in.clear()
+    s3.is_lax = True
+    before = dict(s3.objects)
+    with pytest.raises(pb.RewriteError) as raised:
+        build(s3, commit=commit)
+    store = s3.endpoint.removeprefix("http://")
+    assert str(raised.value) == (
+        f"{URL}: not changed in place: the store at {store} ignores If-Match in PutObject, so a concurrent"
+        " write could be lost: if nobody else writes, use unconditional=True"
+    )
+    assert s3.objects == before
+    assert build(s3, unconditional=True, commit=commit).num_filters == 8

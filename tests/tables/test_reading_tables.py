@@ -3,7 +3,9 @@
 import json
 from datetime import UTC, datetime, timedelta
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 from make.commands import outcome
 from make.delta_tables import (
     build,
@@ -140,6 +142,13 @@ def test_a_partition_column_is_not_in_the_files(table, verb):
         f"{table}: column day: is a partition column, whose values are not in the files;"
         " find and probe take --where day=VALUE (in Python, where=)"
     )
+
+
+def test_a_partition_column_that_shells_would_cut(tmp_path):
+    rows = pa.table({"id": [1, 2], "my day": ["x", "y"]})
+    write_deltalake(tmp_path / "t", rows, partition_by=["my day"])
+    result = outcome("inspect", tmp_path / "t", "--table", "auto", "-c", "my day")
+    assert "find and probe take --where 'my day=VALUE' (in Python, where=)" in result.complaint
 
 
 def test_find_says_as_much_of_a_partition_column(table):

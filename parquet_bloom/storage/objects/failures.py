@@ -9,8 +9,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Final
+from urllib.parse import urlsplit
 
 from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.store_environment import find_endpoint
 
 TEMPORARY: Final = {408, 429, 500, 502, 503, 504}
 # S3's words for the same, which may come with another status.
@@ -50,6 +52,22 @@ def why_refused(address: Address, code: str, permissions: str) -> str:
     if address.is_unsigned:
         return _UNSIGNED
     return permissions if code == _DENIED else _MISTAKEN.get(code, "")
+
+
+def host_of(address: Address) -> str:
+    """What the options of the store say, or its title, if they may; without a name and a password."""
+    if not address.store.endpoint_options:
+        return ""
+    endpoint = find_endpoint(address.store, address.options) or ""
+    return urlsplit(endpoint).netloc.rpartition("@")[2] or address.store.title
+
+
+def not_trusted(address: Address, trust: str = "") -> str:
+    """Of a server whose certificate nobody here knows; `trust`: how to let a library know it."""
+    return (
+        f"the certificate of {host_of(address) or address.host} is not trusted: {trust}if it must be, set the storage"
+        " option allow_invalid_certificates=true"
+    )
 
 
 class Failures(ABC):
@@ -107,8 +125,17 @@ def _seconds(said: str) -> float:
         return 0.0
 
 
+# In the words of OpenSSL, which every library passes on.
+_UNKNOWN_ISSUER: Final = "CERTIFICATE_VERIFY_FAILED"
+
+
 class ChangeFailures(Failures):
     """Of requests that change objects."""
+
+    # Those of its exceptions that are OSErrors. Their words may hold signed URLs.
+    own_os_errors: type[Exception] | tuple[()] = ()
+    # The variable that names a file of certificates to it, whatever obstore has read by.
+    trusted_by = "REQUESTS_CA_BUNDLE"
 
     def is_unmet(self, error: BaseException) -> bool:
         """Whether a condition does not hold: the object is another one by now."""
@@ -132,7 +159,11 @@ class ChangeFailures(Failures):
         """The OSError for one of them, which ends in `what` became of the object."""
         path, said = str(address), self.summary(error)
         status, code = self.status(error), self.code(error)
-        if isinstance(error, OSError) and not status:
+        if _UNKNOWN_ISSUER in str(error):
+            trust = f"set {self.trusted_by} to a file with that of its authority, or, "
+            return OSError(errno.EIO, f"{not_trusted(address, trust)}; {what}", path)
+        is_its_own = isinstance(error, self.own_os_errors)
+        if isinstance(error, OSError) and not is_its_own and not status:
             kind = type(error) if type(error) in (PermissionError, FileNotFoundError) else OSError
             return kind(error.errno or errno.EIO, f"{error.strerror or error}; {what}", path)
         if code in EXPIRED:

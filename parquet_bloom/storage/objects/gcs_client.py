@@ -73,6 +73,8 @@ def _reason(response: requests.Response) -> str:
 
 class _GoogleFailures(ChangeFailures):
     kinds = (Refused, RequestException, google.auth.exceptions.GoogleAuthError, OSError)
+    # Whose words may hold the secret URL of an upload.
+    own_os_errors = RequestException
 
     def status(self, error: BaseException) -> int:
         # Without a token, nothing was asked.
@@ -102,10 +104,6 @@ class _GoogleFailures(ChangeFailures):
         if isinstance(error, google.auth.exceptions.GoogleAuthError):
             said = f"the credentials give no access ({self.code(error)}); {what}"
             return PermissionError(errno.EACCES, said, str(address))
-        if isinstance(error, RequestException):
-            # An OSError, whose text may hold the secret URL of an upload.
-            said = f"no answer: {self.code(error)}; {what}"
-            return OSError(errno.EIO, said, str(address))
         return super().as_os_error(address, error, what)
 
 

@@ -260,17 +260,22 @@ _stores: Final[set[tuple[tuple[str | None, ...], str]]] = set()
 
 
 def check_is_store(address: Address) -> None:
-    """Where a listing is empty: raise OSError if whatever is asked for is there. obstore takes any XML for a listing, so a
-    web server at an endpoint, or a page that asks to log in, would be an empty folder."""
+    """Where a listing is empty: raise OSError if whatever is asked for is there, or nobody says. obstore takes any
+    XML for a listing, so a web server at an endpoint, or a page that asks to log in, would be an empty folder."""
     bucket = place_of(address), address.host
     if bucket in _stores or find_endpoint(address.store, address.options) is None:
         return
     folder = address.other(f"{address.scheme}://{address.host}")
     try:
         is_there = found_at(folder.found(hidden_name("nothing"))) is not None
+    except PermissionError:
+        # Whoever refuses has looked at what was asked.
+        is_there = False
     except OSError as error:
-        # Whoever refuses has looked at what was asked. It is there, and nothing is said of it.
+        # It is there, and nothing is said of it.
         is_there = "Header missing" in str(error)
+        if not is_there:
+            raise OSError(error.errno, error.strerror, str(address)) from None
     if is_there:
         raise no_store(address)
     _stores.add(bucket)

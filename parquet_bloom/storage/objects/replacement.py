@@ -23,7 +23,7 @@ from threading import Lock
 from typing import Final, Self, cast
 from urllib.parse import urlsplit
 
-from parquet_bloom.errors import RewriteError
+from parquet_bloom.errors import RewriteError, UnsafeStoreError
 from parquet_bloom.storage import own_library
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.local_output import Output
@@ -91,14 +91,14 @@ def check_conditions(
     address: Address, endpoint: str, ignored_in: Callable[[], str], condition: str = "If-Match"
 ) -> None:
     """`ignored_in`: asks the store; once for each bucket in this process. `condition`: as the store calls
-    it. Raises RewriteError if it ignores that in a request, and what `ignored_in` raises."""
+    it. Raises UnsafeStoreError if it ignores that in a request, and what `ignored_in` raises."""
     place = endpoint, address.host
     # One of the threads that would ask the same at the same time; others need not wait for its answer.
     with _asking.setdefault(place, Lock()):
         if place not in _ignored_in:
             _ignored_in[place] = ignored_in()
     if request := _ignored_in[place]:
-        raise RewriteError(
+        raise UnsafeStoreError(
             f"{address}: not changed in place: the store at {urlsplit(endpoint).netloc} ignores"
             f" {condition} in {request}, so a concurrent write could be lost: if nobody else writes, use"
             " unconditional=True"
@@ -116,7 +116,7 @@ class Commit:
         self._failures = adapter.failures
 
     def check(self) -> None:
-        """Before anything is done: raise RewriteError if the store may lose what others write."""
+        """Before anything is done: raise UnsafeStoreError if the store may lose what others write."""
         adapter = self._adapter
         if adapter.is_conditional and not adapter.is_own:
             with reporting(self._address, self._failures):

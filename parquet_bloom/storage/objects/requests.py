@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from obstore.exceptions import (
     BaseError,
@@ -27,10 +26,15 @@ from obstore.exceptions import (
 )
 
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.objects.failures import EXPIRED, Failures, why_refused
+from parquet_bloom.storage.objects.failures import (
+    EXPIRED,
+    Failures,
+    host_of,
+    not_trusted,
+    why_refused,
+)
 from parquet_bloom.storage.objects.sending import Renewable, Returned, Sender, prefix_of
 from parquet_bloom.storage.objects.stores import opened_store
-from parquet_bloom.storage.store_environment import find_endpoint
 from parquet_bloom.storage.traffic import Requests, Traffic
 from parquet_bloom.vocabulary import NO_OBJECT, NO_OBJECT_OR_FOLDER
 
@@ -218,12 +222,7 @@ def _failure(address: Address, error: BaseException) -> OSError:
     if status:
         return OSError(errno.EIO, f"the store answered {shown}", path)
     if "InvalidCertificate" in str(error):
-        return OSError(
-            errno.EIO,
-            f"the certificate of {_host(address) or address.host} is not trusted: if it must be, set the storage option"
-            " allow_invalid_certificates=true",
-            path,
-        )
+        return OSError(errno.EIO, not_trusted(address), path)
     if _NO_TLS in str(error):
         no_tls = "what answers does not speak TLS: expected http:// in place of https://"
         return OSError(errno.EIO, f"no answer{_from(address)}: {no_tls}", path)
@@ -233,7 +232,7 @@ def _failure(address: Address, error: BaseException) -> OSError:
 
 def no_store(address: Address) -> OSError:
     """For a server that says of objects that cannot be there that they are."""
-    said = f"what answers at {_host(address)} is no object store: expected 404 for a key that is in none, found 200"
+    said = f"what answers at {host_of(address)} is no object store: expected 404 for a key that is in none, found 200"
     return OSError(errno.EIO, said + _elsewhere(address), str(address))
 
 
@@ -254,16 +253,8 @@ _INNERMOST = re.compile(
 
 def _from(address: Address) -> str:
     """The host that gave none, if the URL does not say it."""
-    host = _host(address)
+    host = host_of(address)
     return host and f" from {host}"
-
-
-def _host(address: Address) -> str:
-    """What the options of the store say, or its title, if they may; without a name and a password."""
-    if not address.store.endpoint_options:
-        return ""
-    endpoint = find_endpoint(address.store, address.options) or ""
-    return urlsplit(endpoint).netloc.rpartition("@")[2] or address.store.title
 
 
 def _elsewhere(address: Address) -> str:

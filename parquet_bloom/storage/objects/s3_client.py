@@ -110,6 +110,8 @@ def _check_answer(operation: str, found: Fields) -> None:
 
 class _Boto3Failures(ChangeFailures):
     kinds = (ClientError, BotoCoreError, OSError)
+    own_os_errors = BotoCoreError
+    trusted_by = "AWS_CA_BUNDLE"
 
     def status(self, error: BaseException) -> int:
         if not isinstance(error, ClientError):
