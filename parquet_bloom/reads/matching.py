@@ -175,8 +175,9 @@ class Matching:
         """Whether the values of its partitions do not exclude all rows of a file. Raises ValueTypeError, and as
         Partitions."""
         known = self._partitions
+        there = known.names_of(path)
         of_partitions = [
-            [each for each in all_of if each.column in known.names] for all_of in self._any_of
+            [each for each in all_of if each.column in there] for all_of in self._any_of
         ]
         if not all(of_partitions):
             return True
