@@ -258,6 +258,19 @@ def test_files_at_several_depths(tmp_path: Path, depths: str, any_of: Any) -> No
     found = pb.dataset(lake, any_of, schema=everything.schema).to_table(filter=wanted)
     assert found.to_pylist() == expected.to_pylist()
     assert pb.row_groups(lake, any_of).num_rows <= 3
+    frame = pb.polars_source(lake, any_of).collect()
+    assert frame.to_arrow().filter(wanted).to_pylist() == expected.to_pylist()
+
+
+def test_polars_takes_columns_of_several_types_for_text(tmp_path: Path) -> None:
+    """Each depth by itself would be of another one."""
+    for name in ("k=07/0.parquet", "k=2026-01-02/m=1/0.parquet", "0.parquet"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"id": [5]}), path)
+    frame = pb.polars_source(tmp_path).collect()
+    assert frame.rows() == [(5, None, None), (5, "07", None), (5, "2026-01-02", 1)]
+    assert pb.rows(tmp_path, {})["k"].to_pylist() == frame["k"].to_list()
 
 
 def test_a_file_in_no_folder_has_its_own_column(tmp_path: Path) -> None:
