@@ -109,7 +109,7 @@ class RowTables:
 
     def _without_rows(self, names: Sequence[str]) -> pa.Table:
         fields = [self._types.get(name, pa.field(name, pa.null())) for name in names]
-        return pa.schema(fields).empty_table()
+        return pa.Table.from_batches([], pa.schema(fields))
 
 
 def _in_one_form(tables: Sequence[pa.Table]) -> list[pa.Table]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import uuid
+from base64 import b64decode, b64encode
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -849,6 +850,69 @@ def test_a_damaged_row_group_among_small_ones(tmp_path: Path) -> None:
     with pytest.raises(PageError, match="row group 1, column n: "):
         pb.rows(path, [("id", ">=", 50)])
     assert pb.rows(path, [("id", "<", 50)]).num_rows == 50
+
+
+def test_a_damaged_column_among_others(tmp_path: Path) -> None:
+    """They are decoded together, and one of them is named."""
+    path = tmp_path / "a.parquet"
+    texts = [f"{number}" for number in range(300)]
+    table = pa.table({"id": np.arange(300), "a": texts, "b": texts, "c": texts})
+    pq.write_table(table, path, row_group_size=100, use_dictionary=False, compression="none")
+    chunk = pq.read_metadata(path).row_group(1).column(2)
+    data = bytearray(path.read_bytes())
+    end = chunk.data_page_offset + chunk.total_compressed_size
+    data[end - 40 : end] = b"\xff" * 40
+    path.write_bytes(data)
+    for columns in (["b"], ["a", "b", "c"], ["c", "b", "a"], ["id", "a", "b"]):
+        with pytest.raises(PageError, match=r"/a\.parquet: row group 1, column b: pyarrow: "):
+            pb.rows(path, {"id": 150}, columns)
+    assert pb.rows(path, {"id": 150}, ["a", "c"]).to_pylist() == [{"a": "150", "c": "150"}]
+
+
+@pytest.mark.parametrize("filters", [{"id": 7}, {"kind": "x"}])
+def test_an_index_beyond_the_dictionary(tmp_path: Path, filters: Any) -> None:
+    path = tmp_path / "a.parquet"
+    kinds = pa.array(["x", "y", "z"] * 10).dictionary_encode()
+    table = pa.table({"id": range(30), "kind": kinds})
+    pq.write_table(table, path, compression="none", store_schema=True)
+    chunk = pq.read_metadata(path).row_group(0).column(1)
+    data = bytearray(path.read_bytes())
+    end = chunk.dictionary_page_offset + chunk.total_compressed_size
+    # Of three entries, two bits tell the number.
+    data[end - 7 : end] = b"\xff" * 7
+    path.write_bytes(data)
+    expected = r"/a\.parquet: row group 0, column kind: index 3 of the dictionary's entries, expected less than 3$"
+    with pytest.raises(PageError, match=expected):
+        pb.rows(path, filters)
+
+
+def test_names_that_are_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": [7], "text": ["a"]}), path, store_schema=False)
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"text", b"t\xffxt"))
+    for read, value in ((pb.rows, 7), (pb.rows, 8), (pb.dataset, 7)):
+        with pytest.raises(pb.FormatError, match=r"/a\.parquet: .*pyarrow: .*'utf-8' codec can't"):
+            read(path, {"id": value})
+    # In what Arrow's writer says of the file, which then tells nothing.
+    pq.write_table(pa.table({"id": [7], "text": ["a"]}), path)
+    data = path.read_bytes()
+    schema = pq.read_metadata(path).metadata[b"ARROW:schema"]
+    other = b64encode(b64decode(schema).replace(b"text", b"t\xffxt"))
+    path.write_bytes(data.replace(schema, other))
+    assert pb.rows(path, {"id": 7}).to_pylist() == [{"id": 7, "text": "a"}]
+
+
+def test_no_rows_of_structs_of_uuids(tmp_path: Path) -> None:
+    """Of which pyarrow makes no empty array."""
+    path = tmp_path / "a.parquet"
+    ids = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"u" * 16], pa.binary(16)))
+    struct = pa.StructArray.from_arrays([ids], ["u"])
+    pq.write_table(pa.table({"id": [7], "s": struct}), path)
+    found = pb.rows(path, {"id": 8})
+    assert (found.num_rows, found.schema.names) == (0, ["id", "s"])
+    assert found.schema.field("s").type == pb.rows(path, {"id": 7}).schema.field("s").type
+    assert pb.find(path, "id", 8, columns=["s"]).rows == ()
 
 
 @pytest.mark.parametrize("in_lists", [False, True])
