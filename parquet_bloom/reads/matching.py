@@ -117,6 +117,8 @@ class Matching:
         what cannot be compared with the values of a column, UnsupportedError, FormatError, EncryptionError, OSError."""
         of_table = self._files.as_listed(file, {*self._keys_of, *self._tables.columns})
         source = PartitionedFile(of_table, self._partitions)
+        # Rows of a row group that is missing would be missing, too.
+        file.check_row_counts()
         groups = (left.groups or ()) if self._may_match(source.path, source.top_columns) else ()
         wanted = [*self._keys_of, *self._tables.columns]
         file.will_read_rows(wanted, [group.number for group in groups])

@@ -903,6 +903,29 @@ def test_names_that_are_no_text(tmp_path: Path) -> None:
     assert pb.rows(path, {"id": 7}).to_pylist() == [{"id": 7, "text": "a"}]
 
 
+@pytest.mark.parametrize("filters", [{}, {"id": [5, 105, 250]}])
+@pytest.mark.parametrize("count", [0, 72, -100])
+def test_no_rows_are_lost_with_a_row_group(tmp_path: Path, filters: Any, count: int) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": range(300)}), path, row_group_size=100)
+
+    def stored(num_rows: int) -> bytes:
+        zigzag = 2 * num_rows if num_rows >= 0 else -2 * num_rows - 1
+        # RowGroup's field 3 behind field 2, as an i64 of two bytes.
+        return bytes((0x16, 0x80 | zigzag & 0x7F, zigzag >> 7))
+
+    data = path.read_bytes()
+    *_, footer = data.rpartition(stored(300))
+    assert pq.read_metadata(path).num_row_groups == 3
+    at = len(data) - len(footer) + footer.rindex(stored(100))
+    path.write_bytes(data[:at] + stored(count) + data[at + 3 :])
+    assert pq.read_metadata(path).row_group(2).num_rows == count
+    with pytest.raises(
+        pb.FooterError, match=f"the row groups hold {200 + count} rows, the file 300"
+    ):
+        pb.rows(path, filters)
+
+
 def test_no_rows_of_structs_of_uuids(tmp_path: Path) -> None:
     """Of which pyarrow makes no empty array."""
     path = tmp_path / "a.parquet"
