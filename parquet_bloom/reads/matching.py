@@ -20,7 +20,7 @@ from parquet_bloom.reads.arrow_conditions import (
     path_of,
     rows_that_match,
 )
-from parquet_bloom.reads.columns import is_in_list
+from parquet_bloom.reads.columns import is_in_list, whole_column
 from parquet_bloom.reads.partitions import PartitionedFile, Partitions
 from parquet_bloom.reads.rows import RowSource, RowTables, WithKnown
 
@@ -143,8 +143,11 @@ class Matching:
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        """See RowTables."""
-        return self._tables.lacking
+        """See RowTables; of the filters, too, as a list is refused whichever files an index leaves."""
+        known = self._tables.known
+        filtered = {each.column for all_of in self._any_of for each in all_of}
+        others = (column for column in filtered if whole_column(column, known) not in known)
+        return *self._tables.lacking, *others
 
     def _hits(self, source: PartitionedFile, groups: Sequence[Group]) -> Iterator[_Hit]:
         """Of row groups that have any."""

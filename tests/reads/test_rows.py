@@ -810,6 +810,24 @@ def test_what_is_in_lists_is_refused_whether_or_not_it_is_there(tmp_path: Path, 
             pb.rows(files, {column: value}, ["id"], index=index)
 
 
+@pytest.mark.parametrize("indexed", ["l.list.element", "id"])
+@pytest.mark.parametrize("columns", [None, ["id"]])
+def test_what_is_in_lists_is_refused_whatever_an_index_leaves(
+    tmp_path: Path, indexed: str, columns: list[str] | None
+) -> None:
+    """Be it nothing, and though the first file has no list."""
+    lists = pa.array([[1, 2], [3], None], pa.list_(pa.int64()))
+    tables = [pa.table({"id": [0]}), *[pa.table({"id": [1, 2, 3], "l": lists})] * 2]
+    for number, table in enumerate(tables):
+        pq.write_table(table, tmp_path / f"{number}.parquet")
+    index = tmp_path / "index"
+    pb.Index.build(index, tmp_path, indexed).close()
+    for filters in ({"id": 9, "l.list.element": 9}, {"id": 0, "l.list.element": 3}):
+        for given in (None, index):
+            with pytest.raises(ValueTypeError, match=r"column l\.list\.element: list<"):
+                pb.rows(tmp_path, filters, columns, index=given)
+
+
 def test_the_columns_of_filters_are_read_once(lake: Path) -> None:
     found = pb.rows(lake, {"id": [12_345, 27_000]}, columns=["text", "id"])
     assert found.to_pylist() == [{"text": "12345", "id": 12_345}, {"text": "27000", "id": 27_000}]
