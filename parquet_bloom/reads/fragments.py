@@ -99,8 +99,11 @@ class Fragments:
     def _inspected(self, path: str) -> pa.Schema:
         name = self._name(path)
         try:
-            return self._format.inspect(name, self._file_system)
-        except (pa.ArrowException, OSError) as error:
+            found = self._format.inspect(name, self._file_system)
+            # A name that is no UTF-8 is noticed by whoever asks for it.
+            "".join(found.names)
+            return found
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise FormatError(f"{name}: pyarrow: {_in_one_line(error)}") from None
 
 

@@ -20,7 +20,7 @@ from parquet_bloom.reads.arrow_conditions import (
     path_of,
     rows_that_match,
 )
-from parquet_bloom.reads.columns import is_in_list
+from parquet_bloom.reads.columns import is_in_list, whole_column
 from parquet_bloom.reads.partitions import PartitionedFile, Partitions
 from parquet_bloom.reads.rows import RowSource, RowTables, WithKnown
 
@@ -117,6 +117,8 @@ class Matching:
         what cannot be compared with the values of a column, UnsupportedError, FormatError, EncryptionError, OSError."""
         of_table = self._files.as_listed(file, {*self._keys_of, *self._tables.columns})
         source = PartitionedFile(of_table, self._partitions)
+        # Rows of a row group that is missing would be missing, too.
+        file.check_row_counts()
         groups = (left.groups or ()) if self._may_match(source.path, source.top_columns) else ()
         wanted = [*self._keys_of, *self._tables.columns]
         file.will_read_rows(wanted, [group.number for group in groups])
@@ -141,8 +143,11 @@ class Matching:
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        """See RowTables."""
-        return self._tables.lacking
+        """See RowTables; of the filters, too, as a list is refused whichever files an index leaves."""
+        known = self._tables.known
+        filtered = {each.column for all_of in self._any_of for each in all_of}
+        others = (column for column in filtered if whole_column(column, known) not in known)
+        return *self._tables.lacking, *others
 
     def _hits(self, source: PartitionedFile, groups: Sequence[Group]) -> Iterator[_Hit]:
         """Of row groups that have any."""
@@ -175,8 +180,9 @@ class Matching:
         """Whether the values of its partitions do not exclude all rows of a file. Raises ValueTypeError, and as
         Partitions."""
         known = self._partitions
+        there = known.names_of(path)
         of_partitions = [
-            [each for each in all_of if each.column in known.names] for all_of in self._any_of
+            [each for each in all_of if each.column in there] for all_of in self._any_of
         ]
         if not all(of_partitions):
             return True

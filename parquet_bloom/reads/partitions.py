@@ -199,13 +199,17 @@ def _typed(name: str, texts: Sequence[str | None], stored: Stored | None) -> pa.
 
 
 class PartitionedFile:
-    """A file that has the columns of its partitions, too. `own`: a column that is read in the file, if it has it."""
+    """A file that has the columns of its partitions, too, and nulls in those that only other files have. `own`: a column
+    that is read in the file, if it has it."""
 
     def __init__(self, file: RowSource, partitions: Partitions, own: str | None = None) -> None:
         self.path = file.path
         self._file, self._partitions = file, partitions
         stored = file.top_columns
-        self._known = [each for each in partitions.names if each != own or own not in stored]
+        before_stored = {*partitions.names_of(file.path)} - {own}
+        self._known = [
+            each for each in partitions.names if each in before_stored or each not in stored
+        ]
         self.top_columns = stored + tuple(each for each in self._known if each not in stored)
 
     def read_rows(self, columns: Sequence[str], rows: Mapping[int, Sequence[int]]) -> Any:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import polars as pl
 import pyarrow as pa
 
-from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.parallel import read_once
 from parquet_bloom.reads.columns import telling, with_filtered
 from parquet_bloom.reads.polars_predicates import Pushed, pushed_by_polars
@@ -43,6 +44,9 @@ _OF_ONE_SCHEMA: Final[Mapping[str, Any]] = {
 
 _NOTHING: Final = Pushed(ANYTHING, True)
 
+# All that it raises for a file, of which the latter is no Exception.
+_ERRORS: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+
 # What is left of the files by a predicate; of each file that is not left as a whole, with its rows.
 LeftBy = Callable[[Predicate], Sequence[Left]]
 
@@ -68,14 +72,26 @@ class Rows:
         if self._of_table is not None:
             return self._of_table
         first, *others = telling(self._paths)
-        # Without a schema, polars opens all files for it.
-        with_partitions = self._scanned(self._paths, schema=self._stored(first)).collect_schema()
+        with_partitions = self._with_partitions(self._stored(first))
         of_others = map(self._stored, others)
         return pl.Schema(with_filtered(with_partitions, self._filtered, of_others))
 
+    def _with_partitions(self, stored: pl.Schema) -> Mapping[str, pl.DataType]:
+        """With the columns in the names of folders: text, unless they have one type wherever files lie."""
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for path in self._paths:
+            alike.setdefault(_columns_in_folders(path), []).append(path)
+        found: dict[str, pl.DataType] = {}
+        for paths in alike.values():
+            # Without a schema, polars opens all files for it.
+            for name, kind in self._scanned(paths, schema=stored).collect_schema().items():
+                found[name] = kind if found.setdefault(name, kind) == kind else pl.String()
+        return found
+
     def _stored(self, path: str) -> pl.Schema:
         """That of a file by itself."""
-        return self._scanned([path], hive_partitioning=False).collect_schema()
+        with _reading(path):
+            return self._scanned([path], hive_partitioning=False).collect_schema()
 
     def __call__(
         self,
@@ -84,13 +100,14 @@ class Rows:
         num_rows: int | None,
         batch_size: int | None,
     ) -> Iterator[pl.DataFrame]:
-        """Frames with these columns of the rows that match, no more than so many."""
+        """Frames with these columns of the rows that match, no more than so many. Raises FormatError for a file that
+        polars cannot read, UnsupportedError for one whose columns have other types."""
         query = _PushedQuery(columns, predicate)
         scans = self._scans(self._left_by(query.pushed.tree))
         is_empty = True
         for is_whole, several in groupby(scans, lambda scan: scan.is_whole):
-            while batch := [scan.rows for scan in islice(several, _AT_ONCE)]:
-                frame = query.of(pl.concat(batch), is_whole, num_rows)
+            while batch := [*islice(several, _AT_ONCE)]:
+                frame = self._answer(query, batch, is_whole, num_rows)
                 if num_rows is not None:
                     num_rows -= frame.height
                 is_empty = False
@@ -100,21 +117,34 @@ class Rows:
         if is_empty:
             yield query.of(self.schema.to_frame().lazy(), True, 0)
 
+    def _answer(
+        self, query: _PushedQuery, scans: Sequence[_Scan], are_whole: bool, num_rows: int | None
+    ) -> pl.DataFrame:
+        try:
+            return query.of(pl.concat([scan.rows for scan in scans]), are_whole, num_rows)
+        except _ERRORS:
+            # It does not tell of which file, if it is about any.
+            for path in dict.fromkeys(path for scan in scans for path in scan.paths):
+                with _reading(path):
+                    query.asked_of(self._scan([path])).collect()
+            raise
+
     def _scans(self, left: Sequence[Left]) -> Iterator[_Scan]:
         """In the order of the files."""
         are_whole = not _are_few_slices(left)
         for is_whole, several in groupby(left, lambda each: are_whole or each.numbers is None):
             if is_whole:
-                for _, alike in groupby(several, lambda each: _options_of(each.path)):
-                    yield _Scan(self._scan([each.path for each in alike]), True)
+                for _, alike in groupby((each.path for each in several), _read_alike):
+                    paths = list(alike)
+                    yield _Scan(paths, self._scan(paths), True)
                 continue
             for each in several:
                 rows = self._scan([each.path])
                 for first, length in _runs(each):
-                    yield _Scan(rows.slice(first, length), False)
+                    yield _Scan([each.path], rows.slice(first, length), False)
 
     def _scan(self, paths: Sequence[str]) -> pl.LazyFrame:
-        """Of this schema, whatever else the files have."""
+        """Of files that are read alike: of this schema, whatever else they have."""
         return self._scanned(paths, schema=self.schema, **_OF_ONE_SCHEMA)
 
     def _scanned(self, paths: Sequence[str], **options: Any) -> pl.LazyFrame:
@@ -129,6 +159,16 @@ def _name_of(path: str) -> str:
     if isinstance(path, Address):
         return path.undecoded
     return path if is_url(path) else local_name(path)
+
+
+def _read_alike(path: str) -> tuple[dict[str, str] | None, tuple[str, ...]]:
+    """What files have in common that one scan reads: polars takes the columns of partitions from the first."""
+    return _options_of(path), _columns_in_folders(path)
+
+
+def _columns_in_folders(path: str) -> tuple[str, ...]:
+    *folders, _ = str(path).split("/")
+    return tuple(name for name, mark, _ in (each.partition("=") for each in folders) if mark)
 
 
 def _options_of(path: str) -> dict[str, str] | None:
@@ -196,6 +236,7 @@ def _frame(table: pa.Table) -> pl.DataFrame:
 class _Scan(NamedTuple):
     """Rows of whole files, or of a slice of one."""
 
+    paths: Sequence[str]
     rows: pl.LazyFrame
     is_whole: bool
 
@@ -212,22 +253,38 @@ class _PushedQuery:
         group."""
         predicate, columns = self._predicate, self._columns
         if predicate is not None and not (are_whole or self.pushed.is_all):
-            if columns is not None:
-                rows = rows.select(list(dict.fromkeys([*columns, *predicate.meta.root_names()])))
-            rows = _collected(rows).lazy()
+            rows = self.asked_of(rows).collect().lazy()
         rows = rows if predicate is None else rows.filter(predicate)
         rows = rows if num_rows is None else rows.head(num_rows)
-        return _collected(rows if columns is None else rows.select(columns))
+        return (rows if columns is None else rows.select(columns)).collect()
+
+    def asked_of(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """All rows, with the columns that the answer takes."""
+        if self._columns is None:
+            return rows
+        filtered = [] if self._predicate is None else self._predicate.meta.root_names()
+        return rows.select(list(dict.fromkeys([*self._columns, *filtered])))
 
 
-def _collected(rows: pl.LazyFrame) -> pl.DataFrame:
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """Name a file in what polars says of it."""
     try:
-        return rows.collect()
+        yield
     except pl.exceptions.SchemaError as error:
         # The hint is an option of scan_parquet, which nobody can give here.
-        reason, *_ = " ".join(str(error).split()).split(", hint:")
-        what = f"polars: {reason}; select other columns, or try pb.rows"
+        reason, *_ = _in_one_line(error).split(", hint:")
+        what = f"{path}: polars: {reason}; select other columns, or try pb.rows"
         raise UnsupportedError(what) from None
+    except pl.exceptions.PolarsError as error:
+        raise FormatError(f"{path}: polars: {_in_one_line(error)}") from None
+    except pl.exceptions.PanicException as error:
+        what = f"{path}: polars gave up: {_in_one_line(error)}; try pb.rows"
+        raise UnsupportedError(what) from None
+
+
+def _in_one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())
 
 
 def _are_few_slices(left: Sequence[Left]) -> bool:

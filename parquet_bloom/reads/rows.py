@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -49,8 +49,12 @@ class RowTables:
         self._tables: list[pa.Table] = []
         # Of files without rows.
         self._types: dict[str, pa.Field] = {}
-        # The columns that files have, or tables.
         self._known = dict.fromkeys(of_tables)
+
+    @property
+    def known(self) -> Collection[str]:
+        """All columns that tables have, or files that were read."""
+        return self._known.keys()
 
     @property
     def lacking(self) -> tuple[str, ...]:
@@ -109,7 +113,7 @@ class RowTables:
 
     def _without_rows(self, names: Sequence[str]) -> pa.Table:
         fields = [self._types.get(name, pa.field(name, pa.null())) for name in names]
-        return pa.schema(fields).empty_table()
+        return pa.Table.from_batches([], pa.schema(fields))
 
 
 def _in_one_form(tables: Sequence[pa.Table]) -> list[pa.Table]:

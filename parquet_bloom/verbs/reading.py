@@ -411,7 +411,9 @@ class Reading:
                 indexed = Indexed(asked, conditions, files)
 
         def known() -> set[str]:
-            return {*files.leaf_columns, *self._known_besides(possible.paths, opener)}
+            of_partitions = self._partitions.names
+            besides = self._known_besides(possible.paths, opener)
+            return {*files.leaf_columns, *of_partitions, *besides}
 
         def predicate_of(path: str) -> Predicate:
             return askable(without(possible.predicate_of(path), of_tables))

@@ -8,6 +8,7 @@ import decimal
 import io
 import random
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -216,6 +217,71 @@ def test_files_of_other_partitions_are_not_read(tmp_path: Path) -> None:
         pb.rows(tmp_path, {"day": "3"})
     with pytest.raises(pb.ColumnError, match=r"/0\.parquet: no column days; did you mean day\?$"):
         pb.rows(tmp_path / "day=3", {"days": 3})
+
+
+# Files that lie at several depths: the first, one between others, or the last is in the fewest folders.
+SEVERAL_DEPTHS = {
+    "first": ["0.parquet", "day=a/1.parquet", "day=b/2.parquet"],
+    "between": ["day=a/0.parquet", "day=b/hour=3/1.parquet", "day=c/hour=4/2.parquet"],
+    "last": ["day=a/0.parquet", "day=b/1.parquet", "zzz.parquet"],
+}
+
+
+def unequal_lake(folder: Path, depths: str) -> Path:
+    for number, name in enumerate(SEVERAL_DEPTHS[depths]):
+        path = folder / "lake" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"id": [number, 5]}), path)
+    return folder / "lake"
+
+
+@pytest.mark.parametrize("depths", SEVERAL_DEPTHS)
+@pytest.mark.parametrize(
+    "any_of",
+    [
+        [[("day", "==", "a")]],
+        [[("day", ">=", "b")]],
+        [[("day", "!=", "a")]],
+        [[("day", "not in", ["a"])]],
+        [[("day", "==", "a")], [("id", "==", 5)]],
+        [[("day", "==", "a"), ("id", "==", 5)], [("day", "==", "c")]],
+        [[("id", "==", 5)]],
+    ],
+)
+def test_files_at_several_depths(tmp_path: Path, depths: str, any_of: Any) -> None:
+    """Those in fewer folders have null in the others' columns, which is equal to nothing."""
+    lake = unequal_lake(tmp_path, depths)
+    wanted = pq.filters_to_expression(any_of)
+    everything = pads.dataset(lake, partitioning="hive")
+    expected = everything.to_table(filter=wanted)
+    assert pb.rows(lake, any_of, expected.column_names).to_pylist() == expected.to_pylist()
+    found = pb.dataset(lake, any_of, schema=everything.schema).to_table(filter=wanted)
+    assert found.to_pylist() == expected.to_pylist()
+    assert pb.row_groups(lake, any_of).num_rows <= 3
+    frame = pb.polars_source(lake, any_of).collect()
+    assert frame.to_arrow().filter(wanted).to_pylist() == expected.to_pylist()
+
+
+def test_polars_takes_columns_of_several_types_for_text(tmp_path: Path) -> None:
+    """Each depth by itself would be of another one."""
+    for name in ("k=07/0.parquet", "k=2026-01-02/m=1/0.parquet", "0.parquet"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"id": [5]}), path)
+    frame = pb.polars_source(tmp_path).collect()
+    assert frame.rows() == [(5, None, None), (5, "07", None), (5, "2026-01-02", 1)]
+    assert pb.rows(tmp_path, {})["k"].to_pylist() == frame["k"].to_list()
+
+
+def test_a_file_in_no_folder_has_its_own_column(tmp_path: Path) -> None:
+    lake = unequal_lake(tmp_path, "last")
+    pq.write_table(pa.table({"id": [2, 5], "day": ["a", "d"]}), lake / "zzz.parquet")
+    everything = pads.dataset(lake, partitioning="hive")
+    for any_of in ([[("day", "==", "a")]], [[("day", "==", "d")]], [[("id", "==", 5)]]):
+        expected = everything.to_table(filter=pq.filters_to_expression(any_of))
+        assert pb.rows(lake, any_of).to_pylist() == expected.to_pylist()
+    found = pb.find(lake, "id", 5, columns=["day"]).values
+    assert found["day"].to_pylist() == ["a", "b", "d"]
 
 
 # ------------------------------------------------------------------------------------------------

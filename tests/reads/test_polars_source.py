@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from conftest import FIXTURES
 from polars.testing import assert_frame_equal
 
 import parquet_bloom as pb
@@ -163,6 +164,48 @@ def test_partitions_are_columns(tmp_path: Path) -> None:
         pq.write_table(pa.table({"id": [number, 9]}), path)
     found = pb.polars_source(tmp_path).filter((pl.col("id") == 9) & (pl.col("day") == 2)).collect()
     assert found.to_dicts() == [{"id": 9, "day": 2}]
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_file_that_polars_cannot_read_is_named(
+    lake: Path, tmp_path: Path, is_whole: bool
+) -> None:
+    """Be it one of many in a scan, or in slices."""
+    for number in range(FILES):
+        data = bytearray((lake / f"{number}.parquet").read_bytes())
+        if number == 3:
+            chunk = pq.read_metadata(lake / "3.parquet").row_group(4).column(3)
+            start = chunk.dictionary_page_offset
+            data[start : start + chunk.total_compressed_size] = (
+                b"\xff" * chunk.total_compressed_size
+            )
+        (tmp_path / f"{number}.parquet").write_bytes(data)
+    key = pq.read_table(lake / "3.parquet")["a"].slice(80, 20).drop_null()[0].as_py()
+    wanted = pl.col("f") >= 0 if is_whole else pl.col("a") == key
+    source = pb.polars_source(tmp_path)
+    with pytest.raises(pb.FormatError, match=r"^\S*/3\.parquet: polars: [^\n]+$"):
+        source.filter(wanted).collect()
+    # Nobody reads the column that is damaged.
+    assert source.filter(wanted).select("a", "f").collect().height > 0
+
+
+def test_a_first_file_that_polars_cannot_read_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": ["a"]}), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"text", b"t\xffxt"))
+    with pytest.raises(pb.FormatError, match=r"/a\.parquet: polars: [^\n]+$"):
+        pb.polars_source(path)
+    # It panics at an INTERVAL, which is no Exception.
+    path = FIXTURES / "duckdb_types.parquet"
+    with pytest.raises(pb.ParquetBloomError, match=r"/duckdb_types\.parquet: polars[^\n]+$"):
+        pb.polars_source(path)
+
+
+def test_what_is_wrong_with_a_query_is_about_no_file(lake: Path) -> None:
+    wanted = pl.col("s").str.to_integer() > 3
+    with pytest.raises(pl.exceptions.PolarsError) as said:
+        pb.polars_source(lake).filter(wanted).collect()
+    assert "parquet: polars" not in str(said.value)
 
 
 def test_polars_may_not_be_installed(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import uuid
+from base64 import b64decode, b64encode
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -809,6 +810,24 @@ def test_what_is_in_lists_is_refused_whether_or_not_it_is_there(tmp_path: Path, 
             pb.rows(files, {column: value}, ["id"], index=index)
 
 
+@pytest.mark.parametrize("indexed", ["l.list.element", "id"])
+@pytest.mark.parametrize("columns", [None, ["id"]])
+def test_what_is_in_lists_is_refused_whatever_an_index_leaves(
+    tmp_path: Path, indexed: str, columns: list[str] | None
+) -> None:
+    """Be it nothing, and though the first file has no list."""
+    lists = pa.array([[1, 2], [3], None], pa.list_(pa.int64()))
+    tables = [pa.table({"id": [0]}), *[pa.table({"id": [1, 2, 3], "l": lists})] * 2]
+    for number, table in enumerate(tables):
+        pq.write_table(table, tmp_path / f"{number}.parquet")
+    index = tmp_path / "index"
+    pb.Index.build(index, tmp_path, indexed).close()
+    for filters in ({"id": 9, "l.list.element": 9}, {"id": 0, "l.list.element": 3}):
+        for given in (None, index):
+            with pytest.raises(ValueTypeError, match=r"column l\.list\.element: list<"):
+                pb.rows(tmp_path, filters, columns, index=given)
+
+
 def test_the_columns_of_filters_are_read_once(lake: Path) -> None:
     found = pb.rows(lake, {"id": [12_345, 27_000]}, columns=["text", "id"])
     assert found.to_pylist() == [{"text": "12345", "id": 12_345}, {"text": "27000", "id": 27_000}]
@@ -849,6 +868,92 @@ def test_a_damaged_row_group_among_small_ones(tmp_path: Path) -> None:
     with pytest.raises(PageError, match="row group 1, column n: "):
         pb.rows(path, [("id", ">=", 50)])
     assert pb.rows(path, [("id", "<", 50)]).num_rows == 50
+
+
+def test_a_damaged_column_among_others(tmp_path: Path) -> None:
+    """They are decoded together, and one of them is named."""
+    path = tmp_path / "a.parquet"
+    texts = [f"{number}" for number in range(300)]
+    table = pa.table({"id": np.arange(300), "a": texts, "b": texts, "c": texts})
+    pq.write_table(table, path, row_group_size=100, use_dictionary=False, compression="none")
+    chunk = pq.read_metadata(path).row_group(1).column(2)
+    data = bytearray(path.read_bytes())
+    end = chunk.data_page_offset + chunk.total_compressed_size
+    data[end - 40 : end] = b"\xff" * 40
+    path.write_bytes(data)
+    for columns in (["b"], ["a", "b", "c"], ["c", "b", "a"], ["id", "a", "b"]):
+        with pytest.raises(PageError, match=r"/a\.parquet: row group 1, column b: pyarrow: "):
+            pb.rows(path, {"id": 150}, columns)
+    assert pb.rows(path, {"id": 150}, ["a", "c"]).to_pylist() == [{"a": "150", "c": "150"}]
+
+
+@pytest.mark.parametrize("filters", [{"id": 7}, {"kind": "x"}])
+def test_an_index_beyond_the_dictionary(tmp_path: Path, filters: Any) -> None:
+    path = tmp_path / "a.parquet"
+    kinds = pa.array(["x", "y", "z"] * 10).dictionary_encode()
+    table = pa.table({"id": range(30), "kind": kinds})
+    pq.write_table(table, path, compression="none", store_schema=True)
+    chunk = pq.read_metadata(path).row_group(0).column(1)
+    data = bytearray(path.read_bytes())
+    end = chunk.dictionary_page_offset + chunk.total_compressed_size
+    # Of three entries, two bits tell the number.
+    data[end - 7 : end] = b"\xff" * 7
+    path.write_bytes(data)
+    expected = r"/a\.parquet: row group 0, column kind: index 3 of the dictionary's entries, expected less than 3$"
+    with pytest.raises(PageError, match=expected):
+        pb.rows(path, filters)
+
+
+def test_names_that_are_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": [7], "text": ["a"]}), path, store_schema=False)
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"text", b"t\xffxt"))
+    for read, value in ((pb.rows, 7), (pb.rows, 8), (pb.dataset, 7)):
+        with pytest.raises(pb.FormatError, match=r"/a\.parquet: .*pyarrow: .*'utf-8' codec can't"):
+            read(path, {"id": value})
+    # In what Arrow's writer says of the file, which then tells nothing.
+    pq.write_table(pa.table({"id": [7], "text": ["a"]}), path)
+    data = path.read_bytes()
+    schema = pq.read_metadata(path).metadata[b"ARROW:schema"]
+    other = b64encode(b64decode(schema).replace(b"text", b"t\xffxt"))
+    path.write_bytes(data.replace(schema, other))
+    assert pb.rows(path, {"id": 7}).to_pylist() == [{"id": 7, "text": "a"}]
+
+
+@pytest.mark.parametrize("filters", [{}, {"id": [5, 105, 250]}])
+@pytest.mark.parametrize("count", [0, 72, -100])
+def test_no_rows_are_lost_with_a_row_group(tmp_path: Path, filters: Any, count: int) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": range(300)}), path, row_group_size=100)
+
+    def stored(num_rows: int) -> bytes:
+        zigzag = 2 * num_rows if num_rows >= 0 else -2 * num_rows - 1
+        # RowGroup's field 3 behind field 2, as an i64 of two bytes.
+        return bytes((0x16, 0x80 | zigzag & 0x7F, zigzag >> 7))
+
+    data = path.read_bytes()
+    *_, footer = data.rpartition(stored(300))
+    assert pq.read_metadata(path).num_row_groups == 3
+    at = len(data) - len(footer) + footer.rindex(stored(100))
+    path.write_bytes(data[:at] + stored(count) + data[at + 3 :])
+    assert pq.read_metadata(path).row_group(2).num_rows == count
+    with pytest.raises(
+        pb.FooterError, match=f"the row groups hold {200 + count} rows, the file 300"
+    ):
+        pb.rows(path, filters)
+
+
+def test_no_rows_of_structs_of_uuids(tmp_path: Path) -> None:
+    """Of which pyarrow makes no empty array."""
+    path = tmp_path / "a.parquet"
+    ids = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"u" * 16], pa.binary(16)))
+    struct = pa.StructArray.from_arrays([ids], ["u"])
+    pq.write_table(pa.table({"id": [7], "s": struct}), path)
+    found = pb.rows(path, {"id": 8})
+    assert (found.num_rows, found.schema.names) == (0, ["id", "s"])
+    assert found.schema.field("s").type == pb.rows(path, {"id": 7}).schema.field("s").type
+    assert pb.find(path, "id", 8, columns=["s"]).rows == ()
 
 
 @pytest.mark.parametrize("in_lists", [False, True])

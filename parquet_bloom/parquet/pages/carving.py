@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -235,7 +236,10 @@ def decoded(
     table = _read(b"".join(data))
     if table.num_rows != num_rows:
         raise PageError(f"pages hold {table.num_rows} rows, expected {num_rows}")
-    return _taken(table, rows)
+    found = _taken(table, rows)
+    for column in found.columns:
+        _check_indices(column)
+    return found
 
 
 def _taken(table: pa.Table, rows: NDArray[np.int64]) -> pa.Table:
@@ -250,14 +254,27 @@ def _taken(table: pa.Table, rows: NDArray[np.int64]) -> pa.Table:
         return pa.concat_tables([table.slice(0, 0), *parts])
 
 
+def _check_indices(column: pa.ChunkedArray) -> None:
+    """Raise PageError for an index beyond its dictionary, at which pyarrow looks only when somebody asks for the value."""
+    for chunk in column.chunks if pa.types.is_dictionary(column.type) else ():
+        ends = pc.min_max(chunk.indices)
+        for index in (ends["min"].as_py(), ends["max"].as_py()):
+            if index is not None and not 0 <= index < len(chunk.dictionary):
+                most = f"expected less than {len(chunk.dictionary)}"
+                raise PageError(f"index {index} of the dictionary's entries, {most}")
+
+
 def _read(data: bytes) -> pa.Table:
     try:
         # Not read_table, which imports what it needs for folders of files.
         with pq.ParquetFile(pa.BufferReader(data)) as file:
             if not file.num_row_groups:
                 # Which pyarrow before 19 refuses to read.
-                return file.schema_arrow.empty_table()
+                # Of some types, such as structs of UUIDs, pyarrow makes no empty arrays.
+                return pa.Table.from_batches([], file.schema_arrow)
             return file.read(use_threads=False)
+    except UnicodeDecodeError as error:
+        raise PageError(f"pyarrow: name of a field: {_line(error)}") from None
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, pa.ArrowNotImplementedError):
             raise UnsupportedError(f"pyarrow: {_line(error)}") from None
@@ -325,12 +342,17 @@ def _arrow_schema_of(text: str) -> pa.Schema | None:
     global _latest
     latest = _latest
     if latest[0] != text:
-        try:
-            found = pa.ipc.read_schema(pa.py_buffer(b64decode(text)))
-        except (ValueError, OSError, pa.ArrowException):
-            found = None
-        latest = _latest = text, found
+        latest = _latest = text, _parsed(text)
     return latest[1]
+
+
+def _parsed(text: str) -> pa.Schema | None:
+    try:
+        found = pa.ipc.read_schema(pa.py_buffer(b64decode(text)))
+        # Names that are no text are noticed when they are asked for.
+        return found if found.names else None
+    except (ValueError, OSError, pa.ArrowException):
+        return None
 
 
 def _i64(number: int) -> tuple[int, bytes]:

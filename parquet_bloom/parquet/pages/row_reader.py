@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from parquet_bloom.errors import ColumnError, PageError
+from parquet_bloom.errors import ColumnError, PageError, ParquetBloomError, placing
 from parquet_bloom.parquet.filters.ahead import pages_range
 from parquet_bloom.parquet.footer.top_fields import TopField
 from parquet_bloom.parquet.pages.carving import (
@@ -112,7 +112,8 @@ def read_rows(
     if not fields:
         return pa.table({})
     if not any(map(len, rows.values())):
-        nothing = decoded(file.footer, fields, (), np.empty(0, np.int64))
+        with placing(file.path, {ParquetBloomError: None}):
+            nothing = decoded(file.footer, fields, (), np.empty(0, np.int64))
         return _beside(columns, [(nothing, at) for at in range(len(fields))])
     pieces = _pieces(file, fields, rows)
     if file.source.is_remote:
@@ -172,6 +173,11 @@ class _Part(NamedTuple):
         return [[cut.piece.field.number for cut in cuts] for cuts in self.sets]
 
     @property
+    def apart(self) -> _Part:
+        """The same with each field by itself."""
+        return self._replace(sets=[[cut] for cuts in self.sets for cut in cuts])
+
+    @property
     def pieces(self) -> list[_Piece]:
         return [cut.piece for cuts in self.sets for cut in cuts]
 
@@ -219,8 +225,10 @@ def _values(
             found |= _decoded(file, sets, [part.rows for part in parts])
     except PageError:
         if len(parts) > 1:
-            # Each says by itself that it is damaged.
+            # Each says by itself that it is damaged, and each column of it.
             return pa.concat_tables([_values(file, columns, fields, [part]) for part in parts])
+        if any(len(cuts) > 1 for cuts in parts[0].sets):
+            return _values(file, columns, fields, [parts[0].apart])
         if all(piece.places is None for piece in parts[0].pieces):
             raise
         pieces = [piece._replace(places=None) for piece in parts[0].pieces]
