@@ -168,7 +168,7 @@ filter_budget = filters_option(
     "--budget",
     callback=budget_size,
     metavar=f"{SIZE}|PERCENT",
-    help="The most bytes of all filters together, those that stay included, without their headers, over all files, or such a"
+    help="The most bytes of all filters together, those that stay included, over all files, or such a"
     " share of the bytes of these, as 1%: takes the columns, and for each the rate, unless --fpp says it, that spare"
     " look-ups the most row groups.",
 )
