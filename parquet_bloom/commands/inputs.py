@@ -61,9 +61,9 @@ class Inputs:
         self._are_held = are_held
         self.noun = noun
         self.files, self.errors = found
-        # What means these files and no others, if anything does.
+        # The words with which a command means these files and no others, if there are any: names, or a manifest.
         self.names: tuple[str, ...] = ()
-        # What means them with the options that say which, such as --since.
+        # Those that mean them with the options that say which, such as --since.
         self.narrowed_names: tuple[str, ...] = ()
         # The paths of those that failed.
         self.unread: set[str] = set()

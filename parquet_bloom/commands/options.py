@@ -316,7 +316,7 @@ def inputs_of(files: FilesAsked, view: TableView | None) -> Inputs:
 
         inputs = TableInputs(files.names, replace(view, since=files.since))
     files.narrow(inputs)
-    inputs.names, inputs.narrowed_names = files.whole_names, files.shown_names
+    inputs.names, inputs.narrowed_names = files.whole_words, files.words
     return inputs
 
 
@@ -621,7 +621,7 @@ def destinations(command: Callback) -> Callback:
         _check_no_column(files.names, given)
         left_out = LeftOut()
         inputs = Inputs(files.found(left_out))
-        inputs.names = files.whole_names
+        inputs.names = files.whole_words
         inputs.left_out = _without_temporary(left_out.paths)
         ways = {
             "--output": output is not None,

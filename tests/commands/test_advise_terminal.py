@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from html import unescape
 
 import numpy as np
 import pyarrow as pa
@@ -495,3 +496,41 @@ def test_figures_are_of_filters_that_are_recommended(tmp_path):
         there = outcome("advise", path, "-c", "id", "--details").stdout
         assert f"\nid: {('keep', 'rebuild')[said]}\n" in there
         assert there.count("(recommended)") == said
+
+
+def test_a_manifest_is_named_again_by_what_helps_next(tmp_path):
+    """With its options, by which the same columns are chosen within a budget, too."""
+    numbers = np.random.default_rng(6).permutation(24_000)
+    for at in range(8):
+        table = pa.table({"id": numbers[at::8]})
+        pq.write_table(table, tmp_path / f"{at}.parquet", row_group_size=500)
+    listed = tmp_path / "my list.txt"
+    listed.write_text("".join(f"{tmp_path}/{at}.parquet\n" for at in range(8)))
+    asked = ("--manifest", listed)
+
+    def said(verb, *options):
+        lines = outcome(verb, *asked, *options).stdout.splitlines()
+        return next(line.partition("next: pbloom ")[2] for line in lines if "next: " in line)
+
+    named = f"build --manifest '{listed}'"
+    assert said("advise", "--since", "2d") == f"{named} -c id --in-place --since 2d"
+    assert said("advise", "--budget", "20KiB") == f"{named} --auto --in-place --budget 20480"
+    assert said("validate", "--require", "id") == f"{named} -c id --in-place"
+    why = outcome("build", *asked, "--auto", "--engine", "polars", "--dry-run").stderr
+    assert f"`pbloom advise --manifest '{listed}' --engine polars` says why" in why
+    page = tmp_path / "page.html"
+    assert outcome("report", *asked, "-o", page).code == 0
+    shown = f"pbloom build --manifest '{listed}' -c id --fpp 0.01 --in-place"
+    assert shown in unescape(page.read_text())
+    assert outcome(*shlex.split(said("advise"))).code == 0
+    assert "; keep the filters of id\n" in outcome("advise", *asked).stdout
+
+
+def test_a_page_is_not_called_after_columns_that_some_files_lack(tmp_path):
+    numbers = np.random.default_rng(6).permutation(8_000)
+    for at in range(2):
+        pq.write_table(pa.table({"a": numbers, "b": numbers}), tmp_path / f"{at}.parquet")
+    assert outcome("build", tmp_path / "0.parquet", "-c", "a,b", "--in-place").code == 0
+    page = tmp_path / "page.html"
+    assert outcome("report", tmp_path, "-o", page).code == 0
+    assert f"{tmp_path.name} and " not in page.read_text()
