@@ -158,7 +158,8 @@ class OrcSurveyor:
         sizes = [OrcSize.usual(rate, self.file.tail) for rate in rates]
         target = rates.index(self._options.target_for(column.name))
         smallest = DistinctHashes(self.num_drawn)
-        surveys, rungs = [], []
+        surveys: list[GroupSurvey] = []
+        rungs: list[list[Rung]] = []
         for entry, group in zip(entries, groups(self.file, chunk), strict=True):
             values = group.values
             inserted = insertion_hashes(column, values, form)

@@ -616,12 +616,13 @@ def destinations(command: Callback) -> Callback:
             from parquet_bloom.commands.table_inputs import tables
 
             answers = Answers(tables(files.names), **shown)
+            answers.inputs.narrowed_names = files.words
             given["of_table"] = replace(of_table, since=files.since, **changes)
             return command(answers=answers, destination_of=None, **given)
         _check_no_column(files.names, given)
         left_out = LeftOut()
         inputs = Inputs(files.found(left_out))
-        inputs.names = files.whole_words
+        inputs.names, inputs.narrowed_names = files.whole_words, files.words
         inputs.left_out = _without_temporary(left_out.paths)
         ways = {
             "--output": output is not None,

@@ -471,13 +471,27 @@ def options_to_build(report: AdviceReport, options: BuildOptions) -> BuildOption
     return replace(options, columns=tuple(name for name, _ in rates), fpp_of=rates)
 
 
-def report_on(file: Container, reports: Sequence[AdviceReport]) -> AdviceReport:
+def rates_to_build(report: AdviceReport, options: BuildOptions) -> dict[str, float]:
+    """The columns of options_to_build, each with its rate."""
+    wanted = options_to_build(report, options)
+    rates = dict(wanted.fpp_of)
+    return {name: rates.get(name, options.fpp or DEFAULT_FPP) for name in wanted.columns or ()}
+
+
+def report_on(
+    file: Container, reports: Sequence[AdviceReport], called: Mapping[str, str] | None = None
+) -> AdviceReport:
     """That on the table of the file, which has all columns that were judged of it, of the same types; the only report is
-    on any file. Raises ColumnError if there is none."""
+    on any file. `called`: what the reports call the columns, by what the file calls them, None for the same. Raises
+    ColumnError if there is none."""
     if len(reports) == 1:
         return reports[0]
     types = {
-        column.name: (column.physical_type, column.logical_type) for column in file.select(None)
+        column.name if called is None else called.get(column.name): (
+            column.physical_type,
+            column.logical_type,
+        )
+        for column in file.select(None)
     }
     of_file = [
         report

@@ -10,9 +10,10 @@ killed run has committed stays so; what else it has appended the next run recogn
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.arguments import SomeNames
@@ -33,7 +34,7 @@ from parquet_bloom.tables.table import (
     TableFile,
     names_in_table,
 )
-from parquet_bloom.verbs.build import build_opened
+from parquet_bloom.verbs.build import advised_by, build_opened
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.table_runner import (
     Elsewhere,
@@ -66,6 +67,8 @@ from parquet_bloom.vocabulary import (
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.verbs.advise import AdviceReport
+    from parquet_bloom.verbs.several import FilesReport
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -102,6 +105,7 @@ def build_table(
     table: str | os.PathLike[str],
     *,
     columns: SomeNames | None = None,
+    advice: AdviceReport | FilesReport[AdviceReport] | None = None,
     kind: TableChoice = "auto",
     catalog: str | None = None,
     where: Mapping[str, str | Sequence[str | None] | None] | None = None,
@@ -131,7 +135,8 @@ def build_table(
     one commit, or in several if there are many files. `table`: its folder or URL; in a catalog, its identifier, as in `lake.events`.
 
     columns: as the table calls them, dotted; None for those that its properties name, with their rates
-    and largest bitset. kind: of the table. catalog: of an Iceberg table, as PyIceberg's configuration
+    and largest bitset. advice: instead, what `advise` with `table=` said of the same files: each gets what the report on
+    those with its columns recommends, each column at its rate; one that there is none on fails. kind: of the table. catalog: of an Iceberg table, as PyIceberg's configuration
     has it. where: only files that can have rows of these partitions: a value, or several, for each
     partition column, as text; None for null. since: only files that were added after this version, snapshot or time.
     min_file_size: files of fewer bytes are left as they are;
@@ -146,10 +151,11 @@ def build_table(
     ValueError, TypeError, OSError.
     """
     given = locals()
+    advised = advised_by(given, columns, advice) or None
     options = BuildOptions.of(given)
     of_table = TableOptions.of(given, min_file_size=least_size_given(min_file_size))
     found = open_table(table, kind, catalog=catalog, storage_options=storage_options)
-    return build_in_table(found, options, of_table, keys=keys, progress=progress)
+    return build_in_table(found, options, of_table, keys=keys, progress=progress, advised=advised)
 
 
 def build_in_table(
@@ -160,16 +166,18 @@ def build_in_table(
     keys: Keys | None = None,
     progress: Progress | None = None,
     elsewhere: Elsewhere | None = None,
+    advised: Sequence[AdviceReport] | None = None,
 ) -> TableBuildReport:
-    """As build_table. `elsewhere`: appends to files in other processes."""
+    """As build_table. `elsewhere`: appends to files in other processes. `advised`: the reports that say what to build,
+    None for what the options or the table's properties say."""
     check_changeable(table, of_table)
-    rates, options = _chosen(table, options)
+    rates, options = _chosen(table, options, advised)
     options = replace(options, layout="append", kept_ends="all")
     # At first: files that are written from now on have filters, and are not looked at.
     properties = _told_writers(table, rates, options, of_table)
     done = change_table(
         table,
-        Appending(of_table, table.names, rates, options),
+        Appending(of_table, table.names, rates, options, advised),
         threads=options.threads,
         keys=keys,
         progress=progress,
@@ -189,7 +197,7 @@ def build_in_table(
 @dataclass(frozen=True, slots=True)
 class Appending:
     """The step for one file. `rates`: the columns, as the table calls them, each with the rate that the
-    table wants, None for the usual one."""
+    table wants, None for the usual one; `advised`: reports of which each file gets what that on its columns says."""
 
     OPERATION: ClassVar = "ADD BLOOM FILTERS"
 
@@ -197,14 +205,18 @@ class Appending:
     names: StoredNames
     rates: Mapping[str, float | None]
     options: BuildOptions
+    advised: Sequence[AdviceReport] | None = None
 
     def change(self, file: TableFile, keys: Keys | None, threads: int | None = None) -> FileResult:
         """See TableStep. Raises what build raises."""
         with open_file(file.path, keys) as opened:
             check_record(file, opened)
             called = names_in_table(self.names, opened)
-            stored = self._rates_of(opened, called)
-            lacking = tuple(self._lacking(opened, called, stored))
+            rates = self._rates_for(opened, called)
+            stored = _rates_of(opened, called, rates)
+            lacking = tuple(_lacking(opened, called, stored, rates))
+            if not rates:
+                return without_columns(file, opened, "no column of it deserves filters")
             if not stored:
                 return replace(without_columns(file, opened), skipped=lacking)
             # A rate that was asked for goes before those of the table.
@@ -238,30 +250,44 @@ class Appending:
             returning=tuple(sorted(called.get(name, name) for name in returning - {*stored})),
         )
 
-    def _rates_of(self, opened: Container, called: Mapping[str, str]) -> dict[str, float | None]:
-        """Of the leaf columns of an open file that are wanted, by the file's names."""
-        found = {
-            name: self.rates[called[name]]
-            for name in opened.columns
-            if called.get(name) in self.rates
-        }
-        for wanted, rate in self.rates.items():
-            if wanted not in called.values():
-                found |= dict.fromkeys(_inside(opened, called, wanted), rate)
-        return found
+    def _rates_for(
+        self, opened: Container, called: Mapping[str, str]
+    ) -> Mapping[str, float | None]:
+        """Of the columns that are wanted in an open file, by the table's names. Raises ColumnError if no report is on
+        such files."""
+        if self.advised is None:
+            return self.rates
+        from parquet_bloom.verbs.advise import rates_to_build, report_on
 
-    def _lacking(
-        self, opened: Container, called: Mapping[str, str], stored: Collection[str]
-    ) -> Iterator[SkippedColumn]:
-        """Of the columns that are wanted, those that an open file has not got, in all its row groups. `stored`: those that
-        it has, by its own names."""
-        there = {called.get(name) for name in stored}
-        for wanted in self.rates:
-            others = _other_names(called, wanted)
-            # Both names of a list are given where files differ.
-            if there.isdisjoint((wanted, *others)) and not _inside(opened, called, wanted):
-                has = f"; it has {', '.join(map(quoted_name, others))}" if others else ""
-                yield SkippedColumn(wanted, f"{LACKS_COLUMN}{has}", opened.num_parts)
+        return rates_to_build(report_on(opened, self.advised, called), self.options)
+
+
+def _rates_of(
+    opened: Container, called: Mapping[str, str], rates: Mapping[str, float | None]
+) -> dict[str, float | None]:
+    """Of the leaf columns of an open file that are wanted, by the file's names."""
+    found = {name: rates[called[name]] for name in opened.columns if called.get(name) in rates}
+    for wanted, rate in rates.items():
+        if wanted not in called.values():
+            found |= dict.fromkeys(_inside(opened, called, wanted), rate)
+    return found
+
+
+def _lacking(
+    opened: Container,
+    called: Mapping[str, str],
+    stored: Collection[str],
+    rates: Mapping[str, float | None],
+) -> Iterator[SkippedColumn]:
+    """Of the columns that are wanted, those that an open file has not got, in all its row groups. `stored`: those that
+    it has, by its own names."""
+    there = {called.get(name) for name in stored}
+    for wanted in rates:
+        others = _other_names(called, wanted)
+        # Both names of a list are given where files differ.
+        if there.isdisjoint((wanted, *others)) and not _inside(opened, called, wanted):
+            has = f"; it has {', '.join(map(quoted_name, others))}" if others else ""
+            yield SkippedColumn(wanted, f"{LACKS_COLUMN}{has}", opened.num_parts)
 
 
 def _other_names(called: Mapping[str, str], wanted: str) -> list[str]:
@@ -313,16 +339,21 @@ def _told_writers(
 
 
 def _chosen(
-    table: LakeTable, options: BuildOptions
+    table: LakeTable, options: BuildOptions, advised: Sequence[AdviceReport] | None
 ) -> tuple[Mapping[str, float | None], BuildOptions]:
     """The columns to build, as the table calls them, with the rate that it wants for each; and the
-    options, with what else it wants. Raises ColumnError, UnsupportedError if there are none."""
+    options, with what else it wants. Raises ColumnError, UnsupportedError if there are none, but for advice to build
+    none."""
     rates: Mapping[str, float | None] = dict.fromkeys(options.columns or ())
-    if not rates:
+    if advised is not None:
+        from parquet_bloom.verbs.advise import rates_to_build
+
+        rates = _lowest_rates(rates_to_build(each, options) for each in advised)
+    elif not rates:
         rates = table.wanted.columns
         limit = table.wanted.max_bytes if options.max_bytes is None else options.max_bytes
         options = replace(options, max_bytes=limit)
-    if not rates:
+    if not rates and advised is None:
         raise UnsupportedError(
             f"{table.location}: no column to build: its properties name none, as {table.wanted.example} would:"
             " expected columns="
@@ -330,3 +361,11 @@ def _chosen(
     for name in rates:
         table.physical(name)
     return rates, options
+
+
+def _lowest_rates(advised: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """Of each column, the lowest of the rates that different files get it at, for what is about all of them."""
+    found: dict[str, float] = {}
+    for name, rate in chain.from_iterable(rates.items() for rates in advised):
+        found[name] = min(rate, found.get(name, rate))
+    return found
