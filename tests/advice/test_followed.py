@@ -84,6 +84,16 @@ def test_nothing_is_to_be_done_once_advice_was_followed(lake, tmp_path, before, 
     assert not {"build", "rebuild"} & verdicts
 
 
+def filters_of(folder, column):
+    """What tells the filters of a column from others of it."""
+    return [
+        (each.filter_bytes, each.filter.fpp)
+        for path in sorted(folder.iterdir())
+        for part in pb.inspect(path, columns=column).parts
+        for each in part.columns
+    ]
+
+
 def bytes_of(folder):
     return sum(pb.inspect(path).filter_bytes for path in folder.iterdir())
 
@@ -102,6 +112,29 @@ def test_filters_that_stay_count(lake, tmp_path, before, budget):
     again, *_ = pb.advise(folder, budget=budget).reports
     assert (again.budget.used, again.budget.columns) == (advised.budget.used, ())
     assert sum(each.filter_bytes for each in again.budget.kept) == again.budget.used
+
+
+def test_filters_that_are_to_stay_are_not_replaced_with_others(lake, tmp_path):
+    """What a budget chose is named where only some of it is built again."""
+    folder = copy_of(lake, "nothing", tmp_path / "lake")
+    for columns, rate in (("user", "0.9"), ("session", "0.05")):
+        assert outcome("build", folder, "-c", columns, "--fpp", rate, "--in-place").code == 0
+    advise = ("advise", folder, "--budget", "30000")
+    planned = pb.advise(folder, budget=30_000).reports[0].budget
+    assert [each.column for each in planned.kept] == ["session"]
+    rates = {each.column: each.fpp for each in planned.columns}
+    assert {"order id", "user"} == rates.keys()
+    there = filters_of(folder, "session")
+    commands = [shlex.split(each) for each in next_commands(outcome(*advise).stdout.splitlines())]
+    for columns, replaces in ((["order id"], False), (["user"], True)):
+        at_rate = ["--fpp", repr(rates[columns[0]])]
+        replacing = ["--existing", "replace"] * replaces
+        named = ["-c", *columns, "--in-place", *at_rate, *replacing]
+        assert ["pbloom", "build", str(folder), *named] in commands
+    for _, *arguments in commands:
+        assert outcome(*arguments).code == 0
+    assert filters_of(folder, "session") == there
+    assert bytes_of(folder) == planned.used
 
 
 @pytest.mark.every(3)
