@@ -45,6 +45,11 @@ Result = TypeVar("Result")
 def _nothing(path: str, what: object) -> None: ...
 
 
+def _names_others(message: str) -> bool:
+    """Whether it says which columns the file has instead, or one that is called nearly the same."""
+    return "; the file has " in message or "; did you mean " in message
+
+
 @dataclass(frozen=True, slots=True)
 class _Failure:
     """What became of a file instead of a result."""
@@ -86,7 +91,7 @@ class Inputs:
     @property
     def are_lacking(self) -> bool:
         """Whether some failed as they lack a column, and others did not."""
-        is_told = any(": no column " in each and "; the file has " in each for each in self._told)
+        is_told = any(": no column " in each and _names_others(each) for each in self._told)
         return is_told and len(self.unread) < len(self.files)
 
     @property

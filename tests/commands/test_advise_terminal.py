@@ -349,6 +349,9 @@ def test_files_without_the_column_do_not_fail_in_what_is_next(tmp_path):
 
     command = f"pbloom build {tmp_path} -c new --in-place --union-by-name"
     assert said(tmp_path) == command
+    # None that is judged again could take columns by name.
+    within = said(tmp_path, "--budget", "1MiB")
+    assert within == f"pbloom build {tmp_path} -c new --in-place --fpp 0.003 --union-by-name"
     names = [f"{tmp_path}/{name}.parquet" for name in "abc"]
     assert said(*names) == f"pbloom build {names[1]} {names[2]} -c new --in-place"
     assert outcome(*command.split()[1:]).code == 0
