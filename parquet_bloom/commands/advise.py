@@ -596,8 +596,8 @@ def _to_build(
         return
     can_be_judged = command_for(inputs.in_commands(_first_read(inputs)), "pbloom build --auto", {})
     is_short = options.budget is None and (options.value_sample or len(wanted) <= MOST_SHOWN)
-    is_named = is_short or not can_be_judged or _by_name(inputs)
-    is_named = is_named or (replacing(wanted) and _has_some_to_keep(reports))
+    spares_some = bool(replacing(wanted)) and _has_some_to_keep(reports)
+    is_named = is_short or spares_some or _by_name(inputs) or not can_be_judged
     if len(reports) > 1 or not is_named:
         among = ",".join(map(quoted_name, options.columns or ()))
         if not options.value_sample:
