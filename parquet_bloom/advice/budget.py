@@ -72,7 +72,7 @@ def highest_rate(options: AdviseOptions, column: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """All filters of a column at one rate: their bitsets in bytes, how many groups a look-up reads, and
+    """All filters of a column at one rate: their size in bytes, with headers, how many groups a look-up reads, and
     fewer than with min/max statistics alone; `fpp`: the mean of what they have, at most the rate."""
 
     rate: float

@@ -48,7 +48,7 @@ from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.options import AdviseOptions, refuse
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.arrays import Numbers, Texts, Times, Values
-from parquet_bloom.orc.bloom import OrcKeyForm
+from parquet_bloom.orc.bloom import OrcKeyForm, stored_size
 from parquet_bloom.orc.build import OrcSize
 from parquet_bloom.orc.columns import OrcColumn, above, names_to
 from parquet_bloom.orc.file import OrcContainer
@@ -139,7 +139,8 @@ class OrcSurveyor:
         counts.chunk_bytes += chunk.stored_bytes
         if chunk.has_filters:
             counts.already += chunk.stripe.num_index_groups
-            counts.bytes_there += _bytes_there(self.file, chunk)
+            # As they are stored, whether or not anybody can read them.
+            counts.bytes_there += sum(stream.length for stream in chunk.filter_streams)
 
     def will_read(self, chunks: Sequence[OrcChunk]) -> None:
         self.file.will_read_values(chunks)
@@ -157,12 +158,14 @@ class OrcSurveyor:
         sizes = [OrcSize.usual(rate, self.file.tail) for rate in rates]
         target = rates.index(self._options.target_for(column.name))
         smallest = DistinctHashes(self.num_drawn)
-        surveys, rungs = [], []
+        surveys: list[GroupSurvey] = []
+        rungs: list[list[Rung]] = []
         for entry, group in zip(entries, groups(self.file, chunk), strict=True):
             values = group.values
             inserted = insertion_hashes(column, values, form)
             keys = keys_per_value(values, inserted)
-            rungs.append([_rung(inserted, keys, size) for size in sizes])
+            is_first = not rungs
+            rungs.append([_rung(inserted, keys, size, is_first) for size in sizes])
             # The first hash of each value comes first, then the others that some values have.
             hashes = spread(inserted[: len(values)])
             part = sample.begin(smallest.below)
@@ -176,10 +179,11 @@ class OrcSurveyor:
             if not has_values or not size.allows(max(of_group[place].fpp for of_group in rungs)):
                 # `build` would not write any filter into the stripe.
                 for of_group in rungs:
-                    of_group[place] = Rung(size.fpp, 0, 1.0)
+                    of_group[place] = Rung.none(size.fpp)
         for survey, ladder in zip(surveys, rungs, strict=True):
             wanted = ladder[target]
-            survey.filter_bytes, survey.fpp = wanted.num_bytes, wanted.fpp
+            survey.bitset_bytes, survey.filter_bytes = wanted.num_bytes, wanted.stored_bytes
+            survey.fpp = wanted.fpp
             survey.rungs = ladder
             survey.has_filter = chunk.has_filters
         highest = highest_rate(self._options, column.name)
@@ -215,23 +219,15 @@ def _filters_there(file: OrcContainer, chunk: OrcChunk) -> Sequence[KHashFilter]
     return stored.filters if stored else ()
 
 
-def _bytes_there(file: OrcContainer, chunk: OrcChunk) -> int:
-    """The sizes of the bitsets of a chunk's filters."""
-    there = _filters_there(file, chunk)
-    if there is None:
-        # They take their place all the same.
-        return sum(stream.length for stream in chunk.filter_streams)
-    return sum(filter.num_bytes for filter in there)
-
-
-def _rung(hashes: NDArray[np.uint64], keys: float, size: OrcSize) -> Rung:
-    """A filter of this size, or of a larger one if it needs room for several keys of each value."""
+def _rung(hashes: NDArray[np.uint64], keys: float, size: OrcSize, is_first: bool) -> Rung:
+    """A filter of this size, or of a larger one if it needs room for several keys of each value; `is_first`: of its
+    stripe."""
     filter = size.empty_filter()
     filter.insert_hashes(hashes)
     if keys > 1 and not size.allows(filter.fpp):
         filter = size.times(keys).empty_filter()
         filter.insert_hashes(hashes)
-    return Rung(size.fpp, filter.num_bytes, filter.fpp)
+    return Rung(size.fpp, filter.num_bytes, stored_size(filter, is_first), filter.fpp)
 
 
 def _keys_at(column: OrcColumn, values: Values, positions: NDArray[np.intp]) -> Keys:

@@ -45,7 +45,7 @@ from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.edit.lost_bytes import telling_what_is_lost
 from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.filters.ahead import survey_ranges
-from parquet_bloom.parquet.filters.bloom import bits, read_header, read_usable_header
+from parquet_bloom.parquet.filters.bloom import bits, read_header, read_usable_header, stored_size
 from parquet_bloom.parquet.filters.clear import is_clear_from
 from parquet_bloom.parquet.filters.field import Elsewhere
 from parquet_bloom.parquet.filters.insertion import build_filter, reason_for_none
@@ -148,7 +148,7 @@ class ParquetSurveyor:
     def count(self, counts: ColumnCounts, chunk: ColumnChunk) -> None:
         counts.chunk_bytes += chunk.total_compressed_size or 0
         counts.already += chunk.has_filters
-        counts.bytes_there += _bytes_there(self.file, chunk)
+        counts.bytes_there += _bytes_there(self.file, chunk)[0]
         rows = self.file.footer.row_group_num_rows(chunk.row_group)
         counts.group_rows = max(counts.group_rows, rows)
         if (field := self._fields.get(chunk.leaf.index)) is not None:
@@ -188,15 +188,16 @@ class ParquetSurveyor:
                 _max_values(chunk),
                 self._finest(chunk.leaf),
             )
-        found.rungs = [_rung(filter, rate) for rate in rates_of(options, chunk.leaf.name)]
-        wanted = _rung(filter, options.target_for(chunk.leaf.name))
-        found.filter_bytes, found.fpp = wanted.num_bytes, wanted.fpp
+        found.rungs = [_rung(chunk, filter, rate) for rate in rates_of(options, chunk.leaf.name)]
+        wanted = _rung(chunk, filter, options.target_for(chunk.leaf.name))
+        found.bitset_bytes, found.filter_bytes = wanted.num_bytes, wanted.stored_bytes
+        found.fpp = wanted.fpp
         found.dictionary_bytes = dictionary_bytes(file.footer, chunk)
         found.has_filter = chunk.has_filters
         highest = highest_rate(options, chunk.leaf.name)
         found.has_too_small = _has_too_small(chunk, found.ndv, filter, highest)
         found.has_unreadable = _has_unusable(file, chunk, found.ndv)
-        blocks = _bytes_there(file, chunk) // BLOCK_BYTES
+        blocks = _bytes_there(file, chunk)[1] // BLOCK_BYTES
         if blocks and not found.has_unreadable:
             found.fpp_there = expected_fpp(found.ndv, blocks)
         meta_data = file.footer.column_meta_data(chunk)
@@ -217,7 +218,7 @@ def _has_too_small(
     # Its header takes less than a block, unless it is encrypted.
     blocks = length // BLOCK_BYTES
     # The NDV may be an estimate; what is as large as what would be built in its place is not too small.
-    wanted = _rung(filter, highest).num_bytes // BLOCK_BYTES
+    wanted = _rung(chunk, filter, highest).num_bytes // BLOCK_BYTES
     return blocks < min(min_blocks(ndv, highest), wanted)
 
 
@@ -242,27 +243,29 @@ def _most_in_dictionary(chunk: ColumnChunk) -> int:
     return (chunk.total_uncompressed_size or 0) + lengths
 
 
-def _bytes_there(file: ParquetContainer, chunk: ColumnChunk) -> int:
-    """The size of the bitset of a chunk's filter."""
+def _bytes_there(file: ParquetContainer, chunk: ColumnChunk) -> tuple[int, int]:
+    """The size of a chunk's filter, with its header, and of its bitset alone."""
     length = chunk.bloom_filter_length
     if not chunk.has_filters:
-        return 0
+        return 0, 0
     if length is not None and not chunk.has_crypto_metadata:
-        return max(0, length) // BLOCK_BYTES * BLOCK_BYTES
+        there = max(0, length)
+        return there, there // BLOCK_BYTES * BLOCK_BYTES
     try:
         stored = read_header(file.source, file.footer, chunk)
     except ParquetBloomError:
         # Nobody can read it; it takes its place all the same.
-        return max(0, length or 0)
-    return max(0, stored.num_bytes) if stored else 0
+        there = max(0, length or 0)
+        return there, there
+    return (stored.end - stored.offset, stored.num_bytes) if stored else (0, 0)
 
 
-def _rung(filter: SettledFilter | None, rate: float) -> Rung:
+def _rung(chunk: ColumnChunk, filter: SettledFilter | None, rate: float) -> Rung:
     """What `build` would write at this rate, which is that filter or a fold of it."""
     if filter is None or filter.fpp > rate:
-        return Rung(rate, 0, 1.0)
+        return Rung.none(rate)
     folded = filter.fold_to_fpp(rate, MIN_BYTES // BLOCK_BYTES)
-    return Rung(rate, folded.num_bytes, folded.fpp)
+    return Rung(rate, folded.num_bytes, stored_size(chunk, folded.num_bytes), folded.fpp)
 
 
 def _watched(runs: Iterator[ChunkRun], found: GroupSurvey, leaf: LeafType) -> Iterator[ChunkRun]:

@@ -60,20 +60,25 @@ def limit_for(limit: int, num_columns: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """The filter of one group that `build` would write at this rate; without one, 0 bytes and an FPP of
-    1."""
+    """The filter of one group that `build` would write at this rate: `num_bytes` of its bitset, `stored_bytes` with its
+    header; without one, 0 bytes and an FPP of 1."""
 
     rate: float
     num_bytes: int
+    stored_bytes: int
     fpp: float
+
+    @classmethod
+    def none(cls, rate: float) -> Self:
+        return cls(rate, 0, 0, 1.0)
 
 
 @dataclass(slots=True)
 class GroupSurvey:
     """What was found in one group of a column.
 
-    `num_values`: with nulls in Parquet, without them in ORC; `filter_bytes` and `fpp`: of the filter
-    that `build` would write, 0 and 1 if it would write none; `rungs`: the same at each rate of the
+    `num_values`: with nulls in Parquet, without them in ORC; `bitset_bytes`, `filter_bytes` with the header, and `fpp`:
+    of the filter that `build` would write, 0 and 1 if it would write none; `rungs`: the same at each rate of the
     ladder; `dictionary`: the number of entries of
     the dictionary page that rows refer to if it has all values, else 0; None in a format without such pages;
     `dictionary_bytes`: its size, None where it has not all values; `has_unused`: it is known to have others; `in_alp`:
@@ -88,6 +93,7 @@ class GroupSurvey:
     distinct: DistinctHashes
     sample: SamplePart
     bounds: MinMax | None = None
+    bitset_bytes: int = 0
     filter_bytes: int = 0
     fpp: float = 1.0
     rungs: Sequence[Rung] = ()
@@ -116,13 +122,13 @@ class ColumnCounts:
     Of all chunks: `num_values`, `chunk_bytes` as stored, `already` (groups with a filter),
     `dictionary_bytes` (the most that a dictionary of all values of one chunk can take), `group_rows` (the most
     rows of a row group, 0 in ORC). Of the
-    `groups` with a non-null value: `filters` and `filter_bytes` that `build` would write,
-    `largest_filter`, `group_ndv` (the most distinct values in one group), and `only_dictionary`:
+    `groups` with a non-null value: `filters` and `filter_bytes` that `build` would write, with their headers,
+    `largest_filter` (its bitset), `group_ndv` (the most distinct values in one group), and `only_dictionary`:
     dictionary pages have all values, None in a format without them; `with_unused`: those whose dictionary is known to
     have others, too. `not_shredded`: groups in which a
     field of a VARIANT has values outside the column; `in_alp`: groups with pages in that encoding; `too_small`: those
-    that have a filter that is too small for them, as far as lengths say, in ORC bits; `bytes_there`: of the bitsets of filters that
-    are there; `fpp_there`: the sum of their FPPs in FPP_UNITs, with 1 for each of the `groups` without one that can be
+    that have a filter that is too small for them, as far as lengths say, in ORC bits; `bytes_there`: of the filters that
+    are there, with their headers; `fpp_there`: the sum of their FPPs in FPP_UNITs, with 1 for each of the `groups` without one that can be
     used; `with_filter`: those of the `groups` that have one; `unreadable`: those with one that no reader can use,
     or without a bit; `ignored`: those of which no reader asks a filter.
     """
@@ -260,11 +266,12 @@ class ColumnSketch:
         self.counts.merge(ColumnCounts(num_values=group.num_values, filter_bytes=size))
         for rung in group.rungs:
             fpp = in_units(rung.fpp) if num_distinct else 0
-            missing_bytes = 0 if group.has_filter else rung.num_bytes
+            missing_bytes = 0 if group.has_filter else rung.stored_bytes
             missing, size_there = int(missing_bytes > 0), group.dictionary_bytes
             is_past = size_there is not None and rung.num_bytes >= size_there
-            past = rung.num_bytes if is_past else 0
-            self._add_rung(RungCounts(rung.rate, rung.num_bytes, fpp, missing, missing_bytes, past))
+            past = rung.stored_bytes if is_past else 0
+            size_at = rung.stored_bytes
+            self._add_rung(RungCounts(rung.rate, size_at, fpp, missing, missing_bytes, past))
         if num_distinct == 0:
             return
         only_dictionary = None if group.dictionary is None else group.dictionary > 0
@@ -272,7 +279,7 @@ class ColumnSketch:
             ColumnCounts(
                 groups=1,
                 filters=int(size > 0),
-                largest_filter=size,
+                largest_filter=group.bitset_bytes,
                 group_ndv=num_distinct,
                 only_dictionary=only_dictionary,
                 with_unused=int(group.has_unused),

@@ -583,8 +583,8 @@ def _to_build(
     in_need: Mapping[str, Sequence[str]],
 ) -> Iterator[_Next]:
     """Those of one table are named, so that nothing is judged again, unless they are many. Several tables have columns
-    of their own, and within a budget each column has a rate of its own; where a lake's table cannot be judged again, they
-    are named all the same. `judging`: the options by which columns are
+    of their own, and within a budget each column has a rate of its own; where that would replace filters that are to stay,
+    files lack a column, or a lake's table cannot be judged again, they are named all the same. `judging`: the options by which columns are
     chosen; `in_need`: that of the advisor."""
     wanted = [
         each
@@ -596,7 +596,9 @@ def _to_build(
         return
     can_be_judged = command_for(inputs.in_commands(_first_read(inputs)), "pbloom build --auto", {})
     is_short = options.budget is None and (options.value_sample or len(wanted) <= MOST_SHOWN)
-    if len(reports) > 1 or (can_be_judged and not is_short):
+    spares_some = bool(replacing(wanted)) and _has_some_to_keep(reports)
+    is_named = is_short or spares_some or _by_name(inputs) or not can_be_judged
+    if len(reports) > 1 or not is_named:
         among = ",".join(map(quoted_name, options.columns or ()))
         if not options.value_sample:
             others = (*judging, *replacing(wanted))
@@ -607,6 +609,16 @@ def _to_build(
         by_name = () if files else _by_name(inputs)
         others = (*_at_rate(each), *replacing([each]), *by_name)
         yield _Next("build", "-c COLUMN", quoted_name(each.column), others, files)
+
+
+def _has_some_to_keep(reports: Sequence[AdviceReport]) -> bool:
+    """Whether columns that deserve filters have some that are good enough."""
+    return any(
+        each.already and not each.too_small
+        for report in reports
+        for each in report.columns
+        if each.verdict in ("build", "left out")
+    )
 
 
 def _by_name(inputs: Inputs) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -20,12 +20,13 @@ from parquet_bloom.commands.build_options import (
     orc_streams,
     take_dialect,
 )
-from parquet_bloom.commands.inputs import Answers
+from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.sections import Command
 from parquet_bloom.commands.store_options import store_options_again
 from parquet_bloom.commands.table_options import building_in_tables
 from parquet_bloom.container import UNITS
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.options import AdviseOptions, BuildOptions, TableOptions
 from parquet_bloom.program import options_again
 from parquet_bloom.render.budget import budget_lines
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.verbs.advise import AdviceReport, TableAdvisor
     from parquet_bloom.verbs.build import BuildReport
 
 # What to build in a file, or why nothing can be.
@@ -48,11 +50,6 @@ _ONLY_FILES = {
     *("output", "output_dir", "in_place", "overwrite", "resume", "append_in_place", "layout"),
     *(
         "drop_foreign_fields",
-        "auto",
-        "engines",
-        "budget",
-        "config",
-        "no_config",
         "parts",
         "orc_streams",
         "dialect",
@@ -94,7 +91,7 @@ def build(
     or for --ndv.
 
     With --table, they are appended to the files of tables, and a commit to each table records the new
-    sizes; one with many files gets several. Without --column, the table's properties say for which
+    sizes; one with many files gets several. Without --column and --auto, the table's properties say for which
     columns.
 
     \b
@@ -116,27 +113,11 @@ def build(
     if budget is not None:
         _check_budgeted(dialect, given)
     options = BuildOptions(columns=columns, dialect=dialect, **given)
-    if of_table is not None:
-        from parquet_bloom.commands.table_inputs import change_tables
-        from parquet_bloom.verbs.build_table import build_in_table
-
-        code, _ = change_tables(
-            answers,
-            of_table,
-            TABLE_BUILD,
-            lambda table, show: build_in_table(table, options, of_table, keys=keys, progress=show),
-        )
-        sys.exit(code)
-    from parquet_bloom.verbs.build import build_file
-
-    inputs = answers.inputs
-    if options.union_by_name:
-        inputs.check_some_have(columns or (), keys)
-    chosen: Mapping[str, Choice] = {}
+    to_judge: AdviseOptions | None = None
     if auto:
         from parquet_bloom.commands.check_options import policy_of
 
-        wanted = AdviseOptions(
+        to_judge = AdviseOptions(
             columns=columns,
             fpp=options.fpp,
             max_bytes=options.max_bytes,
@@ -147,7 +128,17 @@ def build(
             threads=options.threads,
             **policy_of(config, no_config).for_advice(),
         )
-        chosen = _recommended(answers, options, wanted, keys)
+    if of_table is not None:
+        sys.exit(_build_in_tables(answers, options, of_table, to_judge, keys))
+    from parquet_bloom.verbs.build import build_file
+
+    inputs = answers.inputs
+    if options.union_by_name:
+        inputs.check_some_have(columns or (), keys)
+    chosen: Mapping[str, Choice] = {}
+    if to_judge is not None:
+        judged = _judged(answers, inputs, to_judge, keys)
+        chosen = {**judged.failed, **dict(judged.advisor.to_build(judged.tables, options))}
     at_a_time, of_each = inputs.threads_to_change(options.threads)
     bar = progress if at_a_time == 1 else no_progress
 
@@ -164,9 +155,38 @@ def build(
     sys.exit(code)
 
 
-# What decides which columns are recommended, and is called the same in `pbloom advise`.
+def _build_in_tables(
+    answers: Answers,
+    options: BuildOptions,
+    of_table: TableOptions,
+    to_judge: AdviseOptions | None,
+    keys: Keys | None,
+) -> int:
+    """The exit code. `to_judge`: how columns are chosen, None for those of `options` or of the tables' properties."""
+    from parquet_bloom.commands.table_inputs import change_tables, files_to_change
+    from parquet_bloom.verbs.build_table import build_in_table
+
+    advised: Sequence[AdviceReport] | None = None
+    if to_judge is not None:
+        files = files_to_change(answers.inputs, of_table)
+        advised = _judged(answers, files, to_judge, keys).tables
+    code, _ = change_tables(
+        answers,
+        of_table,
+        TABLE_BUILD,
+        lambda table, show: build_in_table(
+            table, options, of_table, keys=keys, progress=show, advised=advised
+        ),
+    )
+    return code
+
+
+# What decides which columns of which files are recommended, and is called the same in `pbloom advise`.
 _JUDGED_BY: Final = frozenset(
-    ("-c", "--column", "--engine", "--fpp", "--max-bytes", "--budget", "--config", "--no-config")
+    (
+        *("-c", "--column", "--engine", "--fpp", "--max-bytes", "--budget", "--config"),
+        *("--no-config", "--since", "--table", "--catalog", "--where"),
+    )
 )
 
 
@@ -176,10 +196,18 @@ def _check_budgeted(dialect: object, given: Mapping[str, Any]) -> None:
         raise click.UsageError("--budget: expected without --ndv, --exact-blocks and --dialect")
 
 
-def _recommended(
-    answers: Answers, options: BuildOptions, wanted: AdviseOptions, keys: Keys | None
-) -> Mapping[str, Choice]:
-    """By file, `options` with what `pbloom advise` would recommend, or what went wrong with it."""
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """The advice on tables, and what went wrong with files, by their paths."""
+
+    advisor: TableAdvisor
+    tables: Sequence[AdviceReport]
+    failed: Mapping[str, Exception]
+
+
+def _judged(answers: Answers, inputs: Inputs, wanted: AdviseOptions, keys: Keys | None) -> _Judged:
+    """What `pbloom advise` would recommend for these files, and what it would note. `inputs`: those of `answers`, or the
+    files of its tables."""
     from parquet_bloom.engines.reading import engines_named
     from parquet_bloom.verbs.advise import TableAdvisor, to_do
 
@@ -188,13 +216,13 @@ def _recommended(
 
     def work(path: str) -> None:
         try:
-            with progress(path) as show:
-                advisor.add(path, show)
+            with progress(path) as show, inputs.open(path, keys) as file:
+                advisor.add_file(file, show)
         except Exception as error:
             failed[path] = error
             raise
 
-    answers.inputs.each(work, complaints=answers.inputs.complaints(answers.at_once))
+    inputs.each(work, complaints=answers.inputs.complaints(answers.at_once))
     tables = list(advisor.tables())
     asked = engines_named(wanted.engines)
     alike = (
@@ -202,7 +230,7 @@ def _recommended(
         *store_options_again(),
         *arguments_of(keys),
     )
-    why = for_all(command("advise", "FILE", *alike), "FILE", answers.inputs.read_names)
+    why = for_all(command("advise", "FILE", *alike), "FILE", answers.inputs.narrowed_read_names)
     for table in tables:
         if not table.recommended:
             complain(f"{table.path}: no column that advise would build; `{why}` says why")
@@ -214,4 +242,4 @@ def _recommended(
         said = ((note, each) for each in to_build for note in limits(each, asked))
         for line in notes(said):
             complain(f"{table.path}: {line}")
-    return {**failed, **dict(advisor.to_build(tables, options))}
+    return _Judged(advisor, tables, failed)

@@ -49,9 +49,16 @@ class FilesAsked:
     shard: Shard | None
 
     @property
-    def whole_names(self) -> tuple[str, ...]:
-        """The names, as they are shown, if they say all that was asked for."""
-        return () if self.manifest or self.since or self.shard else self.shown_names
+    def words(self) -> tuple[str, ...]:
+        """With which a command means them, or with --since and --shard fewer."""
+        if self.manifest is None:
+            return self.shown_names
+        return "--manifest", without_options(self.manifest)
+
+    @property
+    def whole_words(self) -> tuple[str, ...]:
+        """These words, if they say all that was asked for."""
+        return () if self.since or self.shard else self.words
 
     @property
     def shown_names(self) -> tuple[str, ...]:

@@ -45,6 +45,11 @@ Result = TypeVar("Result")
 def _nothing(path: str, what: object) -> None: ...
 
 
+def _names_others(message: str) -> bool:
+    """Whether it says which columns the file has instead, or one that is called nearly the same."""
+    return "; the file has " in message or "; did you mean " in message
+
+
 @dataclass(frozen=True, slots=True)
 class _Failure:
     """What became of a file instead of a result."""
@@ -61,9 +66,9 @@ class Inputs:
         self._are_held = are_held
         self.noun = noun
         self.files, self.errors = found
-        # What means these files and no others, if anything does.
+        # The words with which a command means these files and no others, if there are any: names, or a manifest.
         self.names: tuple[str, ...] = ()
-        # What means them with the options that say which, such as --since.
+        # Those that mean them with the options that say which, such as --since.
         self.narrowed_names: tuple[str, ...] = ()
         # The paths of those that failed.
         self.unread: set[str] = set()
@@ -86,7 +91,7 @@ class Inputs:
     @property
     def are_lacking(self) -> bool:
         """Whether some failed as they lack a column, and others did not."""
-        is_told = any(": no column " in each and "; the file has " in each for each in self._told)
+        is_told = any(": no column " in each and _names_others(each) for each in self._told)
         return is_told and len(self.unread) < len(self.files)
 
     @property

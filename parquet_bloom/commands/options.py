@@ -168,7 +168,7 @@ filter_budget = filters_option(
     "--budget",
     callback=budget_size,
     metavar=f"{SIZE}|PERCENT",
-    help="The most bytes of all filters together, those that stay included, without their headers, over all files, or such a"
+    help="The most bytes of all filters together, those that stay included, over all files, or such a"
     " share of the bytes of these, as 1%: takes the columns, and for each the rate, unless --fpp says it, that spare"
     " look-ups the most row groups.",
 )
@@ -316,7 +316,7 @@ def inputs_of(files: FilesAsked, view: TableView | None) -> Inputs:
 
         inputs = TableInputs(files.names, replace(view, since=files.since))
     files.narrow(inputs)
-    inputs.names, inputs.narrowed_names = files.whole_names, files.shown_names
+    inputs.names, inputs.narrowed_names = files.whole_words, files.words
     return inputs
 
 
@@ -616,12 +616,13 @@ def destinations(command: Callback) -> Callback:
             from parquet_bloom.commands.table_inputs import tables
 
             answers = Answers(tables(files.names), **shown)
+            answers.inputs.narrowed_names = files.words
             given["of_table"] = replace(of_table, since=files.since, **changes)
             return command(answers=answers, destination_of=None, **given)
         _check_no_column(files.names, given)
         left_out = LeftOut()
         inputs = Inputs(files.found(left_out))
-        inputs.names = files.whole_names
+        inputs.names, inputs.narrowed_names = files.whole_words, files.words
         inputs.left_out = _without_temporary(left_out.paths)
         ways = {
             "--output": output is not None,

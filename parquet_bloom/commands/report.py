@@ -170,7 +170,7 @@ def _of_many(
 
     # Of several tables, `build` chooses the columns, out of all.
     is_chosen = options.columns is not None and len(found.advice) > 1
-    is_part = not files.whole_names or options.parts
+    is_part = not files.whole_words or options.parts
     build = () if is_part or is_chosen or keys else _build_options(view)
     build += tuple(chain.from_iterable(missing_keys)) if build else ()
     return render_lake_report(found, inputs.names, build).encode(), lake_summary(found), code

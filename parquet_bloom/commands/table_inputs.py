@@ -14,6 +14,7 @@ from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.container import number_of
 from parquet_bloom.container.in_commands import InCommands
 from parquet_bloom.errors import ParquetBloomError, for_command
+from parquet_bloom.options import TableView
 from parquet_bloom.program import TROUBLE
 from parquet_bloom.render.reports import ReportView
 from parquet_bloom.render.terminal import complain, progress
@@ -21,11 +22,12 @@ from parquet_bloom.storage.paths import Input, expand_tables
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.tables.partitions import files_where
 from parquet_bloom.tables.table import LakeTable, TableFile
+from parquet_bloom.verbs.table_step import left_alone
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.options import TableOptions, TableView
+    from parquet_bloom.options import TableOptions
     from parquet_bloom.parallel import Progress
     from parquet_bloom.verbs.table_step import ChangedFile
 
@@ -62,6 +64,12 @@ class TableInputs(Inputs):
     def in_commands(self, path: str) -> InCommands:
         table, file = self._recorded[path]
         return table.in_commands_of(file)
+
+    def leave_alone(self, options: TableOptions) -> None:
+        """Keep those to which a change of their tables appends."""
+        self.files = [
+            file for file in self.files if left_alone(self._recorded[file.path][1], options) is None
+        ]
 
     def check_columns(self, columns: Iterable[str]) -> None:
         """Raise ColumnError for a column that a table does not have."""
@@ -113,6 +121,17 @@ class TableInputs(Inputs):
 def tables(names: tuple[str, ...]) -> Inputs:
     """The tables that names mean."""
     return Inputs(expand_tables(names, storage_options()), are_held=False, noun="table")
+
+
+def files_to_change(tables: Inputs, options: TableOptions) -> Inputs:
+    """The live files of tables to which a change appends."""
+    names = tuple(table.path for table in tables.files)
+    view = TableView(
+        kind=options.kind, catalog=options.catalog, where=options.where, since=options.since
+    )
+    files = TableInputs(names, view)
+    files.leave_alone(options)
+    return files
 
 
 def change_tables(

@@ -15,8 +15,8 @@ from parquet_bloom.storage import address_if_any
 
 # What single files take, and tables do not: these are changed by appending and one commit.
 _OF_FILES: Final = frozenset(("--in-place",))
-# What cannot be asked of a table: single row groups, filters of other dialects, columns that are chosen anew.
-_NOT_OF_TABLES: Final = frozenset(("-g", "--dialect", "--auto"))
+# What cannot be asked of a table: single row groups, filters of other dialects.
+_NOT_OF_TABLES: Final = frozenset(("-g", "--dialect"))
 _READ: Final = frozenset(("advise", "inspect", "validate"))
 # Of the other verbs, only strip takes tables, and takes back all that was appended to them.
 _APPEND: Final = frozenset(("build", "repair"))

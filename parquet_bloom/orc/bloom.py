@@ -157,6 +157,12 @@ def encode_filters(filters: Sequence[KHashFilter], kind: int) -> bytes:
     return b"".join([*stored, wire.bytes_field(_MARK_FIELD, _MARK)])
 
 
+def stored_size(filter: KHashFilter, is_first: bool) -> int:
+    """What a filter adds to a marked BLOOM_FILTER_UTF8 stream, uncompressed, in bytes; `is_first`: with the mark."""
+    mark = wire.bytes_field(_MARK_FIELD, _MARK) if is_first else b""
+    return len(_head(filter.num_hashes, filter.num_bytes)) + filter.num_bytes + len(mark)
+
+
 def _with_bytes(filter: KHashFilter) -> tuple[bytes, memoryview]:
     return _head(filter.num_hashes, filter.num_bytes), filter.bitset
 

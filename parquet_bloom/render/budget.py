@@ -41,10 +41,10 @@ def _used(plan: BudgetPlan) -> str:
     used, budget = size(plan.used), size(plan.bytes)
     if plan.used > plan.bytes:
         return (
-            f"{used} are used, over all files, without headers, more than the budget of {budget}: strip takes away"
+            f"{used} are used, over all files, more than the budget of {budget}: strip takes away"
             " filters that are there, build does not"
         )
-    return f"{used} of the budget of {budget} are used, over all files, without headers"
+    return f"{used} of the budget of {budget} are used, over all files"
 
 
 def _kept(each: KeptFilters) -> str:

@@ -51,20 +51,20 @@ MOST_TABLES = 5
 def render_lake_report(
     report: LakeReport, names: Sequence[str] = (), build: Sequence[str] = ()
 ) -> str:
-    """The page. `names`: what means all of the files, if anything does; `build`: the words that a command needs besides the names to change all these files, none where none
-    can."""
+    """The page. `names`: the words with which a command means all of the files, if there are any; `build`: those that it
+    needs besides to change all these files, none where none can."""
     report = replace(report, broken=_as_advised(report))
     first, *others = report.names
     last = os.path.basename(first.rstrip("/"))
     name = first if not last or has_wildcard(last) else last
     verdicts = _to_do(report)
     verdict, wanted = _verdict(report), _wanted(report)
-    to_build = _to_build(report, wanted, build)
-    incomplete = _to_be_in_all(report, verdicts)
-    to_complete = _to_complete(report, incomplete, build)
-    # Those that are wanted have a step of their own.
-    others = [name for name in incomplete if name not in {each.column for each in wanted}]
     readable = _readable(report, names)
+    to_build = _to_build(report, wanted, readable, build)
+    incomplete = _to_be_in_all(report, verdicts)
+    to_complete = _to_complete(incomplete, readable, build)
+    # Those that are wanted have a step of their own.
+    in_some = [name for name in incomplete if name not in {each.column for each in wanted}]
 
     def commands(rule: BrokenRule) -> list[str]:
         return _commands(rule, readable, report)
@@ -93,7 +93,7 @@ def render_lake_report(
         steps=[
             *_steps_about_unread(report),
             *steps_of(broken, wanted, to_build),
-            *_steps_to_complete(others, _to_complete(report, others, build)),
+            *_steps_to_complete(in_some, _to_complete(in_some, readable, build)),
         ],
         most_steps=MOST_STEPS,
         is_done=bool(report.advice and verdict == "fine")
@@ -185,11 +185,13 @@ def _wanted(report: LakeReport) -> list[ColumnAdvice]:
 
 
 def _to_build(
-    report: LakeReport, wanted: Sequence[ColumnAdvice], options: Sequence[str]
+    report: LakeReport,
+    wanted: Sequence[ColumnAdvice],
+    names: Sequence[str],
+    options: Sequence[str],
 ) -> list[str]:
     """The commands that build that in all files; one for all columns of the same rate. Of several tables, each has its
     own columns and rates."""
-    names = _readable(report, report.names)
     if not options or len(names) > MOST_NAMES:
         return []
     if len(report.advice) > 1 and wanted:
@@ -214,10 +216,11 @@ def _to_be_in_all(report: LakeReport, verdicts: Mapping[str, str]) -> list[str]:
     return [name for name in in_some if verdicts.get(name) not in ("skip", "left out")]
 
 
-def _to_complete(report: LakeReport, columns: Sequence[str], options: Sequence[str]) -> str | None:
+def _to_complete(
+    columns: Sequence[str], names: Sequence[str], options: Sequence[str]
+) -> str | None:
     """The command that builds the filters of these columns that only some files have; None where none can, as for
     _to_build."""
-    names = _readable(report, report.names)
     if not options or not columns or len(names) > MOST_NAMES:
         return None
     return command("build", *names, "-c", ",".join(map(quoted_name, columns)), *options)

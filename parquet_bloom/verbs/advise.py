@@ -77,8 +77,8 @@ MAX_IN_NEED: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class RateOffer:
-    """What filters of a rate would cost and save in all files that were judged together: `filter_bytes` of all their
-    bitsets, their share of the files, and how many groups a look-up then reads, on average."""
+    """What filters of a rate would cost and save in all files that were judged together: `filter_bytes` of all of them,
+    their share of the files, and how many groups a look-up then reads, on average."""
 
     fpp: float
     filter_bytes: int
@@ -96,8 +96,9 @@ class ColumnAdvice:
     `unreadable`: groups with a filter that no reader can use, or in which no bit is set although there are values;
     `ndv`: distinct non-null values of the whole column; `ndv_error`: relative standard error of
     `ndv`, None if exact; `group_ndv`: the highest of any group; `only_dictionary`: whether all values
-    are in dictionary pages, None in ORC; `filter_bytes`: all bitsets that `build` would write;
-    `filter_share`: their share of the file, 0 to 1; `filter_bytes_there`: the bitsets of filters that are there.
+    are in dictionary pages, None in ORC; `filter_bytes`: all filters that `build` would write,
+    with their headers, in ORC before compression; `filter_share`: their share of the file, 0 to 1; `filter_bytes_there`:
+    the filters that are there, as they are stored.
 
     In all files that were judged together: `groups` with a non-null value; `groups_*`: how many of
     them a look-up reads on average, by min/max statistics alone, with filters, and with filters if
@@ -183,7 +184,7 @@ def files_in_need(
 @dataclass(frozen=True, slots=True)
 class BudgetedColumn:
     """A column to build: the rate `fpp` to build its filters at, the mean FPP that they will have, at most that,
-    `filter_bytes` of all their bitsets, and how many groups a look-up then reads, on average; `groups_saved`: how many
+    `filter_bytes` of all of them, and how many groups a look-up then reads, on average; `groups_saved`: how many
     fewer than by min/max."""
 
     column: str
@@ -216,7 +217,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class KeptFilters:
-    """A column with filters that stay, and the bytes of their bitsets."""
+    """A column with filters that stay, and their bytes."""
 
     column: str
     filter_bytes: int
@@ -295,7 +296,7 @@ def advise(
     fpp: the target false positive rate, 0 to 1, exclusive; by default 0.01, and lower ones are recommended where
     there are many row groups. rates: also say what each of several rates would cost and save. engines: judge for
     these alone, such as Spark; for all by default. max_bytes: the limit of a bitset, 64 to 134,217,728 (the default);
-    not for ORC. budget: the most bytes of the bitsets of all filters together, 1 or more, or a share of the
+    not for ORC. budget: the most bytes of all filters together, with their headers, 1 or more, or a share of the
     bytes of all files, such as "1%": which columns to build then, and at which rates, that of `fpp` if it is given, is in
     the report's `budget`. existing: what build will do with filters that are there, which the budget pays for if they
     stay. value_sample: by column, the
@@ -470,13 +471,27 @@ def options_to_build(report: AdviceReport, options: BuildOptions) -> BuildOption
     return replace(options, columns=tuple(name for name, _ in rates), fpp_of=rates)
 
 
-def report_on(file: Container, reports: Sequence[AdviceReport]) -> AdviceReport:
+def rates_to_build(report: AdviceReport, options: BuildOptions) -> dict[str, float]:
+    """The columns of options_to_build, each with its rate."""
+    wanted = options_to_build(report, options)
+    rates = dict(wanted.fpp_of)
+    return {name: rates.get(name, options.fpp or DEFAULT_FPP) for name in wanted.columns or ()}
+
+
+def report_on(
+    file: Container, reports: Sequence[AdviceReport], called: Mapping[str, str] | None = None
+) -> AdviceReport:
     """That on the table of the file, which has all columns that were judged of it, of the same types; the only report is
-    on any file. Raises ColumnError if there is none."""
+    on any file. `called`: what the reports call the columns, by what the file calls them, None for the same. Raises
+    ColumnError if there is none."""
     if len(reports) == 1:
         return reports[0]
     types = {
-        column.name: (column.physical_type, column.logical_type) for column in file.select(None)
+        column.name if called is None else called.get(column.name): (
+            column.physical_type,
+            column.logical_type,
+        )
+        for column in file.select(None)
     }
     of_file = [
         report

@@ -165,7 +165,7 @@ def build(
     RewriteError for outputs that must not be written, OSError.
     """
     given = locals()
-    advised = _advised(given, columns, advice)
+    advised = advised_by(given, columns, advice)
     options = BuildOptions.of(given, columns=() if advised else columns_needed(columns))
     if append_in_place and (in_place or output is not None):
         raise ValueError("append_in_place: expected neither output nor in_place with it")
@@ -183,12 +183,13 @@ def build(
     return report
 
 
-def _advised(
+def advised_by(
     given: Mapping[str, Any],
     columns: SomeNames | None,
     advice: AdviceReport | FilesReport[AdviceReport] | None,
 ) -> tuple[AdviceReport, ...]:
-    """The reports on tables, none where columns are given instead."""
+    """The reports on tables, none where columns are given instead; `given`: the arguments of the public function. Raises
+    TypeError."""
     if advice is None:
         return ()
     from parquet_bloom.verbs.advise import AdviceReport

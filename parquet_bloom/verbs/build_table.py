@@ -10,9 +10,10 @@ killed run has committed stays so; what else it has appended the next run recogn
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.arguments import SomeNames
@@ -32,7 +33,7 @@ from parquet_bloom.tables.table import (
     names_in_table,
     names_inside,
 )
-from parquet_bloom.verbs.build import build_opened
+from parquet_bloom.verbs.build import advised_by, build_opened
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.table_runner import (
     Elsewhere,
@@ -65,6 +66,8 @@ from parquet_bloom.vocabulary import (
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.verbs.advise import AdviceReport
+    from parquet_bloom.verbs.several import FilesReport
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -101,6 +104,7 @@ def build_table(
     table: str | os.PathLike[str],
     *,
     columns: SomeNames | None = None,
+    advice: AdviceReport | FilesReport[AdviceReport] | None = None,
     kind: TableChoice = "auto",
     catalog: str | None = None,
     where: Mapping[str, str | Sequence[str | None] | None] | None = None,
@@ -130,7 +134,8 @@ def build_table(
     one commit, or in several if there are many files. `table`: its folder or URL; in a catalog, its identifier, as in `lake.events`.
 
     columns: as the table calls them, dotted; None for those that its properties name, with their rates
-    and largest bitset. kind: of the table. catalog: of an Iceberg table, as PyIceberg's configuration
+    and largest bitset. advice: instead, what `advise` with `table=` said of the same files: each gets what the report on
+    those with its columns recommends, each column at its rate; one that there is none on fails. kind: of the table. catalog: of an Iceberg table, as PyIceberg's configuration
     has it. where: only files that can have rows of these partitions: a value, or several, for each
     partition column, as text; None for null. since: only files that were added after this version, snapshot or time.
     min_file_size: files of fewer bytes are left as they are;
@@ -145,10 +150,11 @@ def build_table(
     ValueError, TypeError, OSError.
     """
     given = locals()
+    advised = advised_by(given, columns, advice) or None
     options = BuildOptions.of(given)
     of_table = TableOptions.of(given, min_file_size=least_size_given(min_file_size))
     found = open_table(table, kind, catalog=catalog, storage_options=storage_options)
-    return build_in_table(found, options, of_table, keys=keys, progress=progress)
+    return build_in_table(found, options, of_table, keys=keys, progress=progress, advised=advised)
 
 
 def build_in_table(
@@ -159,16 +165,18 @@ def build_in_table(
     keys: Keys | None = None,
     progress: Progress | None = None,
     elsewhere: Elsewhere | None = None,
+    advised: Sequence[AdviceReport] | None = None,
 ) -> TableBuildReport:
-    """As build_table. `elsewhere`: appends to files in other processes."""
+    """As build_table. `elsewhere`: appends to files in other processes. `advised`: the reports that say what to build,
+    None for what the options or the table's properties say."""
     check_changeable(table, of_table)
-    rates, options = _chosen(table, options)
+    rates, options = _chosen(table, options, advised)
     options = replace(options, layout="append", kept_ends="all")
     # At first: files that are written from now on have filters, and are not looked at.
     properties = _told_writers(table, rates, options, of_table)
     done = change_table(
         table,
-        Appending(of_table, table.names, rates, options),
+        Appending(of_table, table.names, rates, options, advised),
         threads=options.threads,
         keys=keys,
         progress=progress,
@@ -188,7 +196,7 @@ def build_in_table(
 @dataclass(frozen=True, slots=True)
 class Appending:
     """The step for one file. `rates`: the columns, as the table calls them, each with the rate that the
-    table wants, None for the usual one."""
+    table wants, None for the usual one; `advised`: reports of which each file gets what that on its columns says."""
 
     OPERATION: ClassVar = "ADD BLOOM FILTERS"
 
@@ -196,26 +204,30 @@ class Appending:
     names: StoredNames
     rates: Mapping[str, float | None]
     options: BuildOptions
+    advised: Sequence[AdviceReport] | None = None
 
     def change(self, file: TableFile, keys: Keys | None, threads: int | None = None) -> FileResult:
         """See TableStep. Raises what build raises."""
         with open_file(file.path, keys) as opened:
             check_record(file, opened)
             called = names_in_table(self.names, opened)
-            stored = self._stored(opened, called)
+            rates = self._rates_for(opened, called)
+            if not rates:
+                return without_columns(file, opened, "no column of it deserves filters")
+            leaves = self._stored(opened, called, rates)
             lacking = tuple(
                 SkippedColumn(wanted, LACKS_COLUMN, opened.num_parts)
-                for wanted, names in stored.items()
+                for wanted, names in leaves.items()
                 if not names
             )
-            rates = {name: self.rates[wanted] for wanted in stored for name in stored[wanted]}
-            if not rates:
+            stored = {name: rates[wanted] for wanted, names in leaves.items() for name in names}
+            if not stored:
                 return replace(without_columns(file, opened), skipped=lacking)
             # A rate that was asked for goes before those of the table.
-            fpp_of = tuple((name, fpp) for name, fpp in rates.items() if fpp)
+            fpp_of = tuple((name, fpp) for name, fpp in stored.items() if fpp)
             wanted = replace(
                 self.options,
-                columns=tuple(rates),
+                columns=tuple(stored),
                 fpp_of=() if self.options.fpp else fpp_of,
                 threads=threads or self.options.threads,
             )
@@ -239,17 +251,30 @@ class Appending:
                 ]
             ),
             requests=in_all([report.requests, asked]),
-            returning=tuple(sorted(called.get(name, name) for name in returning - {*rates})),
+            returning=tuple(sorted(called.get(name, name) for name in returning - {*stored})),
         )
 
-    def _stored(self, opened: Container, called: Mapping[str, str]) -> dict[str, Sequence[str]]:
+    def _rates_for(
+        self, opened: Container, called: Mapping[str, str]
+    ) -> Mapping[str, float | None]:
+        """Of the columns that are wanted in an open file, by the table's names. Raises ColumnError if no report is on
+        such files."""
+        if self.advised is None:
+            return self.rates
+        from parquet_bloom.verbs.advise import rates_to_build, report_on
+
+        return rates_to_build(report_on(opened, self.advised, called), self.options)
+
+    def _stored(
+        self, opened: Container, called: Mapping[str, str], columns: Iterable[str]
+    ) -> dict[str, Sequence[str]]:
         """Of each column that is wanted, the leaf columns of an open file, by the file's names."""
         found: dict[str, list[str]] = {}
         for name, in_table in called.items():
             found.setdefault(in_table, []).append(name)
         return {
             wanted: found.get(wanted) or names_inside(self.names, opened, called, wanted)
-            for wanted in self.rates
+            for wanted in columns
         }
 
 
@@ -269,16 +294,21 @@ def _told_writers(
 
 
 def _chosen(
-    table: LakeTable, options: BuildOptions
+    table: LakeTable, options: BuildOptions, advised: Sequence[AdviceReport] | None
 ) -> tuple[Mapping[str, float | None], BuildOptions]:
     """The columns to build, as the table calls them, with the rate that it wants for each; and the
-    options, with what else it wants. Raises ColumnError, UnsupportedError if there are none."""
+    options, with what else it wants. Raises ColumnError, UnsupportedError if there are none, but for advice to build
+    none."""
     rates: Mapping[str, float | None] = dict.fromkeys(options.columns or ())
-    if not rates:
+    if advised is not None:
+        from parquet_bloom.verbs.advise import rates_to_build
+
+        rates = _lowest_rates(rates_to_build(each, options) for each in advised)
+    elif not rates:
         rates = table.wanted.columns
         limit = table.wanted.max_bytes if options.max_bytes is None else options.max_bytes
         options = replace(options, max_bytes=limit)
-    if not rates:
+    if not rates and advised is None:
         raise UnsupportedError(
             f"{table.location}: no column to build: its properties name none, as {table.wanted.example} would:"
             " expected columns="
@@ -286,3 +316,11 @@ def _chosen(
     for name in rates:
         table.physical(name)
     return rates, options
+
+
+def _lowest_rates(advised: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """Of each column, the lowest of the rates that different files get it at, for what is about all of them."""
+    found: dict[str, float] = {}
+    for name, rate in chain.from_iterable(rates.items() for rates in advised):
+        found[name] = min(rate, found.get(name, rate))
+    return found

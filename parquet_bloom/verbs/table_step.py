@@ -152,9 +152,11 @@ def left_alone(file: TableFile, of_table: TableOptions) -> ChangedFile | None:
     return None
 
 
-def without_columns(file: TableFile, opened: Container) -> FileResult:
+def without_columns(
+    file: TableFile, opened: Container, why: str = "has none of these columns"
+) -> FileResult:
     """What became of an open file in which nothing was to be changed."""
-    left = replace(unchanged(file), size=opened.source.size, reason="has none of these columns")
+    left = replace(unchanged(file), size=opened.source.size, reason=why)
     return FileResult(left, requests=opened.source.requests)
 
 

@@ -197,8 +197,7 @@ def advised(request, tmp_path, monkeypatch):
 
 def filter_bytes(path, column):
     return [
-        group.columns[0].filter and group.columns[0].filter.num_bytes
-        for group in pb.inspect(path, columns=[column]).row_groups
+        group.columns[0].filter_bytes for group in pb.inspect(path, columns=[column]).row_groups
     ]
 
 

@@ -84,14 +84,18 @@ def test_nothing_is_to_be_done_once_advice_was_followed(lake, tmp_path, before, 
     assert not {"build", "rebuild"} & verdicts
 
 
+def filters_of(folder, column):
+    """What tells the filters of a column from others of it."""
+    return [
+        (each.filter_bytes, each.filter.fpp)
+        for path in sorted(folder.iterdir())
+        for part in pb.inspect(path, columns=column).parts
+        for each in part.columns
+    ]
+
+
 def bytes_of(folder):
-    return sum(
-        column.filter.num_bytes
-        for path in folder.iterdir()
-        for part in pb.inspect(path).parts
-        for column in part.columns
-        if column.filter
-    )
+    return sum(pb.inspect(path).filter_bytes for path in folder.iterdir())
 
 
 @pytest.mark.every(3)
@@ -108,6 +112,29 @@ def test_filters_that_stay_count(lake, tmp_path, before, budget):
     again, *_ = pb.advise(folder, budget=budget).reports
     assert (again.budget.used, again.budget.columns) == (advised.budget.used, ())
     assert sum(each.filter_bytes for each in again.budget.kept) == again.budget.used
+
+
+def test_filters_that_are_to_stay_are_not_replaced_with_others(lake, tmp_path):
+    """What a budget chose is named where only some of it is built again."""
+    folder = copy_of(lake, "nothing", tmp_path / "lake")
+    for columns, rate in (("user", "0.9"), ("session", "0.05")):
+        assert outcome("build", folder, "-c", columns, "--fpp", rate, "--in-place").code == 0
+    advise = ("advise", folder, "--budget", "30000")
+    planned = pb.advise(folder, budget=30_000).reports[0].budget
+    assert [each.column for each in planned.kept] == ["session"]
+    rates = {each.column: each.fpp for each in planned.columns}
+    assert {"order id", "user"} == rates.keys()
+    there = filters_of(folder, "session")
+    commands = [shlex.split(each) for each in next_commands(outcome(*advise).stdout.splitlines())]
+    for columns, replaces in ((["order id"], False), (["user"], True)):
+        at_rate = ["--fpp", repr(rates[columns[0]])]
+        replacing = ["--existing", "replace"] * replaces
+        named = ["-c", *columns, "--in-place", *at_rate, *replacing]
+        assert ["pbloom", "build", str(folder), *named] in commands
+    for _, *arguments in commands:
+        assert outcome(*arguments).code == 0
+    assert filters_of(folder, "session") == there
+    assert bytes_of(folder) == planned.used
 
 
 @pytest.mark.every(3)
@@ -132,7 +159,7 @@ def test_a_column_is_kept_or_left_out_but_never_both(lake, tmp_path):
     heading, used, *lines = outcome("advise", folder, "--budget", "10000").stdout.splitlines()
     assert heading.endswith("; keep the filters of order id")
     assert used == (
-        f"{there / 1024:.1f} KiB are used, over all files, without headers, more than the budget of 9.8 KiB: strip"
+        f"{there / 1024:.1f} KiB are used, over all files, more than the budget of 9.8 KiB: strip"
         " takes away filters that are there, build does not"
     )
     said = [line for line in lines if line.startswith("order id: ")]

@@ -79,7 +79,7 @@ def test_what_each_rate_costs_is_what_build_writes(lake, tmp_path):
     for each in column.rates:
         out = tmp_path / f"{each.fpp}.parquet"
         built = pb.build(lake / "a.parquet", out, columns="user_id", fpp=each.fpp)
-        assert each.filter_bytes == sum(filter.num_bytes for filter in built.filters)
+        assert each.filter_bytes == sum(filter.length for filter in built.filters)
         fpps = [filter.fpp for filter in built.filters]
         # One row group holds a value, and any of the others may be read in vain.
         assert each.groups_filter == pytest.approx(1 + 199 / 200 * sum(fpps), rel=0.02)
@@ -105,7 +105,7 @@ def test_the_table_shows_what_build_writes(lake, tmp_path, monkeypatch):
     monkeypatch.chdir(lake)
     _, _, row, line = outcome("advise", "a.parquet", "b.parquet").stdout.splitlines()
     assert line == "next: pbloom build a.parquet b.parquet -c user_id --in-place --fpp 0.001"
-    assert row.split("\t")[4:7] == ["400.0 KiB", "40 %", "397.18 → 1.03"]
+    assert row.split("\t")[4:7] == ["406.2 KiB", "40 %", "397.18 → 1.03"]
     within = outcome("advise", "a.parquet", "b.parquet", "--budget", "150KB").stdout.splitlines()
     (said,) = (line for line in within if line.startswith("user_id: filters for 10 %"))
     size, read = re.search(r"take (.* KiB); a look-up reads ([\d.]+) row groups", said).groups()

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from html import unescape
 
 import numpy as np
 import pyarrow as pa
@@ -86,7 +87,7 @@ def test_a_clause_about_columns_of_several_verdicts_is_said_once(tmp_path):
     random = np.random.default_rng(6)
     rows, window = 8_000, np.repeat(np.arange(8) * 40, 1_000)
     columns = {f"id_{n:02}": random.integers(0, 4_000, rows) for n in range(2)}
-    columns |= {f"day_{n:02}": window + random.integers(0, 400, rows) for n in range(2)}
+    columns |= {f"day_{n:02}": window + random.integers(0, 420, rows) for n in range(2)}
     path = tmp_path / "t.parquet"
     table = pa.table({name: [f"v{each}" for each in column] for name, column in columns.items()})
     pq.write_table(table, path, row_group_size=1_000)
@@ -348,6 +349,9 @@ def test_files_without_the_column_do_not_fail_in_what_is_next(tmp_path):
 
     command = f"pbloom build {tmp_path} -c new --in-place --union-by-name"
     assert said(tmp_path) == command
+    # None that is judged again could take columns by name.
+    within = said(tmp_path, "--budget", "1MiB")
+    assert within == f"pbloom build {tmp_path} -c new --in-place --fpp 0.003 --union-by-name"
     names = [f"{tmp_path}/{name}.parquet" for name in "abc"]
     assert said(*names) == f"pbloom build {names[1]} {names[2]} -c new --in-place"
     assert outcome(*command.split()[1:]).code == 0
@@ -361,8 +365,8 @@ def test_details_have_the_rates_that_a_budget_chose(tmp_path):
     pq.write_table(table, path, row_group_size=5_000, use_dictionary=False)
     told = outcome("advise", path, "--budget", "30KiB", "--details").stdout
     assert "build filters for a (at 50 %), b (at 50 %)" in told
-    assert "\nas recommended\t28.0 KiB\t" in told
-    assert told.count("  at 50 %: 14.0 KiB, ") == told.count(" row groups read (recommended)") == 2
+    assert "\nas recommended\t28.2 KiB\t" in told
+    assert told.count("  at 50 %: 14.1 KiB, ") == told.count(" row groups read (recommended)") == 2
 
 
 def test_a_budget_for_several_tables_is_told_of_each(tmp_path):
@@ -378,13 +382,13 @@ def test_a_budget_for_several_tables_is_told_of_each(tmp_path):
     assert [line.replace(f"{tmp_path}/", "") for line in lines] == [
         "a: 30,000 rows in 6 row groups, 122.2 KiB; build filters for in_a (at 50 %)",
         "b: 30,000 rows in 6 row groups, 122.2 KiB; the budget is too small",
-        "2 tables: budget: 14.0 KiB of the budget of 20.0 KiB are used, over all files, without headers",
+        "2 tables: budget: 14.1 KiB of the budget of 20.0 KiB are used, over all files",
         (
-            "a: in_a: filters for 50 %, with an FPP of 42 %, take 14.0 KiB; a look-up reads 3.10 row groups, 2.89"
+            "a: in_a: filters for 50 %, with an FPP of 42 %, take 14.1 KiB; a look-up reads 3.10 row groups, 2.89"
             " fewer than by min/max"
         ),
-        "b: in_b: left out: needs at least 14,336 bytes, and 6,144 of the budget are left",
-        "b: --budget 28672 has room for all of them",
+        "b: in_b: left out: needs at least 14,432 bytes, and 6,048 of the budget are left",
+        "b: --budget 28864 has room for all of them",
         "b: -c COLUMN gives one column the whole budget, and a lower rate where that has room",
         "2 tables: 1 with columns to build, 1 without columns to build; 2 files",
         "next: pbloom build a b --auto --in-place --budget 20480",
@@ -495,3 +499,41 @@ def test_figures_are_of_filters_that_are_recommended(tmp_path):
         there = outcome("advise", path, "-c", "id", "--details").stdout
         assert f"\nid: {('keep', 'rebuild')[said]}\n" in there
         assert there.count("(recommended)") == said
+
+
+def test_a_manifest_is_named_again_by_what_helps_next(tmp_path):
+    """With its options, by which the same columns are chosen within a budget, too."""
+    numbers = np.random.default_rng(6).permutation(24_000)
+    for at in range(8):
+        table = pa.table({"id": numbers[at::8]})
+        pq.write_table(table, tmp_path / f"{at}.parquet", row_group_size=500)
+    listed = tmp_path / "my list.txt"
+    listed.write_text("".join(f"{tmp_path}/{at}.parquet\n" for at in range(8)))
+    asked = ("--manifest", listed)
+
+    def said(verb, *options):
+        lines = outcome(verb, *asked, *options).stdout.splitlines()
+        return next(line.partition("next: pbloom ")[2] for line in lines if "next: " in line)
+
+    named = f"build --manifest '{listed}'"
+    assert said("advise", "--since", "2d") == f"{named} -c id --in-place --since 2d"
+    assert said("advise", "--budget", "20KiB") == f"{named} --auto --in-place --budget 20480"
+    assert said("validate", "--require", "id") == f"{named} -c id --in-place"
+    why = outcome("build", *asked, "--auto", "--engine", "polars", "--dry-run").stderr
+    assert f"`pbloom advise --manifest '{listed}' --engine polars` says why" in why
+    page = tmp_path / "page.html"
+    assert outcome("report", *asked, "-o", page).code == 0
+    shown = f"pbloom build --manifest '{listed}' -c id --fpp 0.01 --in-place"
+    assert shown in unescape(page.read_text())
+    assert outcome(*shlex.split(said("advise"))).code == 0
+    assert "; keep the filters of id\n" in outcome("advise", *asked).stdout
+
+
+def test_a_page_is_not_called_after_columns_that_some_files_lack(tmp_path):
+    numbers = np.random.default_rng(6).permutation(8_000)
+    for at in range(2):
+        pq.write_table(pa.table({"a": numbers, "b": numbers}), tmp_path / f"{at}.parquet")
+    assert outcome("build", tmp_path / "0.parquet", "-c", "a,b", "--in-place").code == 0
+    page = tmp_path / "page.html"
+    assert outcome("report", tmp_path, "-o", page).code == 0
+    assert f"{tmp_path.name} and " not in page.read_text()

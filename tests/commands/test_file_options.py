@@ -12,6 +12,7 @@ import pytest
 from make.commands import outcome
 
 import parquet_bloom as pb
+from parquet_bloom.render.hints import BY_NAME
 from parquet_bloom.storage.shard import Shard
 
 FILES = 12
@@ -243,3 +244,13 @@ def test_a_name_that_begins_with_a_dash_is_no_option_of_what_helps(
     ]
     assert outcome("advise", "./-dash.parquet").code == 0
     assert outcome("diff", "--", "-dash.parquet", "-dash.parquet").code == 0
+
+
+def test_a_column_called_nearly_as_another_is_lacking_all_the_same(tmp_path):
+    """Some files have it: what is called nearly the same in others is not what was meant."""
+    for name, column in {"a": "user", "b": "users"}.items():
+        pq.write_table(pa.table({column: [1, 2]}), tmp_path / f"{name}.parquet")
+    found = outcome("probe", tmp_path, "-c", "users", "-v", "1")
+    assert f"{tmp_path}/a.parquet: no column users; did you mean user?" in found.stderr
+    assert f"pbloom: {BY_NAME}\n" in found.stderr
+    assert BY_NAME not in outcome("probe", tmp_path, "-c", "usersx", "-v", "1").stderr

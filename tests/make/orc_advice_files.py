@@ -23,7 +23,12 @@ _UNIX_EPOCH = date(1970, 1, 1)
 
 
 def write(
-    path: str = "a.orc", rows: int = ROWS, seed: int = 1, stride: int = STRIDE, **columns: Any
+    path: str = "a.orc",
+    rows: int = ROWS,
+    seed: int = 1,
+    stride: int = STRIDE,
+    compression: str = "zlib",
+    **columns: Any,
 ) -> str:
     """id: unique and shuffled; seq: sorted; low: five values."""
     random = np.random.default_rng(seed)
@@ -32,7 +37,7 @@ def write(
         "seq": pa.array(range(rows), pa.int64()),
         "low": pa.array(random.integers(0, 5, rows), pa.int32()),
     }
-    orc.write_table(pa.table(table), path, row_index_stride=stride, compression="zlib")
+    orc.write_table(pa.table(table), path, row_index_stride=stride, compression=compression)
     return path
 
 

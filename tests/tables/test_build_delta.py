@@ -486,10 +486,6 @@ def test_command_on_several_tables(table, tmp_path):
             "--in-place: not with --table, which changes the files of the table in any case",
         ),
         (
-            ("--table", "auto", "--auto"),
-            "--auto: not with --table: name the columns with -c; `pbloom advise --table` recommends some",
-        ),
-        (
             ("-c", "id", "--in-place", "--no-commit"),
             "--no-commit: expected with --table only, such as --table auto",
         ),

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from make.iceberg_tables import CATALOG, NAME, use_catalog
 
 import parquet_bloom as pb
 from parquet_bloom.container.in_commands import AsTable, command_for
+from parquet_bloom.errors import ColumnError
 from parquet_bloom.files import open_file
 from parquet_bloom.rules.rule import rules
 from parquet_bloom.tables.open import open_table
@@ -106,27 +108,94 @@ def test_options_of_stores_come_again(tmp_path, monkeypatch):
     assert words == ["build", NAME, "-c", "id", *table[1:], *again, "--all-sizes"]
 
 
-def test_what_a_budget_chose_has_a_command_for_each_rate(tmp_path):
-    """As no table can be judged again while filters are built."""
+def lake_of_two_schemas(folder):
+    """A table whose later files have one column more, as shuffled numbers."""
     numbers = np.random.default_rng(6).permutation(30_000)
-    path = tmp_path / "a.parquet"
-    rows = pa.table({"a": numbers, "b": numbers + 1, "c": numbers + 2})
-    pq.write_table(rows, path, row_group_size=5_000, use_dictionary=False)
-    made = str(delta_tables.table_of(tmp_path / "events", path, a="long", b="long", c="long"))
-    found = outcome("advise", made, "--table", "delta", "--budget", "60KiB").stdout
-    assert "build filters for a (at 50 %), b (at 50 %), c (at 10 %)\n" in found
-    at = {"a,b": "0.5", "c": "0.1"}
-    commands = [
-        ["build", made, "-c", names, "--table", "delta", "--all-sizes", "--fpp", rate]
-        for names, rate in at.items()
-    ]
-    lines = found.splitlines()[-2:]
-    assert [shlex.split(line.removeprefix("next: pbloom ")) for line in lines] == commands
-    for words in commands:
-        assert outcome(*words).code == 0
-    (built,) = pb.inspect(made, table="delta").reports
-    filters = [each.filter for group in built.row_groups for each in group.columns]
-    assert sum(filter.num_bytes for filter in filters) <= 60 << 10
+    paths = [folder / f"{number}.parquet" for number in range(4)]
+    for number, path in enumerate(paths):
+        rows = pa.table({"a": numbers + number, "b": numbers[::-1] + number, "c": numbers * 3})
+        few = rows if number > 1 else rows.drop_columns("c")
+        pq.write_table(few, path, row_group_size=5_000, use_dictionary=False)
+    return str(delta_tables.table_of(folder / "events", *paths, a="long", b="long", c="long"))
+
+
+def filters_in(table):
+    """By name of file and column, the bytes and the rates of its filters."""
+    found = {}
+    for report in pb.inspect(table, table="delta").reports:
+        for each in (each for group in report.row_groups for each in group.columns if each.filter):
+            key = Path(report.path).name, each.column
+            found.setdefault(key, []).append((each.filter_bytes, each.filter.fpp))
+    return found
+
+
+def bytes_in(filters):
+    return sum(size for each in filters.values() for size, _ in each)
+
+
+@pytest.mark.parametrize("budget", [60 << 10, 150 << 10, 1 << 20])
+def test_a_budget_is_spent_on_a_table_by_one_command(budget, tmp_path):
+    """Each file gets the columns and rates of those with the same columns, within the budget to the byte."""
+    made = lake_of_two_schemas(tmp_path)
+    planned = pb.advise(made, table="delta", budget=budget)
+    words = next_of("advise", made, "--table", "delta", "--budget", budget)
+    again = ("--table", "delta", "--all-sizes", "--budget", str(budget))
+    assert words == ["build", made, "--auto", *again]
+    before = shutil.copytree(made, tmp_path / "copy")
+    assert outcome(*words).code == 0
+    found = filters_in(made)
+    used = {report.budget.used for report in planned.reports}
+    assert used == {bytes_in(found)}
+    assert bytes_in(found) <= budget
+    assert len(planned.reports) == 2
+    for report in planned.reports:
+        name = Path(report.path.partition(" and ")[0]).name
+        rates = {each.column: each.fpp for each in report.budget.columns}
+        assert {column for file, column in found if file == name} == rates.keys()
+        for column, rate in rates.items():
+            assert max(fpp for _, fpp in found[name, column]) <= rate
+    assert "next: " not in outcome("advise", made, "--table", "delta", "--budget", budget).stdout
+    built = pb.build_table(before, advice=planned, min_file_size=0)
+    assert built.committed is not None
+    assert filters_in(before) == found
+
+
+def test_only_files_that_are_appended_to_are_judged(tmp_path):
+    made = lake_of_two_schemas(tmp_path)
+    sizes = sorted(path.stat().st_size for path in Path(made).glob("*.parquet"))
+    least = ("--min-file-size", sizes[2])
+    result = outcome("build", made, "--table", "delta", "--auto", "--budget", "40KiB", *least)
+    assert result.code == 0
+    found = filters_in(made)
+    assert {file for file, _ in found} == {"part-2.parquet", "part-3.parquet"}
+    assert 20 << 10 < bytes_in(found) <= 40 << 10
+    nothing = outcome("build", made, "--table", "delta", "--auto", "--min-file-size", "1GiB")
+    assert (nothing.code, nothing.stderr) == (0, "")
+    assert "4 too small" in nothing.stdout
+
+
+def test_nothing_is_appended_where_nothing_is_recommended(tmp_path):
+    made = lake_of_two_schemas(tmp_path)
+    asked = ("build", made, "--table", "delta", "--all-sizes", "--auto", "--engine", "polars")
+    result = outcome(*asked)
+    assert result.code == 0
+    why = f"`pbloom advise {made} --table delta --engine polars` says why"
+    assert result.stderr.count(f": no column that advise would build; {why}\n") == 2
+    assert "4 files: unchanged: no column of it deserves filters\n" in result.stdout
+
+
+def test_advice_for_a_table_is_refused_with_columns_and_about_other_files(tmp_path):
+    made = lake_of_two_schemas(tmp_path)
+    advice = pb.advise(made, table="delta")
+    for more in ({"columns": "a"}, {"fpp": 0.1}):
+        with pytest.raises(TypeError, match="advice: expected neither columns nor fpp with it"):
+            pb.build_table(made, advice=advice, min_file_size=0, **more)
+    with pytest.raises(TypeError, match="advice: 'a', expected what advise returned"):
+        pb.build_table(made, advice="a", min_file_size=0)
+    other = tmp_path / "other.parquet"
+    pq.write_table(pa.table({"z": np.random.default_rng(1).permutation(9_000)}), other, 1_000)
+    with pytest.raises(ColumnError, match="no column z"):
+        pb.build_table(made, advice=pb.advise([other]), min_file_size=0)
 
 
 def test_older_versions_are_only_read(table):

@@ -186,9 +186,7 @@ def test_the_figures_of_filters_to_keep_are_those_that_are_there(table, source, 
     left &= remaining_by_filters(out, "random", values)
     assert found.groups_filter_there == pytest.approx(left.sum() / len(values), rel=0.1)
     assert found.groups_filter < found.groups_filter_there
-    there = sum(
-        part.columns[0].filter.num_bytes for part in pb.inspect(out, columns=["random"]).parts
-    )
+    there = pb.inspect(out, columns=["random"]).filter_bytes
     assert found.filter_bytes_there == there < found.filter_bytes
     row = outcome("advise", out, "-c", "random").stdout.splitlines()[2].split("\t")
     assert row[2] == "keep"
@@ -429,7 +427,7 @@ def test_sizes_are_those_of_the_filters_that_build_writes(built, advice):
     sizes = dict.fromkeys(advice, 0)
     for group in pb.inspect(built).row_groups:
         for column in group.columns:
-            sizes[column.column] += column.filter.num_bytes if column.filter else 0
+            sizes[column.column] += column.filter_bytes
     assert sizes == {column: each.filter_bytes for column, each in advice.items()}
 
 
@@ -606,7 +604,7 @@ def test_files_of_every_writer(path):
     }
     built = pb.build(path, columns=eligible, existing="replace", dry_run=True)
     for each in report.columns:
-        wanted = sum(item.num_bytes for item in built.filters if item.column == each.column)
+        wanted = sum(item.length for item in built.filters if item.column == each.column)
         assert each.filter_bytes == wanted
         assert each.reason
         assert (each.settings != ()) == (each.filter_bytes > 0)

@@ -121,6 +121,13 @@ def encode_header(num_bytes: int) -> bytes:
     return compact.encode(header)
 
 
+def stored_size(chunk: ColumnChunk, num_bytes: int) -> int:
+    """What a filter of a chunk takes in the file, in bytes, with its header: one that `build` writes, with a bitset of
+    `num_bytes`."""
+    # If they are encrypted, each is in an envelope of its own.
+    return len(encode_header(num_bytes)) + num_bytes + 2 * chunk.modules.bitset_overhead
+
+
 def stored_as_usual(footer: Footer, chunk: ColumnChunk, found: OrdinaryFilter) -> StoredFilter:
     """The ordinary filter of a chunk, as read_header would return it."""
     return StoredFilter(
