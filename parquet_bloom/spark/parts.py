@@ -133,7 +133,7 @@ def _rows(account: Account, names: Sequence[str]) -> Iterator[RowFields]:
         data = account.get(name)
         if data is None:
             continue
-        for batch in pq.ParquetFile(pa.BufferReader(data)).iter_batches():
+        for batch in pq.ParquetFile(pa.BufferReader(data)).iter_batches(use_threads=False):
             others = batch.drop_columns(["bits"]).to_pylist()
             for row, bits in zip(others, batch.column("bits"), strict=True):
                 yield row | {"bits": bits.as_buffer()}

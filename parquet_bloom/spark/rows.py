@@ -120,7 +120,8 @@ def held_at_once(rows: Iterable[RowFields], most: int = _HELD // _ROW) -> Iterat
 
 def unpacked(data: bytes, columns: Sequence[str] | None = None) -> list[RowFields]:
     """The rows of a Parquet file."""
-    # Not read_table, which imports what it needs for folders of files.
+    # Not read_table, which imports what it needs for folders of files. A thread of pyarrow may let go of the bytes
+    # when Python is about to end already, which aborts the process.
     with pq.ParquetFile(pa.BufferReader(data)) as file:
-        found: list[RowFields] = file.read(columns).to_pylist()
+        found: list[RowFields] = file.read(columns, use_threads=False).to_pylist()
         return found

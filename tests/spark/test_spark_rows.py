@@ -106,3 +106,18 @@ assert batch.to_pylist() == [{"document": "d"}]
 sys.exit("pandas" in sys.modules)
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_no_other_thread_holds_their_bytes():
+    """One that lets go of them when Python is about to end aborts the process."""
+    code = """
+import os
+from parquet_bloom.spark.rows import packed, unpacked
+from parquet_bloom.spark.schemas import SEEN
+from parquet_bloom.spark.versions import arrow_schema
+data = packed([{"folder": "f", "path": "p", "is_earlier": 0, "size": None}], arrow_schema(SEEN))
+threads = os.listdir("/proc/self/task")
+unpacked(data)
+assert os.listdir("/proc/self/task") == threads
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,6 +1,8 @@
 """Checkpoints of every kind, and compacted commits: the same table as the commits that they stand for."""
 
 import json
+import subprocess
+import sys
 import uuid
 
 import pyarrow as pa
@@ -216,3 +218,20 @@ def test_compacted_commits_beyond_a_version_are_not_read(table):
     assert len(open_table(table, version=2).files()) == 6
     assert {file.num_deleted for file in open_table(table, version=2).files()} == {1}
     assert {file.num_deleted for file in open_table(table).files()} == {1, 2}
+
+
+def test_no_other_thread_holds_their_bytes():
+    """One that lets go of them when Python is about to end aborts the process."""
+    code = """
+import os
+from io import BytesIO
+import pyarrow as pa
+import pyarrow.parquet as pq
+from parquet_bloom.tables.delta.checkpoint import actions_in
+sink = BytesIO()
+pq.write_table(pa.table({"add": [{"path": "a"}], "remove": [{"path": "b"}]}), sink)
+threads = os.listdir("/proc/self/task")
+assert list(actions_in(sink.getvalue(), "here")) == [{"add": {"path": "a"}, "remove": {"path": "b"}}]
+assert os.listdir("/proc/self/task") == threads
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -272,6 +272,7 @@ def _read(data: bytes) -> pa.Table:
                 # Which pyarrow before 19 refuses to read.
                 # Of some types, such as structs of UUIDs, pyarrow makes no empty arrays.
                 return pa.Table.from_batches([], file.schema_arrow)
+            # Another thread may let go of the bytes when Python is about to end already, which aborts the process.
             return file.read(use_threads=False)
     except UnicodeDecodeError as error:
         raise PageError(f"pyarrow: name of a field: {_line(error)}") from None

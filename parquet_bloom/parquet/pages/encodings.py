@@ -183,7 +183,8 @@ def _arrow_run(encoding: int, leaf: LeafType, values: memoryview, count: int) ->
     name = _named(encoding)
     try:
         file = pq.ParquetFile(pa.BufferReader(_one_page_file(encoding, leaf, values, count)))
-        column = file.read().column(0)
+        # Another thread may let go of the bytes when Python is about to end already, which aborts the process.
+        column = file.read(use_threads=False).column(0)
     except (NotImplementedError, OSError, pa.ArrowException) as error:
         first_line = next(iter(str(error).splitlines()), type(error).__name__)
         is_missing = isinstance(error, NotImplementedError)

@@ -29,7 +29,10 @@ def actions_in(data: bytes, where: str) -> Iterator[Action]:
     try:
         with pq.ParquetFile(pa.BufferReader(data)) as file:
             names = [file.schema.column(index).path for index in range(len(file.schema))]
-            for batch in file.iter_batches(_BATCH, columns=list(filter(_is_read, names))):
+            wanted = list(filter(_is_read, names))
+            # Most of the time goes into objects of Python, and a thread that lets go of the bytes when it is about to
+            # end aborts the process.
+            for batch in file.iter_batches(_BATCH, columns=wanted, use_threads=False):
                 types = {each.name: each.type for each in batch.schema}
                 for row in batch.to_pylist():
                     yield {
