@@ -14,12 +14,13 @@ from oracle.engines import spark_rows
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.errors import RewriteError, UnsupportedError
 from parquet_bloom.files import open_file
-from parquet_bloom.legacy.statistics.build import check_unencrypted
+from parquet_bloom.legacy.statistics.build import StatisticsBuild
 from parquet_bloom.legacy.statistics.dialect import MAX_WORDS, StatisticsFilter
 from parquet_bloom.legacy.statistics.edits import removed
 from parquet_bloom.legacy.statistics.filter_struct import StatisticsStruct
 from parquet_bloom.legacy.statistics.stored import read_stored
 from parquet_bloom.native import _kernel
+from parquet_bloom.options import BuildOptions
 from parquet_bloom.parquet.footer import compact
 
 ROWS = 200
@@ -149,7 +150,7 @@ def test_an_encrypted_file_is_refused(source, tmp_path, plaintext_footer):
         open_file(path, Keys(footer=recipe.footer_key)) as file,
         pytest.raises(UnsupportedError) as found,
     ):
-        check_unencrypted(file)
+        StatisticsBuild(file, StatisticsFilter(), BuildOptions(columns=("id",)))
     assert str(found.value) == (
         f"{path}: is encrypted: legacy filters are only written to unencrypted files"
     )

@@ -18,14 +18,15 @@ from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.hashers import Hashes, distinct
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.legacy.buildable import check_buildable
 from parquet_bloom.legacy.murmur3.dialect import Murmur3, num_bytes_for
 from parquet_bloom.legacy.murmur3.footer import FooterEdit, check_version, new_footer
 from parquet_bloom.legacy.murmur3.places import in_order_of_pages, write_filters
 from parquet_bloom.legacy.murmur3.pointers import every_note
-from parquet_bloom.options import DEFAULT_FPP, BuildOptions, refuse
+from parquet_bloom.options import DEFAULT_FPP, BuildOptions
 from parquet_bloom.parallel import Progress, check_fits, of_all, work_in_order
 from parquet_bloom.parquet.edit.build import plan_of
-from parquet_bloom.parquet.edit.change import ParquetChange, check_unencrypted
+from parquet_bloom.parquet.edit.change import ParquetChange
 from parquet_bloom.parquet.edit.kept import check_end
 from parquet_bloom.parquet.edit.strip import Gone, cuts_without
 from parquet_bloom.parquet.filters.builder import made_or_reason
@@ -38,20 +39,6 @@ from parquet_bloom.parquet.pages.runs import PART_VALUES
 from parquet_bloom.storage.change import Version
 from parquet_bloom.vocabulary import NO_VALUES
 
-_NOT_SUPPORTED = (
-    *(
-        "append_in_place",
-        "drop_foreign_fields",
-        "fpp_of",
-        "kept_ends",
-        "exact_blocks",
-        "expose_filter_location",
-        "force",
-        "layout",
-    ),
-    "orc_streams",
-)
-
 
 class Murmur3Build(ParquetChange, BuildChange):
     """Filters of `dialect` for the column chunks that `options` name."""
@@ -63,9 +50,7 @@ class Murmur3Build(ParquetChange, BuildChange):
         options: BuildOptions,
         progress: Progress | None = None,
     ) -> None:
-        refuse(file.path, options, _NOT_SUPPORTED, "murmur3 filters")
-        check_unencrypted(file)
-        file.footer.check_row_counts()
+        check_buildable(file, options, "murmur3 filters")
         super().__init__(file)
         self._dialect = dialect
         self._options = options

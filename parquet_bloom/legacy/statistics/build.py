@@ -14,6 +14,7 @@ from parquet_bloom.container import BuildChange, LeftChunk
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.filters.hashers import Hashes, distinct
 from parquet_bloom.filters.k_hash import KHashFilter
+from parquet_bloom.legacy.buildable import check_buildable
 from parquet_bloom.legacy.statistics.dialect import MAX_WORDS, StatisticsFilter
 from parquet_bloom.legacy.statistics.edits import added
 from parquet_bloom.legacy.statistics.filter_struct import WORD_BITS, StatisticsStruct, encode
@@ -22,7 +23,7 @@ from parquet_bloom.legacy.statistics.strategies import STRATEGIES
 from parquet_bloom.options import BuildOptions, refuse
 from parquet_bloom.parallel import Progress, check_fits, of_all, work_in_order
 from parquet_bloom.parquet.edit.build import plan_of
-from parquet_bloom.parquet.edit.change import FieldsChange, built_filter, check_unencrypted
+from parquet_bloom.parquet.edit.change import FieldsChange, built_filter
 from parquet_bloom.parquet.edit.kept import without_unused
 from parquet_bloom.parquet.filters.builder import made_or_reason
 from parquet_bloom.parquet.filters.insertion import with_specials
@@ -36,19 +37,6 @@ from parquet_bloom.vocabulary import NO_VALUES
 # The length of a footer is a 32-bit number, signed in most readers.
 MAX_FOOTER_BYTES = (1 << 31) - 1
 
-_NOT_SUPPORTED = (
-    *(
-        "append_in_place",
-        "drop_foreign_fields",
-        "fpp_of",
-        "kept_ends",
-        "exact_blocks",
-        "expose_filter_location",
-        "force",
-        "layout",
-    ),
-    "orc_streams",
-)
 _IN_DIALECT = ("fpp", "ndv", "max_bytes")
 
 
@@ -63,10 +51,8 @@ class StatisticsBuild(FieldsChange, BuildChange):
         progress: Progress | None = None,
     ) -> None:
         what = "statistics filters"
-        refuse(file.path, options, _NOT_SUPPORTED, what)
         refuse(file.path, options, _IN_DIALECT, f"{what}: their size is set in StatisticsFilter")
-        check_unencrypted(file)
-        file.footer.check_row_counts()
+        check_buildable(file, options, what)
         plan = plan_of(file, options, lambda chunk: has_filter(file.footer, chunk))
         super().__init__(file, without_unused(file) if plan.chunks else Cuts(file.footer.start))
         self.filters = []

@@ -136,16 +136,6 @@ def check_rewritable(file: OpenFile) -> None:
         file.footer.protection.check_writable()
 
 
-def check_unencrypted(file: OpenFile) -> None:
-    """Raise UnsupportedError for an encrypted file: filters in its footer would reveal values; else
-    as check_rewritable."""
-    if file.is_encrypted:
-        raise UnsupportedError(
-            f"{file.path}: is encrypted: legacy filters are only written to unencrypted files"
-        )
-    check_rewritable(file)
-
-
 class ParquetChange(Change):
     """A change of `file`. `leaks`: the plaintext filters that it removes."""
 
