@@ -334,7 +334,7 @@ FORMS = [
 ]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize(("column", "name", "form", "clause"), FORMS)
 def test_forms(tmp_path, column, name, form, clause):
     diagnosis = diagnosed_after(tmp_path / "x.parquet", make_column(column), Writer(form=form))

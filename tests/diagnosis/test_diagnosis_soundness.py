@@ -26,7 +26,7 @@ if IS_LONG:
 COLUMNS = ["int32", "int64", "double", "decimal_fixed", "uuid", "text", "timestamp", "float16"]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("column", COLUMNS)
 def test_bits_of_nothing(tmp_path, column):
     path = wrong.write(tmp_path / "x.parquet", make_column(column), ndv=2000)

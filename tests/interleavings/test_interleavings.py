@@ -29,7 +29,7 @@ def name_of(each: Searched) -> str:
 IN_SHORT = [each for each in SEARCHED if each.short is not None]
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(10)
 @pytest.mark.parametrize("each", IN_SHORT, ids=name_of)
 def test_no_interleaving_harms(each):
     alone, killed = replace(each.scenario, killed=()), each.scenario

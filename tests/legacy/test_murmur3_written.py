@@ -283,7 +283,7 @@ def test_both_dialects_and_today_s_lie_side_by_side(source, tmp_path):
     assert (column.filter, column.legacy_filters) == (None, ())
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.parquet")), ids=lambda path: path.stem)
 def test_files_of_every_writer(path, tmp_path):
     """Filters before the pages of all columns, and every byte of the old file is still there."""

@@ -6,13 +6,20 @@ from xdist.scheduler import LoadFileScheduling
 
 SPARK: Final = "tests/spark/"
 
-# What asks the same session of Spark, although its subject is another.
+# What asks the same session of Spark, although its subject is another, or the judges in Java and C++ that are compiled
+# for the same tests.
 ALSO_SPARK: Final = (
     "tests/advice/test_advice_interop.py",
+    "tests/commands/test_orc_repair_command.py",
+    "tests/commands/test_repair_command.py",
     "tests/legacy/test_murmur3_written.py",
+    "tests/legacy/test_statistics_filters.py",
     "tests/legacy/test_statistics_places.py",
-    "tests/orc/test_orc_readers.py",
+    "tests/legacy/test_statistics_struct.py",
+    "tests/orc/test_orc_clocks.py",
     "tests/orc/test_orc_native.py",
+    "tests/orc/test_orc_readers.py",
+    "tests/parquet/test_encrypted_interop.py",
     "tests/parquet/test_interop.py",
 )
 
@@ -25,7 +32,6 @@ LONG: Final = (
     "tests/digests/test_digests.py",
     "tests/tables/test_iceberg_races.py",
     "tests/test_architecture.py",
-    "tests/parquet/test_encrypted_interop.py",
     "tests/native/test_foreign_kernels.py",
     "tests/native/test_kernel.py",
     "tests/verbs/test_memory_budget.py",
@@ -34,7 +40,6 @@ LONG: Final = (
     "tests/verbs/test_index_sequences.py",
     "tests/tables/test_iceberg_rest.py",
     "tests/docs/test_ci_docs.py",
-    "tests/orc/test_orc_clocks.py",
     "tests/tables/test_build_iceberg.py",
     "tests/tables/test_iceberg_retention.py",
     "tests/parquet/test_hostile_filters.py",
@@ -56,7 +61,6 @@ LONG: Final = (
     "tests/commands/test_many_files.py",
     "tests/storage/test_manifest.py",
     "tests/reads/test_rows.py",
-    "tests/commands/test_repair_command.py",
     "tests/commands/test_completion.py",
     "tests/commands/test_advise_terminal.py",
     "tests/fuzz/test_damaged_orc.py",
@@ -85,7 +89,7 @@ LONG: Final = (
 class SparkTogether(LoadFileScheduling):
     """File by file: what takes long first, so that the end does not wait for it alone, then those
     with the most tests. All that asks Spark goes to one process: a session less, and the JVM that
-    is there is warm."""
+    is there is warm; and nothing is compiled twice."""
 
     def _split_scope(self, nodeid: str) -> str:
         return SPARK if nodeid.startswith((SPARK, *ALSO_SPARK)) else super()._split_scope(nodeid)

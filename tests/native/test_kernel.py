@@ -165,6 +165,7 @@ LENGTHS = {
 ROOM = 3000
 
 
+@pytest.mark.every(3)
 @pytest.mark.usefixtures("code_path")
 @pytest.mark.parametrize("behind", [[], [ROOM]], ids=["at the end", "with room"])
 @pytest.mark.parametrize("kind", LENGTHS)

@@ -130,6 +130,7 @@ def code_path(request):
     _kernel.choose_code_path(before)
 
 
+@pytest.mark.every(2)
 @pytest.mark.usefixtures("code_path")
 @pytest.mark.parametrize("code", range(32))
 @pytest.mark.parametrize("is_signed", [False, True])

@@ -197,6 +197,7 @@ def cases():
                 yield pytest.param(kind, name, recipe, id=f"{KINDS[kind][0]}, {name}, {recipe}")
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("kind", "fault", "recipe"), list(cases()))
 def test_one_line_says_what_does_not_open(plain, kind, fault, recipe, tmp_path):
     words, column, commands = KINDS[kind]

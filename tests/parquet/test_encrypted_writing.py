@@ -30,7 +30,7 @@ from parquet_bloom.parquet.thrift import ttypes
 NAMES = ("int32", "int64", "double", "string", "binary", "flba", "date")
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize(
     "plain", ["pyarrow_types", "java_types_v2", "duckdb_nested", "pyarrow_nulls_v2"]

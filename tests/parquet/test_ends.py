@@ -59,7 +59,7 @@ def answers(path, keys=None):
     ]
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.parquet")), ids=lambda path: path.stem)
 def test_every_fixture_comes_back(path, tmp_path):
     with pb.open(path) as file:
@@ -88,7 +88,7 @@ def test_every_fixture_comes_back(path, tmp_path):
         assert target.read_bytes() == old
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("path", VALID, ids=lambda path: path.stem)
 def test_strip_gives_back_every_file_in_every_layout(path, tmp_path):
     """Without filters of its own, byte for byte; else what is left of it without them."""

@@ -114,7 +114,7 @@ def check_every_value(original, built):
     return checked
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("fixture", sorted(FIXTURES.glob("*.parquet")), ids=lambda path: path.stem)
 def test_fixtures(fixture, tmp_path):
     out = tmp_path / "out.parquet"
@@ -125,6 +125,7 @@ def test_fixtures(fixture, tmp_path):
     assert checked > 0 or not [item for item in report.filters if item.num_values]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", PUBLIC_NAMES)
 def test_public_files(name, tmp_path):
     if not PUBLIC.exists():

@@ -312,14 +312,14 @@ def test_parquet_java_and_arrow_cpp_agree(
     assert from_java == arrow_cpp.kept(case.built, case.values)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @files_of("duckdb")
 def test_duckdb_probes(case: Case, duckdb: DuckDB) -> None:
     questions = [question for question in case.questions if duckdb.probes(question.leaf)]
     case.check([(q, duckdb.kept(case.built, q.leaf, q.literal)) for q in questions])
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @files_of("duckdb")
 def test_duckdb_finds_every_row(case: Case, duckdb: DuckDB) -> None:
     case.check_counts(
@@ -328,7 +328,7 @@ def test_duckdb_finds_every_row(case: Case, duckdb: DuckDB) -> None:
     )
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @files_of("datafusion")
 def test_datafusion_finds_every_row(case: Case, datafusion: DataFusion) -> None:
     case.check_counts(
@@ -380,7 +380,7 @@ def test_parquet_java_reads_the_same_rows(
     assert java_rows[case.built][0] == pq.read_metadata(case.source).num_rows
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @files_of("spark")
 def test_spark_reads_the_same_rows(case: Case, spark: Any) -> None:
     assert spark_rows(spark, case.built) == spark_rows(spark, case.source)

@@ -69,6 +69,7 @@ def shown(column: pa.ChunkedArray) -> Any:
         return column.combine_chunks().to_string(window=1 << 20)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", range(120))
 def test_random_files(seed: int, tmp_path: Path) -> None:
     random, path = Random(seed), tmp_path / "any.parquet"
@@ -143,7 +144,7 @@ def corpora() -> Iterable[Path]:
     yield from PUBLIC.glob("*/*.parquet")
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("path", sorted(corpora()), ids=lambda path: path.stem)
 def test_files_of_other_writers(path: Path) -> None:
     """What pyarrow reads, we read, unless something else is wrong with the file that we say."""

@@ -364,7 +364,7 @@ DAMAGED = [
 ]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize(("name", "encoding", "codec"), DAMAGED)
 def test_damage(tmp_path, name, encoding, codec):
     """Any byte of the pages."""

@@ -76,7 +76,7 @@ def predicate(chance: random.Random) -> pl.Expr:
     return found
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("seed", range(200))
 def test_the_rows_are_those_of_a_scan(lake: Path, seed: int) -> None:
     chance = random.Random(seed)

@@ -671,7 +671,7 @@ def random_filters(chance: random.Random, kind: str) -> Any:
     return [all_of() for _ in range(chance.choice((1, 1, 1, 2)))]
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("kind", ["files", "folders", "table"])
 @pytest.mark.parametrize("seed", range(4))
 def test_all_counts_of_a_random_lake_agree(tmp_path: Path, kind: str, seed: int) -> None:

@@ -426,6 +426,7 @@ def test_what_cannot_be_a_value_of_a_column(
         assert str(raised.value) == f"{path}: filters: column {column}: {expected}"
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "value", ["b", b"b", bytearray(b"b"), memoryview(b"b"), pa.scalar("b", pa.string_view())]
 )
@@ -548,6 +549,7 @@ FORMS = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("other", FORMS)
 @pytest.mark.parametrize("one", FORMS)
 def test_the_same_values_in_another_form(tmp_path: Path, one: str, other: str) -> None:

@@ -147,7 +147,7 @@ def long_names(tmp_path_factory):
     return page
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("width", [500, 900, 1070, 1100])
 @pytest.mark.parametrize("of", ["page", "long_names"])
 def test_nothing_sticks_out(request, of, tmp_path, width):

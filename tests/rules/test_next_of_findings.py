@@ -73,6 +73,7 @@ def test_where_no_command_helps_words_do(tmp_path, monkeypatch):
 READABLE = [each for each in (*ALL, *ORC) if not getattr(each, "keys", None)]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("defect", READABLE, ids=str)
 def test_the_command_helps(defect, tmp_path):
     if hasattr(defect, "row_group"):

@@ -30,6 +30,7 @@ def files(tmp_path):
     os.close(copy)
 
 
+@pytest.mark.every(4)
 @pytest.mark.usefixtures("is_on_disk")
 @pytest.mark.parametrize("start", [0, 1, 4096, 5000])
 @pytest.mark.parametrize("to", [0, 7, 4096, BUFFER - 1, BUFFER])

@@ -414,7 +414,7 @@ def fault_at(there, name, **where):
     return Fault(**FAULTS[name](there.kind), **where)
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("name", [*FAULTS, *LOST, "cut body"])
 def test_the_object_is_the_old_one_or_the_new_one_and_the_message_says_which(there, name):
     for kind in dict.fromkeys(there.way.asks):

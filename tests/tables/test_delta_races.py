@@ -153,7 +153,7 @@ class Steps:
 STEPS = (0, 1, 3, 4, 5)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("move", MOVES)
 def test_one_rival(tmp_path, monkeypatch, move, step):

@@ -78,7 +78,7 @@ def expected(lake: Path, column: str, value: object) -> list[tuple[str, int, int
     return found
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("places", [None, "file", "row-group", "page"])
 @pytest.mark.parametrize("column", TYPES)
 def test_the_rows_are_those_of_pyarrow(lake, tmp_path, column, places):

@@ -106,7 +106,7 @@ def changed_lakes(
         yield index, [str(path) for path in paths if path.exists()]
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("ask", [probed, found])
 @pytest.mark.parametrize(("form", "places"), FORMS)
 def test_an_answer_about_a_file_does_not_depend_on_others(tmp_path, form, places, ask):

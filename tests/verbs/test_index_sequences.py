@@ -218,7 +218,7 @@ def rows_with(path: Path, column: str, values: Sequence[Any]) -> list[int]:
     return [row for row, value in enumerate(held) if is_held(value, values)]
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("seed", range(NUM_LAKES))
 def test_an_index_says_what_is_true(tmp_path, seed):
     lake = Lake(tmp_path, seed)

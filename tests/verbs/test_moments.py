@@ -133,6 +133,7 @@ def path_in(files: Path, name: str) -> str:
     return str(path)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("given", WITHOUT_ZONE)
 @pytest.mark.parametrize("column", ["utc", "local"])

@@ -153,7 +153,7 @@ def assert_never_absent(path: Path, column: str, values: pa.Array, **options: st
     assert len(taken) >= 16, sorted(taken)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("dialect", ["xxhash", "murmur3", "statistics"])
 @pytest.mark.parametrize("column", PARQUET)
 def test_what_is_in_a_parquet_file_is_never_absent(column, dialect):

@@ -88,6 +88,7 @@ def some_size(random: Random) -> dict[str, int]:
     return random.choice(({}, {}, {"ndv": random.choice((1, 100, 10_000))}))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_parquet(seed, tmp_path):
     random = Random(seed)
@@ -110,6 +111,7 @@ def is_group(name: str, columns: Sequence[str]) -> bool:
     return any(other.startswith(f"{name}.") for other in columns)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_orc(seed, tmp_path):
     random = Random(seed)
