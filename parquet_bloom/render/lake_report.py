@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from parquet_bloom import __version__
@@ -23,15 +23,20 @@ from parquet_bloom.render.hints import (
     for_many,
     hint_for,
     is_rebuilding,
+    is_replacing,
     united,
 )
 from parquet_bloom.render.report import (
     MOST_COLUMNS,
     MOST_STEPS,
+    Broken,
     Step,
     as_advised,
     in_order,
     lines_on_budget,
+    on_traces,
+    sparing,
+    steps_held,
     steps_of,
     template,
     wrong_by,
@@ -39,9 +44,17 @@ from parquet_bloom.render.report import (
 from parquet_bloom.render.wording import shortened
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.storage.source import has_wildcard
-from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice, files_in_need, replacing, to_do
+from parquet_bloom.verbs.advise import (
+    ANY_FILE,
+    MAX_IN_NEED,
+    AdviceReport,
+    ColumnAdvice,
+    files_in_need,
+    replacing,
+    to_do,
+)
 from parquet_bloom.verbs.inspect_summary import ColumnSummary
-from parquet_bloom.verbs.lake_report import BrokenRule, LakeReport
+from parquet_bloom.verbs.lake_report import MAX_TRACES, BrokenRule, LakeReport
 from parquet_bloom.verbs.report import NOT_DEEP
 
 MOST_PARTITIONS = 250
@@ -59,6 +72,7 @@ def render_lake_report(
     name = first if not last or has_wildcard(last) else last
     verdicts = _to_do(report)
     verdict, wanted = _verdict(report), _wanted(report)
+    wanted, held = _sparing(report, wanted, build)
     to_build = _to_build(report, wanted, build)
     incomplete = _to_be_in_all(report, verdicts)
     to_complete = _to_complete(report, incomplete, build)
@@ -69,7 +83,13 @@ def render_lake_report(
     def commands(rule: BrokenRule) -> list[str]:
         return _commands(rule, readable, report)
 
-    broken = ((rule.examples[0][1], _extent(rule), commands(rule)) for rule in report.broken)
+    broken = (
+        Broken(
+            *(rule.examples[0][1], _extent(rule), commands(rule)),
+            on_traces(each for _, each in rule.examples),
+        )
+        for rule in report.broken
+    )
     return template("lake_report.html").render(
         report=report,
         all=report.summary,
@@ -93,6 +113,7 @@ def render_lake_report(
         steps=[
             *_steps_about_unread(report),
             *steps_of(broken, wanted, to_build),
+            *steps_held(held),
             *_steps_to_complete(others, _to_complete(report, others, build)),
         ],
         most_steps=MOST_STEPS,
@@ -184,6 +205,33 @@ def _wanted(report: LakeReport) -> list[ColumnAdvice]:
     ]
 
 
+def _sparing(
+    report: LakeReport, wanted: Sequence[ColumnAdvice], options: Sequence[str]
+) -> tuple[list[ColumnAdvice], list[ColumnAdvice]]:
+    """As sparing, where it cannot be said which files are to be changed."""
+    traced = {each.column for each in wanted if each.column in report.traces}
+    if len(report.advice) > 1 and report.traces:
+        # Filters of all columns that are advised would be built again.
+        traced = {each.column for each in wanted}
+    elif "--table" not in options:
+        traced = {column for column in traced if not _to_replace(report, column)}
+    return sparing(wanted, traced)
+
+
+def _to_replace(report: LakeReport, column: str) -> list[str]:
+    """The files whose filters of a column may be built again, where others may be the only trace of pages that have
+    changed; any, called FILE, if they are too many to be named."""
+    in_need = report.in_need.get(column, ())
+    return _untraced(report, column, in_need) if len(in_need) <= MAX_IN_NEED else [ANY_FILE]
+
+
+def _untraced(report: LakeReport, column: str | None, paths: Iterable[str]) -> list[str]:
+    """Those in which no filter of a column, or of any, may be such a trace; none if others are not all known."""
+    traces = report.traces.values() if column is None else [report.traces.get(column, ())]
+    are_known = all(len(each) <= MAX_TRACES for each in traces)
+    return [path for path in paths if are_known and not any(path in each for each in traces)]
+
+
 def _to_build(
     report: LakeReport, wanted: Sequence[ColumnAdvice], options: Sequence[str]
 ) -> list[str]:
@@ -196,11 +244,18 @@ def _to_build(
         budgets = {table.budget.bytes for table in report.advice if table.budget}
         within = [word for each in budgets for word in ("--budget", str(each))]
         return [command("build", *names, "--auto", *within, *options, *replacing(wanted))]
-    # A table is named for its files.
-    in_need = {} if "--table" in options else report.in_need
+
+    def files(each: ColumnAdvice) -> Sequence[str]:
+        if "--table" in options:
+            # A table is named for its files.
+            return ()
+        if each.column in report.traces and replacing([each]):
+            return _to_replace(report, each.column)
+        return files_in_need(each, report.in_need, report.summary.files)
+
     return united(
         command(
-            *("build", *(files_in_need(each, in_need, report.summary.files) or names)),
+            *("build", *(files(each) or names)),
             *("-c", quoted_name(each.column), "--fpp", repr(each.fpp)),
             *(*options, *replacing([each])),
         )
@@ -262,14 +317,18 @@ def _commands(rule: BrokenRule, names: Sequence[str], report: LakeReport) -> lis
     concerned = concerned_of(
         named, names, rule.files == report.summary.files, report.num_failed > 0
     )
+
+    def help_of(path: str, each: Finding) -> str:
+        assert each.next is not None
+        if some_come_first and is_rebuilding(each.next):
+            return for_any(each.next, path)
+        spared = [*report.traces] if each.column is None else [each.column]
+        if is_replacing(each.next) and not report.traces.keys().isdisjoint(spared):
+            return for_many(each.next, path, (), _untraced(report, each.column, named))
+        return for_many(each.next, path, names, concerned)
+
     examples = sorted(rule.examples, key=lambda example: not example[1].is_to_be_looked_at)
     some_come_first = examples[0][1].is_to_be_looked_at
-    helps = (
-        for_any(each.next, path)
-        if some_come_first and is_rebuilding(each.next)
-        else for_many(each.next, path, names, concerned)
-        for path, each in examples
-        if each.next
-    )
+    helps = (help_of(path, each) for path, each in examples if each.next)
     by_hand = dict.fromkeys(each.by_hand for _, each in examples if each.by_hand)
     return [f"next: {each}" for each in (*by_hand, *united(helps))]

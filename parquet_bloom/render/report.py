@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os.path
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import groupby
@@ -59,6 +59,11 @@ IF_CHOSEN = (
     "If a budget chose the rates of those that are too small, say so: --budget of pbloom report, or max-fpp of the"
     " column in pbloom.toml."
 )
+# Of filters that lack values.
+ONLY_TRACE = (
+    "Until it is known why values are missing, these filters stay: they may be the only trace of values that have"
+    " changed. No command here replaces them: where one names FILE, take other files."
+)
 # Of a step that another has done.
 ABOVE = "A command above does this, too."
 # Longer texts are somebody's joke; column names that people use come nowhere near.
@@ -82,6 +87,16 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Broken:
+    """A broken rule: the `first` finding, in how many places, the `commands` that help, and a `note` on them."""
+
+    first: Finding
+    extent: str
+    commands: Sequence[str]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnPictures:
     """The filters of one leaf column that the page shows; `trouble` is `error`, `warning` or ""."""
 
@@ -99,6 +114,8 @@ def render_report(report: FileReport, build: Sequence[str] = ()) -> str:
     verdicts = {each.column: each for each in advice}
     to_do = _to_do(report, verdicts)
     wanted = _wanted(report, to_do)
+    traced = {each.column for each in findings if each.may_be_only_trace}
+    wanted, held = sparing(wanted, traced)
     to_build = _to_build(report, wanted, build)
     groups = grouped_by_rule(findings)
     verdict = _trouble(findings) or ("fine" if report.validation.checked.filters else "nothing")
@@ -116,7 +133,7 @@ def render_report(report: FileReport, build: Sequence[str] = ()) -> str:
         wrong=wrong_by(_broken_columns(report)),
         to_build=to_build,
         rules=groups,
-        steps=steps_of(map(_broken, groups), wanted, to_build),
+        steps=[*steps_of(map(_broken, groups), wanted, to_build), *steps_held(held)],
         most_steps=MOST_STEPS,
         is_done=bool(report.advice and verdict == "fine" and not wanted),
         most_places=MOST_PLACES,
@@ -233,25 +250,46 @@ def as_advised(findings: Iterable[Finding], advice: Iterable[ColumnAdvice]) -> l
     ]
 
 
-def _broken(groups: Sequence[FindingGroup]) -> tuple[Finding, str, Sequence[str]]:
-    """The first finding of a rule, how often there is such a one, and what helps."""
-    times = sum(len(group.findings) for group in groups)
-    return groups[0].first, number_of(times, "time"), _commands(groups)
+def _broken(groups: Sequence[FindingGroup]) -> Broken:
+    found = [each for group in groups for each in group.findings]
+    return Broken(found[0], number_of(len(found), "time"), _commands(groups), on_traces(found))
 
 
-def _steps_against(broken: Iterable[tuple[Finding, str, Sequence[str]]]) -> list[Step]:
-    """What to do about rules, of each the first finding, how many there are, and the commands that help: errors before
-    warnings, and first what is wrong with filters that are there, as rows may be lost by them. Each command once."""
+def on_traces(findings: Iterable[Finding]) -> str:
+    """What to know before any of their filters goes."""
+    return ONLY_TRACE if any(each.may_be_only_trace for each in findings) else ""
+
+
+def sparing(
+    wanted: Iterable[ColumnAdvice], traced: Container[str | None]
+) -> tuple[list[ColumnAdvice], list[ColumnAdvice]]:
+    """What is advised without new filters for those columns whose filters may be `traced` to pages that have changed;
+    and what is not to be done for now."""
+    held = [each for each in wanted if each.column in traced and each.too_small]
+    kept = (replace(each, too_small=0) if each in held else each for each in wanted)
+    return [each for each in kept if each.missing or each.too_small], held
+
+
+def steps_held(held: Iterable[ColumnAdvice]) -> Iterator[Step]:
+    if names := [*dict.fromkeys(quoted_name(each.column) for each in held)]:
+        text = f"Filters that are too small stay for now: {shortened(names)}"
+        yield Step("build", text, "", "advice", note=ONLY_TRACE)
+
+
+def _steps_against(broken: Iterable[Broken]) -> list[Step]:
+    """What to do about rules: errors before warnings, and first what is wrong with filters that are there, as rows
+    may be lost by them. Each command once."""
     told: set[str] = set()
     steps = []
-    for first, extent, commands in sorted(broken, key=lambda each: _urgency(each[0])):
-        if first.severity == "note":
+    for each in sorted(broken, key=lambda each: _urgency(each.first)):
+        if each.first.severity == "note":
             continue
-        helps = [each.removeprefix("next: ") for each in commands[:1]]
-        new = [each for each in helps if each not in told]
+        helps = [command.removeprefix("next: ") for command in each.commands[:1]]
+        new = [command for command in helps if command not in told]
         told.update(new)
-        note = ABOVE if helps and not new else ""
-        steps.append(Step(first.severity, first.definition.title, extent, "findings", new, note))
+        note = " ".join(filter(None, (ABOVE if helps and not new else "", each.note)))
+        title = each.first.definition.title
+        steps.append(Step(each.first.severity, title, each.extent, "findings", new, note))
     return steps
 
 
@@ -260,7 +298,7 @@ def _urgency(first: Finding) -> tuple[int, bool]:
 
 
 def steps_of(
-    broken: Iterable[tuple[Finding, str, Sequence[str]]],
+    broken: Iterable[Broken],
     wanted: Sequence[ColumnAdvice],
     to_build: Sequence[str],
 ) -> list[Step]:
@@ -272,7 +310,8 @@ def steps_of(
         commands = [advised.get(but_for_rate(each), each) for each in step.commands]
         if both := {*commands} & {*to_build}:
             done |= both
-            step = replace(step, commands=commands, note=_on_rates(_built_by(both, wanted)))
+            notes = step.note, _on_rates(_built_by(both, wanted))
+            step = replace(step, commands=commands, note=" ".join(filter(None, notes)))
         steps.append(step)
     built = _built_by(done, wanted)
     rest = [each for each in wanted if each not in built]

@@ -14,6 +14,9 @@ from parquet_bloom.rules.rule import SEVERITIES, Rule, Severity, rules
 # The rules of filters that are not there.
 _NOT_THERE: Final = frozenset({"PB310", "PB313"})
 
+# Bits of values that are not there, which may have been in pages that have changed.
+OTHER_VALUES: Final = "PB405"
+
 # Before a filter goes that may be the only trace of values that were others.
 _LOOK_FIRST: Final = (
     "take another copy of the file, or look at the rows of the missing values: pbloom repair --rebuild only if these"
@@ -73,6 +76,14 @@ class Finding(Located):
     def is_to_be_looked_at(self) -> bool:
         """Whether values are missing, and it is not `repair` that helps: pages may have changed, and not the filter."""
         return self.rows is not None and not (self.next or "").startswith("pbloom repair ")
+
+    @property
+    def may_be_only_trace(self) -> bool:
+        """Whether nothing else may tell that pages have changed, so that no other filter may take its place."""
+        is_of_others = self.rule == OTHER_VALUES and (self.next or "").startswith(
+            "pbloom validate "
+        )
+        return self.is_to_be_looked_at or is_of_others
 
     @property
     def rank(self) -> Severity:
