@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from parquet_bloom import __version__
 from parquet_bloom.container import number_of
 from parquet_bloom.errors import quoted_name
+from parquet_bloom.options import names_in
 from parquet_bloom.render.findings import (
     FindingGroup,
     findings_in,
@@ -62,10 +64,10 @@ MOST_TABLES = 5
 
 
 def render_lake_report(
-    report: LakeReport, names: Sequence[str] = (), build: Sequence[str] = ()
+    report: LakeReport, names: Sequence[str] = (), build: Sequence[str] = (), why_not: str = ""
 ) -> str:
-    """The page. `names`: what means all of the files, if anything does; `build`: the words that a command needs besides the names to change all these files, none where none
-    can."""
+    """The page. `names`: what means all of the files, if anything does; `build`: the words that a command needs
+    besides names to change all these files, none where none can, and `why_not`."""
     report = replace(report, broken=_as_advised(report))
     first, *others = report.names
     last = os.path.basename(first.rstrip("/"))
@@ -112,7 +114,7 @@ def render_lake_report(
         to_build=to_build,
         steps=[
             *_steps_about_unread(report),
-            *steps_of(broken, wanted, to_build),
+            *steps_of(broken, wanted, to_build, why_not),
             *steps_held(held),
             *_steps_to_complete(others, _to_complete(report, others, build)),
         ],
@@ -237,8 +239,8 @@ def _to_build(
 ) -> list[str]:
     """The commands that build that in all files; one for all columns of the same rate. Of several tables, each has its
     own columns and rates."""
-    names = _readable(report, report.names)
-    if not options or len(names) > MOST_NAMES:
+    names = _names(report)
+    if not options:
         return []
     if len(report.advice) > 1 and wanted:
         budgets = {table.budget.bytes for table in report.advice if table.budget}
@@ -272,16 +274,23 @@ def _to_be_in_all(report: LakeReport, verdicts: Mapping[str, str]) -> list[str]:
 def _to_complete(report: LakeReport, columns: Sequence[str], options: Sequence[str]) -> str | None:
     """The command that builds the filters of these columns that only some files have; None where none can, as for
     _to_build."""
-    names = _readable(report, report.names)
-    if not options or not columns or len(names) > MOST_NAMES:
+    names = _names(report)
+    if not options or not columns:
         return None
-    return command("build", *names, "-c", ",".join(map(quoted_name, columns)), *options)
+    build = command("build", *names, "-c", ",".join(map(quoted_name, columns)), *options)
+    return _by_name(build, _lacking(report))
 
 
 def _steps_to_complete(columns: Sequence[str], to_complete: str | None) -> Iterator[Step]:
     if columns:
         text = f"Some files have filters for a column, and others have none: {shortened([*map(quoted_name, columns)])}"
         yield Step("note", text, "", "findings", [to_complete] if to_complete else ())
+
+
+def _names(report: LakeReport) -> list[str]:
+    """What means all files in commands that change them: any, called FILE, where the names are too many."""
+    names = _readable(report, report.names)
+    return names if len(names) <= MOST_NAMES else [ANY_FILE]
 
 
 def _readable(report: LakeReport, names: Sequence[str]) -> list[str]:
@@ -331,4 +340,27 @@ def _commands(rule: BrokenRule, names: Sequence[str], report: LakeReport) -> lis
     some_come_first = examples[0][1].is_to_be_looked_at
     helps = (help_of(path, each) for path, each in examples if each.next)
     by_hand = dict.fromkeys(each.by_hand for _, each in examples if each.by_hand)
-    return [f"next: {each}" for each in (*by_hand, *united(helps))]
+    commands = [_by_name(each, _lacking(report)) for each in united(helps)]
+    is_for_others = any(each.is_of_no_column for _, each in examples)
+    ordered = (*commands, *by_hand) if is_for_others else (*by_hand, *commands)
+    return [f"next: {each}" for each in ordered]
+
+
+def _lacking(report: LakeReport) -> set[str]:
+    """The columns that some files have, and others do not."""
+    columns = [{each.column for each in table.columns} for table in report.advice]
+    in_some = (
+        set[str]().union(*columns) - set[str].intersection(*columns) if columns else set[str]()
+    )
+    required = [each for rule in report.broken for _, each in rule.examples if each.is_of_no_column]
+    known = {each.column for each in report.summary.columns}
+    return in_some | {each.column for each in required if each.column in known}
+
+
+def _by_name(build: str, lacking: Container[str]) -> str:
+    """A command; if it builds filters, one that does not fail for files that lack some of the columns."""
+    words = shlex.split(build)
+    if words[1] != "build" or "--table" in words or "--union-by-name" in words or "-c" not in words:
+        return build
+    columns = names_in(words[words.index("-c") + 1])
+    return f"{build} --union-by-name" if any(each in lacking for each in columns) else build

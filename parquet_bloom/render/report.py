@@ -106,8 +106,9 @@ class ColumnPictures:
     pictures: Sequence[FilterPicture]
 
 
-def render_report(report: FileReport, build: Sequence[str] = ()) -> str:
-    """The page. `build`: the words that a command needs besides the name to change the file, none where none can."""
+def render_report(report: FileReport, build: Sequence[str] = (), why_not: str = "") -> str:
+    """The page. `build`: the words that a command needs besides the name to change the file, none where none can, and
+    `why_not`."""
     inspection = report.inspection
     advice = report.advice.columns if report.advice else ()
     findings = as_advised(report.validation.findings, advice)
@@ -133,7 +134,7 @@ def render_report(report: FileReport, build: Sequence[str] = ()) -> str:
         wrong=wrong_by(_broken_columns(report)),
         to_build=to_build,
         rules=groups,
-        steps=[*steps_of(map(_broken, groups), wanted, to_build), *steps_held(held)],
+        steps=[*steps_of(map(_broken, groups), wanted, to_build, why_not), *steps_held(held)],
         most_steps=MOST_STEPS,
         is_done=bool(report.advice and verdict == "fine" and not wanted),
         most_places=MOST_PLACES,
@@ -301,9 +302,10 @@ def steps_of(
     broken: Iterable[Broken],
     wanted: Sequence[ColumnAdvice],
     to_build: Sequence[str],
+    why_not: str,
 ) -> list[Step]:
-    """What to do about rules, then about the advice. A command that does both stands where the rule does, at the rate
-    that is advised, and no other step says so again."""
+    """What to do about rules, then about the advice, or `why_not`. A command that does both stands where the rule
+    does, at the rate that is advised, and no other step says so again."""
     steps, done = [], set[str]()
     advised = {but_for_rate(each): each for each in to_build}
     for step in _steps_against(broken):
@@ -315,7 +317,8 @@ def steps_of(
         steps.append(step)
     built = _built_by(done, wanted)
     rest = [each for each in wanted if each not in built]
-    return [*steps, *_steps_to_build(rest, [each for each in to_build if each not in done])]
+    commands = [each for each in to_build if each not in done]
+    return [*steps, *_steps_to_build(rest, commands, why_not)]
 
 
 def _built_by(commands: Iterable[str], wanted: Iterable[ColumnAdvice]) -> list[ColumnAdvice]:
@@ -329,12 +332,14 @@ def _on_rates(wanted: Iterable[ColumnAdvice]) -> str:
     return IF_CHOSEN if any(each.too_small for each in wanted) else ""
 
 
-def _steps_to_build(wanted: Sequence[ColumnAdvice], commands: Sequence[str]) -> Iterator[Step]:
-    """The filters that are advised and missing or too small, if commands build them."""
-    if commands:
+def _steps_to_build(
+    wanted: Sequence[ColumnAdvice], commands: Sequence[str], why_not: str
+) -> Iterator[Step]:
+    """The filters that are advised and missing or too small, if commands build them, or it can be said `why_not`."""
+    if commands or (wanted and why_not):
         names = shortened([*dict.fromkeys(quoted_name(each.column) for each in wanted)])
         few = "Filters that are advised are missing or too small"
-        yield Step("build", f"{few}: {names}", "", "advice", commands, _on_rates(wanted))
+        yield Step("build", f"{few}: {names}", "", "advice", commands, why_not or _on_rates(wanted))
 
 
 def in_order(advice: Sequence[ColumnAdvice]) -> Sequence[ColumnAdvice]:

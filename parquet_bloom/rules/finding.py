@@ -23,6 +23,9 @@ _LOOK_FIRST: Final = (
     " values are right"
 )
 
+# Where a filter is required of it.
+_WRITE_COLUMN: Final = "write the file with this column; if other files have it, --union-by-name requires no filter of this one"
+
 
 def statement_of(message: str, expected: str | None, found: str | None) -> str:
     """`the FPP is above the limit (expected at most 0.01, found 0.03)`"""
@@ -64,7 +67,14 @@ class Finding(Located):
         """What helps, in words, where no command does; None if nothing does."""
         if self.next is not None:
             return None
-        return _LOOK_FIRST if self.is_open else self.definition.by_hand
+        if self.is_open:
+            return _LOOK_FIRST
+        return _WRITE_COLUMN if self.is_of_no_column else self.definition.by_hand
+
+    @property
+    def is_of_no_column(self) -> bool:
+        """Whether a filter is required of a column that the file does not have."""
+        return self.rule == "PB310" and self.place is None
 
     @property
     def is_open(self) -> bool:

@@ -214,7 +214,6 @@ def test_one_command_builds_what_is_advised_in_all_files(run, tmp_path):
     every = f"""{build} 'id,"other, id"' --fpp 0.01 --in-place"""
     assert commands(lake) == [every]
     assert commands(lake, "-c", "id") == [f"{build} id --fpp 0.01 --in-place"]
-    assert commands(lake, "--since", "1d") == []
     pq.write_table(pa.table({"only": numbers}), lake / "other.parquet", row_group_size=100)
     assert commands(lake) == [f"pbloom build '{lake}' --auto --in-place"]
     assert outcome("build", lake, "-c", 'id,"other, id"', "--dry-run").code == 2
@@ -694,3 +693,49 @@ def test_filters_that_are_too_small_wait_where_those_that_are_not_to_be_replaced
     steps = steps_on(run(asked)[1])
     assert "build Filters that are too small stay for now: id Until it is known why" in steps
     assert "--existing" not in steps
+
+
+def test_steps_keep_to_the_files_that_were_looked_at(run, tmp_path):
+    ids = np.random.default_rng(3).permutation(4_000)
+    for number in range(7):
+        path = tmp_path / f"{number}.parquet"
+        pq.write_table(pa.table({"id": ids}), path, row_group_size=500, use_dictionary=False)
+
+    def steps(*arguments):
+        return steps_on(run(*arguments)[1]).replace(str(tmp_path), "LAKE")
+
+    build = " missing or too small: id pbloom build {} -c id --fpp 0.01 --in-place"
+    assert steps(tmp_path, "--since", "1d").endswith(f"{build} --since 1d".format("LAKE"))
+    assert steps(*tmp_path.glob("*.parquet")).endswith(build.format("FILE"))
+    for asked in (tmp_path, path):
+        assert steps(asked, "-g", "0,1,2").endswith(
+            "id Only some row groups were looked at: a page about all of them has the command."
+        )
+    listed = tmp_path / "list.txt"
+    listed.write_text(f"{path}\n")
+    assert "pbloom build takes them by --manifest" in steps("--manifest", listed)
+
+
+def test_the_step_for_a_table_takes_its_small_files_too(run, tmp_path):
+    table = make_table(tmp_path / "table", commits=2)
+    build = f"pbloom build {table} -c id --fpp 0.01 --table delta --all-sizes"
+    text = Document(run("--table", "delta", table)[1]).text
+    assert text.count(build) == 2
+    assert outcome(*shlex.split(build)[1:]).code == 0
+    old = steps_on(run("--table", "delta", table, "--version", "1")[1])
+    assert (
+        "No command changes what was looked at: of a table that is the newest version alone" in old
+    )
+    assert "pbloom build" not in old
+
+
+def test_the_step_for_a_column_that_some_files_lack_does_not_fail(run, grown):
+    outcome("strip", grown, "--in-place")
+    asked = (grown, "--require", "id,code")
+    steps = steps_on(run(*asked)[1])
+    (build,) = re.findall("times in . files (pbloom build .*?--union-by-name)", steps)
+    assert outcome(*shlex.split(build)[1:]).code == 0
+    assert "2 times in 2 files write the file with this column; if other" in steps_on(
+        run(*asked)[1]
+    )
+    assert "What to do next Nothing: " in steps_on(run(*asked, "--union-by-name")[1])
