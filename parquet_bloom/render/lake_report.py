@@ -35,6 +35,8 @@ from parquet_bloom.render.report import (
     Step,
     as_advised,
     in_order,
+    is_fine,
+    is_within_budget,
     lines_on_budget,
     on_traces,
     sparing,
@@ -58,6 +60,7 @@ from parquet_bloom.verbs.advise import (
 from parquet_bloom.verbs.inspect_summary import ColumnSummary
 from parquet_bloom.verbs.lake_report import MAX_TRACES, BrokenRule, LakeReport
 from parquet_bloom.verbs.report import NOT_DEEP
+from parquet_bloom.verbs.several import Failure
 
 MOST_PARTITIONS = 250
 MOST_TABLES = 5
@@ -91,7 +94,14 @@ def render_lake_report(
             on_traces(each for _, each in rule.examples),
         )
         for rule in report.broken
+        if not all(is_within_budget(each, report.advice) for _, each in rule.examples)
     )
+    steps = [
+        *_steps_about_unread(report),
+        *steps_of(broken, wanted, to_build, why_not),
+        *steps_held(held),
+        *_steps_to_complete(others, _to_complete(report, others, build)),
+    ]
     return template("lake_report.html").render(
         report=report,
         all=report.summary,
@@ -112,14 +122,10 @@ def render_lake_report(
         on_budget=lambda table: [*lines_on_budget(table)],
         no_advice="the files have no values" if report.deep else NOT_DEEP,
         to_build=to_build,
-        steps=[
-            *_steps_about_unread(report),
-            *steps_of(broken, wanted, to_build, why_not),
-            *steps_held(held),
-            *_steps_to_complete(others, _to_complete(report, others, build)),
-        ],
+        steps=steps,
         most_steps=MOST_STEPS,
-        is_done=bool(report.advice and verdict == "fine")
+        is_done=bool(report.advice)
+        and is_fine(verdict, steps)
         and not (wanted or incomplete or report.num_not_advised),
         group=lambda finding: FindingGroup((finding,)),
         commands=commands,
@@ -130,11 +136,10 @@ def render_lake_report(
 
 def _as_advised(report: LakeReport) -> tuple[BrokenRule, ...]:
     """The rules with the commands that as_advised gives their examples."""
-    advice = [each for table in report.advice for each in table.columns]
 
     def examples(rule: BrokenRule) -> list[tuple[str, Finding]]:
         paths = [path for path, _ in rule.examples]
-        found = as_advised((each for _, each in rule.examples), advice)
+        found = as_advised((each for _, each in rule.examples), report.advice)
         return list(zip(paths, found, strict=True))
 
     return tuple(replace(rule, examples=examples(rule)) for rule in report.broken)
@@ -175,10 +180,21 @@ def _steps_about_unread(report: LakeReport) -> Iterator[Step]:
     """The files that could not be read: what is said about filters is not about them."""
     if report.num_failed:
         paths = shortened([each.path for each in report.failures], report.num_failed)
-        helps = {hint for each in report.failures if (hint := hint_for(each.message))}
-        note = " ".join(f"{each[0].upper()}{each[1:]}." for each in sorted(helps))
         what = f"{number_of(report.num_failed, 'file')} could not be read: {paths}"
-        yield Step("error", what, "", "unread", note=note)
+        yield Step("error", what, "", "unread", note=" ".join(_helps(report.failures)))
+
+
+def _helps(failures: Sequence[Failure]) -> Iterator[str]:
+    """What helps with each, a sentence for all if it is the same. Some messages say it themselves."""
+    helps: dict[str, list[str]] = {}
+    for each in failures:
+        said = each.message.removeprefix(f"{each.path}: ")
+        helps.setdefault(hint_for(each.message) or said, []).append(each.path)
+    for help, paths in [*helps.items()][:MOST_STEPS]:
+        if len(helps) > 1:
+            yield f"{shortened(paths)}: {help}."
+        else:
+            yield f"{help[0].upper()}{help[1:]}."
 
 
 def _to_do(report: LakeReport) -> dict[str, str]:

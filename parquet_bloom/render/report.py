@@ -64,8 +64,11 @@ ONLY_TRACE = (
     "Until it is known why values are missing, these filters stay: they may be the only trace of values that have"
     " changed. No command here replaces them: where one names FILE, take other files."
 )
+# Of filters with a rate that nobody would choose but for their bytes.
+_HIGH_FPP = "PB302"
 # Of a step that another has done.
 ABOVE = "A command above does this, too."
+NO_COMMAND = "No command mends this: see Findings."
 # Longer texts are somebody's joke; column names that people use come nowhere near.
 MOST_CHARACTERS = 1000
 # The most pictures of filters that are all unfolded; beyond, only those of columns with trouble, and
@@ -110,8 +113,9 @@ def render_report(report: FileReport, build: Sequence[str] = (), why_not: str = 
     """The page. `build`: the words that a command needs besides the name to change the file, none where none can, and
     `why_not`."""
     inspection = report.inspection
+    tables = [report.advice] if report.advice else []
     advice = report.advice.columns if report.advice else ()
-    findings = as_advised(report.validation.findings, advice)
+    findings = as_advised(report.validation.findings, tables)
     verdicts = {each.column: each for each in advice}
     to_do = _to_do(report, verdicts)
     wanted = _wanted(report, to_do)
@@ -119,6 +123,7 @@ def render_report(report: FileReport, build: Sequence[str] = (), why_not: str = 
     wanted, held = sparing(wanted, traced)
     to_build = _to_build(report, wanted, build)
     groups = grouped_by_rule(findings)
+    steps = [*steps_of(_open(groups, tables), wanted, to_build, why_not), *steps_held(held)]
     verdict = _trouble(findings) or ("fine" if report.validation.checked.filters else "nothing")
     return template("report.html").render(
         report=report,
@@ -134,9 +139,9 @@ def render_report(report: FileReport, build: Sequence[str] = (), why_not: str = 
         wrong=wrong_by(_broken_columns(report)),
         to_build=to_build,
         rules=groups,
-        steps=[*steps_of(map(_broken, groups), wanted, to_build, why_not), *steps_held(held)],
+        steps=steps,
         most_steps=MOST_STEPS,
-        is_done=bool(report.advice and verdict == "fine" and not wanted),
+        is_done=bool(report.advice) and is_fine(verdict, steps) and not wanted,
         most_places=MOST_PLACES,
         pictures=list(_pictures(report)),
         advice=in_order(advice),
@@ -237,18 +242,43 @@ def _to_build(
     )
 
 
-def as_advised(findings: Iterable[Finding], advice: Iterable[ColumnAdvice]) -> list[Finding]:
+def as_advised(findings: Iterable[Finding], advice: Sequence[AdviceReport]) -> list[Finding]:
     """With commands that strip filters in place of those that build better ones, of columns that deserve none in any of
-    the tables which the advice is on."""
-    may_have = {each.column: False for each in advice}
-    for each in advice:
+    the tables which the advice is on; without those about rates that a budget keeps."""
+    may_have = {each.column: False for table in advice for each in table.columns}
+    for each in (each for table in advice for each in table.columns):
         may_have[each.column] |= each.verdict != "skip" or not each.eligible
-    return [
-        each
-        if each.next is None or each.column is None or may_have.get(each.column, True)
-        else replace(each, next=stripping(each.next))
-        for each in findings
-    ]
+
+    def next_of(found: Finding) -> str | None:
+        if found.next is None or found.column is None:
+            return found.next
+        if is_within_budget(found, advice):
+            return None
+        return found.next if may_have.get(found.column, True) else stripping(found.next)
+
+    return [replace(each, next=next_of(each)) for each in findings]
+
+
+def is_within_budget(found: Finding, advice: Iterable[AdviceReport]) -> bool:
+    """Whether a filter is only too full for the usual rate, and a budget keeps it."""
+    plans = [each.budget for each in advice if each.budget is not None]
+    return found.rule == _HIGH_FPP and any(
+        found.column == each.column for plan in plans for each in plan.kept
+    )
+
+
+def is_fine(verdict: str, steps: Sequence[Step]) -> bool:
+    """Whether nothing is wrong, or nothing but what a budget keeps."""
+    return verdict == "fine" or (verdict == "warning" and not steps)
+
+
+def _open(
+    rules: Iterable[Sequence[FindingGroup]], advice: Sequence[AdviceReport]
+) -> Iterator[Broken]:
+    """The rules about which something is to be done, see is_within_budget."""
+    for groups in rules:
+        if not all(is_within_budget(each.first, advice) for each in groups):
+            yield _broken(groups)
 
 
 def _broken(groups: Sequence[FindingGroup]) -> Broken:
@@ -288,7 +318,8 @@ def _steps_against(broken: Iterable[Broken]) -> list[Step]:
         helps = [command.removeprefix("next: ") for command in each.commands[:1]]
         new = [command for command in helps if command not in told]
         told.update(new)
-        note = " ".join(filter(None, (ABOVE if helps and not new else "", each.note)))
+        done = "" if new else ABOVE if helps else NO_COMMAND
+        note = " ".join(filter(None, (done, each.note)))
         title = each.first.definition.title
         steps.append(Step(each.first.severity, title, each.extent, "findings", new, note))
     return steps

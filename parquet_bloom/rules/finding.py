@@ -24,7 +24,10 @@ _LOOK_FIRST: Final = (
 )
 
 # Where a filter is required of it.
-_WRITE_COLUMN: Final = "write the file with this column; if other files have it, --union-by-name requires no filter of this one"
+_WRITE_COLUMN: Final = (
+    "write the file with this column; if other files have it, --union-by-name requires no filter of this"
+    " one"
+)
 
 
 def statement_of(message: str, expected: str | None, found: str | None) -> str:

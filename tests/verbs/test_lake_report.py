@@ -36,6 +36,11 @@ from parquet_bloom.verbs.validate import validate
 
 ROWS = 2000
 
+# Under all steps, if any has a command.
+NO_OTHERS = (
+    "Other commands under Findings and Advice need not be run as well, but for those of notes."
+)
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -99,7 +104,7 @@ def test_a_lake_with_trouble(run):
             "What to do next error 1 file could not be read: lake/day=2/c.parquet If it was one, its end is lost: take"
             " another copy. error Stored values are not in the filter 1 time in 1 file"
             " pbloom repair lake/day=1/b.parquet --rebuild --in-place build Filters that are advised are missing or too small:"
-            " id pbloom build lake -c id --fpp 0.01 --in-place Columns Partitions "
+            f" id pbloom build lake -c id --fpp 0.01 --in-place {NO_OTHERS} Columns Partitions "
         ),
         "What is said here is not about the file that could not be read: see below",
         "; if it was one, its end is lost: take another copy 1 file with errors",
@@ -149,7 +154,7 @@ def test_what_to_do_next(tmp_path):
         "What to do next error Stored values are not in the filter 1 time in 1 file"
         " pbloom repair LAKE/2.parquet --rebuild --in-place"
         " error A required filter is missing 8 times in 4 files"
-        " pbloom build LAKE -c code --fpp 0.01 --in-place"
+        f" pbloom build LAKE -c code --fpp 0.01 --in-place {NO_OTHERS}"
     )
     header = inspect(lost).row_groups[0].columns[0].filter.offset
     lost.write_bytes(whole[:header] + bytes(8) + lost.read_bytes()[header + 8 :])
@@ -244,6 +249,18 @@ def test_one_command_builds_what_is_advised_in_all_files(run, tmp_path):
     assert steps.count("pbloom build ") == 1
     assert outcome(*shlex.split(named)[1:]).code == 0
     assert commands(lake) == []
+
+
+def test_what_helps_with_files_that_cannot_be_read_is_not_the_same_for_all(run, folder, tmp_path):
+    whole = (folder / "lake" / "day=1" / "a.parquet").read_bytes()
+    for name, data in {"a": whole, "cut": whole[:-9], "more": whole + bytes(9)}.items():
+        (tmp_path / f"{name}.parquet").write_bytes(data)
+    steps = steps_on(run(tmp_path)[1]).replace(str(tmp_path), "LAKE")
+    assert "LAKE/cut.parquet: if it was one, its end is lost: take another copy. LAKE/more" in steps
+    assert (
+        f"follow a whole file: `head -c {len(whole)} LAKE/more.parquet` is that file. build"
+        in steps
+    )
 
 
 def test_what_cannot_be_read_is_not_to_be_built(run, tmp_path):
@@ -574,6 +591,11 @@ def test_what_a_budget_chose_is_kept(run, tmp_path, name):
     assert "8.0 KiB of the budget of 10.0 KiB are used, over all files" in kept
     assert "id: filters that are there stay, and take 8.0 KiB" in kept
     assert "other: left out: needs at least" in kept
+    # Nobody is sent to spend more.
+    assert "PB302 high-fpp" in kept
+    assert "pbloom advise PATH" in page
+    assert "What to do next Nothing: " in kept
+    assert "pbloom advise" not in kept
     # What writers were told of others would spend more than there is.
     assert (page.count("Writer settings"), kept.count("Writer settings")) == (2, 1)
     report = pb.report(files / "a.parquet", budget=10 << 10)
@@ -705,8 +727,8 @@ def test_steps_keep_to_the_files_that_were_looked_at(run, tmp_path):
         return steps_on(run(*arguments)[1]).replace(str(tmp_path), "LAKE")
 
     build = " missing or too small: id pbloom build {} -c id --fpp 0.01 --in-place"
-    assert steps(tmp_path, "--since", "1d").endswith(f"{build} --since 1d".format("LAKE"))
-    assert steps(*tmp_path.glob("*.parquet")).endswith(build.format("FILE"))
+    assert f"{build} --since 1d".format("LAKE") in steps(tmp_path, "--since", "1d")
+    assert build.format("FILE") in steps(*tmp_path.glob("*.parquet"))
     for asked in (tmp_path, path):
         assert steps(asked, "-g", "0,1,2").endswith(
             "id Only some row groups were looked at: a page about all of them has the command."
