@@ -25,6 +25,8 @@ from parquet_bloom.verbs.file_runner import Changing, changing, changing_opened
 from parquet_bloom.verbs.several import FilesReport, change_each, for_several
 from parquet_bloom.vocabulary import (
     NULL_BY_NAME,
+    REMOVES,
+    REPLACES,
     Dialect,
     Existing,
     FileLayout,
@@ -281,7 +283,7 @@ def _gone(opened: Changing, change: BuildChange) -> Iterator[str]:
     num_lost = sum(chunk not in built for chunk in change.replaced)
     if num_replaced := len(change.replaced) - num_lost:
         chunks = number_of(num_replaced, "column chunk")
-        yield f"replaces the filters of {chunks} for good, whoever built them"
+        yield f"{REPLACES} {chunks} for good, whoever built them"
     if num_lost:
         chunks = number_of(num_lost, "column chunk")
-        yield f"removes the filters of {chunks} for good, and builds none in their place"
+        yield f"{REMOVES} {chunks} for good, and builds none in their place"
