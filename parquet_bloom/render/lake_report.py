@@ -43,6 +43,7 @@ from parquet_bloom.render.report import (
     steps_held,
     steps_of,
     template,
+    to_strip,
     wrong_by,
 )
 from parquet_bloom.render.wording import shortened
@@ -122,6 +123,7 @@ def render_lake_report(
         on_budget=lambda table: [*lines_on_budget(table)],
         no_advice="the files have no values" if report.deep else NOT_DEEP,
         to_build=to_build,
+        to_strip=_to_strip(report, build),
         steps=steps,
         most_steps=MOST_STEPS,
         is_done=bool(report.advice)
@@ -279,6 +281,14 @@ def _to_build(
         )
         for each in wanted
     )
+
+
+def _to_strip(report: LakeReport, options: Sequence[str]) -> dict[str, str]:
+    """As to_strip, of the columns whose filters are of no use in any of the tables."""
+    advice = [each for table in report.advice for each in table.columns]
+    useful = {each.column for each in advice if each.verdict != "skip"}
+    needless = [each for each in advice if each.column not in useful]
+    return to_strip(needless, _names(report), report.traces, options)
 
 
 def _to_be_in_all(report: LakeReport, verdicts: Mapping[str, str]) -> list[str]:

@@ -138,6 +138,7 @@ def render_report(report: FileReport, build: Sequence[str] = (), why_not: str = 
         to_do=to_do,
         wrong=wrong_by(_broken_columns(report)),
         to_build=to_build,
+        to_strip=to_strip(advice, [report.path], traced, build),
         rules=groups,
         steps=steps,
         most_steps=MOST_STEPS,
@@ -240,6 +241,23 @@ def _to_build(
         )
         for each in wanted
     )
+
+
+def to_strip(
+    advice: Iterable[ColumnAdvice],
+    names: Sequence[str],
+    traced: Container[str | None],
+    options: Sequence[str],
+) -> dict[str, str]:
+    """By column, the commands that strip filters which are of no use to any reader, and are `traced` to no pages that
+    have changed; none where single columns cannot be stripped, as in tables."""
+    if not options or "--table" in options:
+        return {}
+    return {
+        each.column: command("strip", *names, "-c", quoted_name(each.column), *options)
+        for each in advice
+        if each.is_needless and each.column not in traced
+    }
 
 
 def as_advised(findings: Iterable[Finding], advice: Sequence[AdviceReport]) -> list[Finding]:

@@ -545,7 +545,7 @@ def test_filters_that_the_advice_skips_are_not_completed(run, tmp_path):
         command = f" pbloom build LAKE/a LAKE/b -c {completed} --in-place"
         assert (command in somewhere) == (completed is not None)
         assert ",few --in-place" not in text
-        assert "-c few --in-place" not in text
+        assert "pbloom build LAKE/a LAKE/b -c few --in-place" not in text
 
 
 def test_each_table_has_its_own_advice_on_a_column(run, tmp_path):
@@ -761,3 +761,20 @@ def test_the_step_for_a_column_that_some_files_lack_does_not_fail(run, grown):
         run(*asked)[1]
     )
     assert "What to do next Nothing: " in steps_on(run(*asked, "--union-by-name")[1])
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "."])
+def test_filters_of_no_use_have_the_command_that_strips_them(run, tmp_path, name):
+    for file in "ab":
+        table = pa.table({"at": np.arange(ROWS)})
+        pq.write_table(table, tmp_path / f"{file}.parquet", row_group_size=ROWS // 4)
+        pb.build(tmp_path / f"{file}.parquet", columns="at", in_place=True)
+    path = os.path.normpath(tmp_path / name)
+    page = run(path)[1]
+    strip = f"pbloom strip {path} -c at --in-place"
+    text = Document(page).text
+    assert f"have filters, which pbloom strip removes {strip} " in text
+    # They do no harm.
+    assert strip not in steps_on(page)
+    assert outcome(*shlex.split(strip)[1:]).code == 0
+    assert "strip" not in Document(run(path)[1]).text
