@@ -113,6 +113,11 @@ NULLS_OF_TYPE: Final = "only nulls, by its type and its pages"
 ARE_NULLS: Final = (NULLS_SHOWN, NULLS_OF_TYPE)
 NULLS_NOT_SHOWN: Final = f"{NO_FILTER}: only nulls by its null_count, but not by its pages"
 HAS_ONE: Final = "has a filter already"
+# Of one that is of no use to any reader.
+NEEDLESS: Final = "which pbloom strip removes"
+# How a note on those begins that nothing brings back.
+REPLACES: Final = "replaces the filters of"
+REMOVES: Final = "removes the filters of"
 
 # Of one in a file of a table, which does not record it: nobody committed it, or it was taken back.
 APPENDED_BEFORE: Final = "was appended before: a commit makes it visible"

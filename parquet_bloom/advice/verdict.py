@@ -33,7 +33,7 @@ from parquet_bloom.filters.rates import exact_percent, percent
 from parquet_bloom.filters.sizing import HIGH_FPP, LARGE_SHARE_OF_COLUMN, room_for_fewer
 from parquet_bloom.options import DEFAULT_FPP
 from parquet_bloom.values.types import LeafType
-from parquet_bloom.vocabulary import NO_VALUES, AdviceVerdict
+from parquet_bloom.vocabulary import NEEDLESS, NO_VALUES, AdviceVerdict
 
 FEW_VALUES = 100
 # Rows of a row group in which several, each with many values, could be.
@@ -380,7 +380,7 @@ def _those_for_nothing(evidence: Evidence) -> str:
     where = number_of(already, evidence.unit)
     is_for_others = bool(evidence.engines) and not evidence.users
     is_for_others = is_for_others or evidence.all_search_dictionaries
-    what = "which other readers may use" if is_for_others else "which pbloom strip removes"
+    what = "which other readers may use" if is_for_others else NEEDLESS
     return f"{where} {have}, {what}" if already else ""
 
 

@@ -95,6 +95,11 @@ class Inputs:
         return is_told and len(self.unread) < len(self.files)
 
     @property
+    def read_paths(self) -> list[str]:
+        """Those of the files that did not fail."""
+        return self._readable(each.path for each in self.files)
+
+    @property
     def read_names(self) -> list[str]:
         """`names` without those of files that failed."""
         return self._readable(self.names)

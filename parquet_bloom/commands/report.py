@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -14,10 +14,12 @@ from parquet_bloom.commands import options as option
 from parquet_bloom.commands.check_options import findings_on_page
 from parquet_bloom.commands.file_options import FilesAsked
 from parquet_bloom.commands.inputs import Inputs
+from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.parameters import PAGE_FILE
 from parquet_bloom.commands.sections import Command, output_option
 from parquet_bloom.commands.store_options import store_options_again
 from parquet_bloom.commands.table_options import table_views
+from parquet_bloom.container.in_commands import ALL_SIZES
 from parquet_bloom.errors import needing
 from parquet_bloom.options import (
     AdviseOptions,
@@ -25,7 +27,7 @@ from parquet_bloom.options import (
     TableView,
     ValidateOptions,
 )
-from parquet_bloom.program import FINE
+from parquet_bloom.program import FINE, options_again
 from parquet_bloom.render.findings import summary
 from parquet_bloom.render.terminal import progress, write_bytes, write_text
 from parquet_bloom.render.wording import size
@@ -36,6 +38,7 @@ from parquet_bloom.verbs.lake_report import FileLookedAt, LakeReporter
 from parquet_bloom.verbs.report import report_file
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from parquet_bloom.encryption.keys import Keys
@@ -91,7 +94,7 @@ def report(
     def page() -> _Page:
         found = None
         if view is None and _is_one(files, inputs):
-            found = _of_one_file(inputs, options, advised, keys)
+            found = _of_one_file(inputs, files, options, advised, keys)
         return found or _of_many(inputs, files, view, options, advised, keys)
 
     if str(output) == "-":
@@ -116,7 +119,11 @@ def _is_one(files: FilesAsked, inputs: Inputs) -> bool:
 
 
 def _of_one_file(
-    inputs: Inputs, options: ValidateOptions, advised: AdviseOptions, keys: Keys | None
+    inputs: Inputs,
+    files: FilesAsked,
+    options: ValidateOptions,
+    advised: AdviseOptions,
+    keys: Keys | None,
 ) -> _Page | None:
     """None for a format whose filters have no blocks to draw."""
     (path,) = (each.path for each in inputs.files)
@@ -136,8 +143,9 @@ def _of_one_file(
         missing_keys = file.missing_key_arguments
     from parquet_bloom.render.report import render_report
 
-    build = () if options.parts or keys else (*_build_options(None), *missing_keys)
-    return render_report(found, build).encode(), summary(found.validation), FINE
+    of_keys = (*arguments_of(keys), *missing_keys)
+    build, why_not = _build_options(inputs, files, None, options.parts, of_keys)
+    return render_report(found, build, why_not).encode(), summary(found.validation), FINE
 
 
 def _of_many(
@@ -168,18 +176,54 @@ def _of_many(
         raise click.exceptions.Exit(code)
     from parquet_bloom.render.lake_report import lake_summary, render_lake_report
 
-    # Of several tables, `build` chooses the columns, out of all.
-    is_chosen = options.columns is not None and len(found.advice) > 1
-    is_part = not files.whole_words or options.parts
-    build = () if is_part or is_chosen or keys else _build_options(view)
-    build += tuple(chain.from_iterable(missing_keys)) if build else ()
-    return render_lake_report(found, inputs.names, build).encode(), lake_summary(found), code
+    of_keys = (*arguments_of(keys), *chain.from_iterable(missing_keys))
+    build, why_not = _build_options(inputs, files, view, options.parts, of_keys)
+    if build and options.columns is not None and len(found.advice) > 1:
+        # Of several tables, `build` chooses the columns, out of all.
+        build, why_not = (), _CHOSEN
+    page = render_lake_report(found, inputs.names, inputs.narrowed_names, build, why_not)
+    return page.encode(), lake_summary(found), code
 
 
-def _build_options(view: TableView | None) -> tuple[str, ...]:
-    """What `build` needs besides names to change all that was looked at; none if it would change more."""
+# The verb alone says which options a table needs.
+_BUILD: Final = ("pbloom", "build", "FILE")
+# With these, `build` changes what was looked at, and no more.
+_WHICH_FILES: Final = frozenset(("--since", "--where"))
+_PARTS: Final = "Only some row groups were looked at: a page about all of them has the command."
+_SHARD: Final = (
+    "These are files of a shard: pbloom build takes them by --manifest and --shard, too."
+)
+_CHOSEN: Final = (
+    "The files are of several tables: pbloom advise with the same columns has the command."
+)
+_FIXED: Final = (
+    "No command changes what was looked at: of a table that is the newest version alone, of Iceberg through its"
+    " catalog."
+)
+
+
+def _build_options(
+    inputs: Inputs,
+    files: FilesAsked,
+    view: TableView | None,
+    parts: Sequence[int] | None,
+    of_keys: Iterable[str],
+) -> tuple[tuple[str, ...], str]:
+    """What `build` needs besides names and columns to change all that was looked at, and no more; or why nothing
+    does. `of_keys`: the options that files are opened and changed with."""
+    if parts:
+        return (), _PARTS
+    if files.shard:
+        return (), _SHARD
+    which = options_again(click.get_current_context(), _WHICH_FILES)
+    again = (*which, *store_options_again(), *of_keys)
     if view is None:
-        return ("--in-place", *store_options_again())
-    if view != TableView(kind=view.kind):
-        return ()
-    return ("--table", view.kind, *store_options_again())
+        return ("--in-place", *again), ""
+    named = [inputs.in_commands(path).options(_BUILD) for path in inputs.read_paths]
+    changing = {each: None for each in named if each is not None}
+    if None in named or not changing:
+        return (), _FIXED
+    kinds = {tuple(word for word in each if word != ALL_SIZES) for each in changing}
+    of_table = kinds.pop() if len(kinds) == 1 else ("--table", view.kind)
+    of_sizes = (ALL_SIZES,) if any(ALL_SIZES in each for each in changing) else ()
+    return (*of_table, *of_sizes, *again), ""

@@ -15,7 +15,7 @@ Verbs, renderers, commands and Spark know nothing else of a format.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
 from types import MappingProxyType
@@ -345,12 +345,14 @@ class LeftChunk(Located):
 class BuildChange(Change):
     """New filters. Once composed, `filters` and `skipped` say what became of each chunk, and `notes`
     what to know about the filters. `replaced`: part and column of each chunk that loses filters that it had,
-    with no earlier end that still has them."""
+    with no earlier end that still has them. `judge`: called before they are gone with those that may lack values that
+    are stored; returns notes, or raises."""
 
     filters: list[BuiltFilters]
     skipped: list[LeftChunk]
     notes: Sequence[str] = ()
     replaced: Collection[tuple[int, str]] = ()
+    judge: Callable[[Collection[tuple[int, str]]], Iterable[str]] | None = None
 
     def too_full(self) -> Iterator[str]:
         """The columns with filters that a look-up of an absent value often passes, and the rule that says so."""

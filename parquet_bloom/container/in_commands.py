@@ -20,6 +20,8 @@ _NOT_OF_TABLES: Final = frozenset(("-g", "--dialect"))
 _READ: Final = frozenset(("advise", "inspect", "validate"))
 # Of the other verbs, only strip takes tables, and takes back all that was appended to them.
 _APPEND: Final = frozenset(("build", "repair"))
+# Without which files stay as they are that are small.
+ALL_SIZES: Final = "--all-sizes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class AsTable:
             return self.reading
         if verb not in _APPEND or self.changing is None or _NOT_OF_TABLES & {*words}:
             return None
-        return self.changing + ("--all-sizes",) * self.is_small
+        return self.changing + (ALL_SIZES,) * self.is_small
 
 
 InCommands: TypeAlias = AsFile | AsTable

@@ -21,7 +21,7 @@ from parquet_bloom.render.wording import (
     size,
     where,
 )
-from parquet_bloom.vocabulary import APPENDED_BEFORE, LACKS_COLUMN
+from parquet_bloom.vocabulary import APPENDED_BEFORE, LACKS_COLUMN, REMOVES, REPLACES
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Place
@@ -201,7 +201,10 @@ def _of_file(
 
 
 def _notes(notes: Iterable[str]) -> Iterator[Remark]:
-    return (Remark(painted("note"), note, f"{painted('note')}: {note}") for note in notes)
+    for note in notes:
+        # Of several files, its number is that of one.
+        of_several = f"each {note}" if note.startswith((REPLACES, REMOVES)) else note
+        yield Remark(painted("note"), of_several, f"{painted('note')}: {note}")
 
 
 def _column_row(column: str, filters: Sequence[BuiltFilters]) -> Cells:

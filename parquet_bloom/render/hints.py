@@ -153,6 +153,8 @@ def next_line(verb: str, *arguments: str) -> str:
 MOST_NAMES: Final = 5
 # What may be done to all files where it helps some: it changes nothing that is in order.
 _SPARING: Final = frozenset(("advise", "build", "repair", "validate"))
+# With which `build` and `repair` put other filters in the place of those that are there.
+_REPLACING: Final = frozenset(("--existing", "--rebuild"))
 
 
 def for_many(command: str, path: str, names: Sequence[str], concerned: Sequence[str] = ()) -> str:
@@ -181,6 +183,14 @@ def concerned_of(
 def is_rebuilding(command: str | None) -> bool:
     """Whether a command makes other filters of all that are wrong."""
     return "--rebuild" in (command or "").split()
+
+
+def is_replacing(command: str) -> bool:
+    """Whether filters that are there go by a command, or by what it recommends."""
+    import shlex
+
+    words = shlex.split(command)
+    return words[1] in ("advise", "strip") or not _REPLACING.isdisjoint(words)
 
 
 def for_any(command: str, path: str) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from parquet_bloom import __version__
 from parquet_bloom.container import number_of
 from parquet_bloom.errors import quoted_name
+from parquet_bloom.options import names_in
 from parquet_bloom.render.findings import (
     FindingGroup,
     findings_in,
@@ -23,53 +25,89 @@ from parquet_bloom.render.hints import (
     for_many,
     hint_for,
     is_rebuilding,
+    is_replacing,
     united,
 )
 from parquet_bloom.render.report import (
     MOST_COLUMNS,
     MOST_STEPS,
+    Broken,
     Step,
     as_advised,
     in_order,
+    is_fine,
+    is_within_budget,
     lines_on_budget,
+    on_traces,
+    sparing,
+    steps_held,
     steps_of,
     template,
+    to_strip,
     wrong_by,
 )
 from parquet_bloom.render.wording import shortened
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.storage.source import has_wildcard
-from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice, files_in_need, replacing, to_do
+from parquet_bloom.verbs.advise import (
+    ANY_FILE,
+    MAX_IN_NEED,
+    AdviceReport,
+    ColumnAdvice,
+    files_in_need,
+    replacing,
+    to_do,
+)
 from parquet_bloom.verbs.inspect_summary import ColumnSummary
-from parquet_bloom.verbs.lake_report import BrokenRule, LakeReport
+from parquet_bloom.verbs.lake_report import MAX_TRACES, BrokenRule, LakeReport
 from parquet_bloom.verbs.report import NOT_DEEP
+from parquet_bloom.verbs.several import Failure
 
 MOST_PARTITIONS = 250
 MOST_TABLES = 5
 
 
 def render_lake_report(
-    report: LakeReport, names: Sequence[str] = (), build: Sequence[str] = ()
+    report: LakeReport,
+    names: Sequence[str] = (),
+    narrowed: Sequence[str] = (),
+    build: Sequence[str] = (),
+    why_not: str = "",
 ) -> str:
-    """The page. `names`: the words with which a command means all of the files, if there are any; `build`: those that it
-    needs besides to change all these files, none where none can."""
+    """The page. `names`: the words with which a command means all of the files, if there are any; `narrowed`: those that
+    mean them beside the words of `build`, which a command needs to change all these files, none where none can, and
+    `why_not`."""
     report = replace(report, broken=_as_advised(report))
     first, *others = report.names
     last = os.path.basename(first.rstrip("/"))
     name = first if not last or has_wildcard(last) else last
     verdicts = _to_do(report)
     verdict, wanted = _verdict(report), _wanted(report)
-    readable = _readable(report, names)
-    to_build = _to_build(report, wanted, readable, build)
+    wanted, held = _sparing(report, wanted, build)
+    readable, to_change = _readable(report, names), _to_change(report, narrowed)
+    to_build = _to_build(report, wanted, to_change, build)
     incomplete = _to_be_in_all(report, verdicts)
-    to_complete = _to_complete(incomplete, readable, build)
+    to_complete = _to_complete(report, incomplete, to_change, build)
     # Those that are wanted have a step of their own.
     in_some = [name for name in incomplete if name not in {each.column for each in wanted}]
 
     def commands(rule: BrokenRule) -> list[str]:
         return _commands(rule, readable, report)
 
-    broken = ((rule.examples[0][1], _extent(rule), commands(rule)) for rule in report.broken)
+    broken = (
+        Broken(
+            *(rule.examples[0][1], _extent(rule), commands(rule)),
+            on_traces(each for _, each in rule.examples),
+        )
+        for rule in report.broken
+        if not all(is_within_budget(each, report.advice) for _, each in rule.examples)
+    )
+    steps = [
+        *_steps_about_unread(report),
+        *steps_of(broken, wanted, to_build, why_not),
+        *steps_held(held),
+        *_steps_to_complete(in_some, _to_complete(report, in_some, to_change, build)),
+    ]
     return template("lake_report.html").render(
         report=report,
         all=report.summary,
@@ -90,13 +128,11 @@ def render_lake_report(
         on_budget=lambda table: [*lines_on_budget(table)],
         no_advice="the files have no values" if report.deep else NOT_DEEP,
         to_build=to_build,
-        steps=[
-            *_steps_about_unread(report),
-            *steps_of(broken, wanted, to_build),
-            *_steps_to_complete(in_some, _to_complete(in_some, readable, build)),
-        ],
+        to_strip=_to_strip(report, to_change, build),
+        steps=steps,
         most_steps=MOST_STEPS,
-        is_done=bool(report.advice and verdict == "fine")
+        is_done=bool(report.advice)
+        and is_fine(verdict, steps)
         and not (wanted or incomplete or report.num_not_advised),
         group=lambda finding: FindingGroup((finding,)),
         commands=commands,
@@ -107,11 +143,10 @@ def render_lake_report(
 
 def _as_advised(report: LakeReport) -> tuple[BrokenRule, ...]:
     """The rules with the commands that as_advised gives their examples."""
-    advice = [each for table in report.advice for each in table.columns]
 
     def examples(rule: BrokenRule) -> list[tuple[str, Finding]]:
         paths = [path for path, _ in rule.examples]
-        found = as_advised((each for _, each in rule.examples), advice)
+        found = as_advised((each for _, each in rule.examples), report.advice)
         return list(zip(paths, found, strict=True))
 
     return tuple(replace(rule, examples=examples(rule)) for rule in report.broken)
@@ -152,10 +187,21 @@ def _steps_about_unread(report: LakeReport) -> Iterator[Step]:
     """The files that could not be read: what is said about filters is not about them."""
     if report.num_failed:
         paths = shortened([each.path for each in report.failures], report.num_failed)
-        helps = {hint for each in report.failures if (hint := hint_for(each.message))}
-        note = " ".join(f"{each[0].upper()}{each[1:]}." for each in sorted(helps))
         what = f"{number_of(report.num_failed, 'file')} could not be read: {paths}"
-        yield Step("error", what, "", "unread", note=note)
+        yield Step("error", what, "", "unread", note=" ".join(_helps(report.failures)))
+
+
+def _helps(failures: Sequence[Failure]) -> Iterator[str]:
+    """What helps with each, a sentence for all if it is the same. Some messages say it themselves."""
+    helps: dict[str, list[str]] = {}
+    for each in failures:
+        said = each.message.removeprefix(f"{each.path}: ")
+        helps.setdefault(hint_for(each.message) or said, []).append(each.path)
+    for help, paths in [*helps.items()][:MOST_STEPS]:
+        if len(helps) > 1:
+            yield f"{shortened(paths)}: {help}."
+        else:
+            yield f"{help[0].upper()}{help[1:]}."
 
 
 def _to_do(report: LakeReport) -> dict[str, str]:
@@ -184,6 +230,33 @@ def _wanted(report: LakeReport) -> list[ColumnAdvice]:
     ]
 
 
+def _sparing(
+    report: LakeReport, wanted: Sequence[ColumnAdvice], options: Sequence[str]
+) -> tuple[list[ColumnAdvice], list[ColumnAdvice]]:
+    """As sparing, where it cannot be said which files are to be changed."""
+    traced = {each.column for each in wanted if each.column in report.traces}
+    if len(report.advice) > 1 and report.traces:
+        # Filters of all columns that are advised would be built again.
+        traced = {each.column for each in wanted}
+    elif "--table" not in options:
+        traced = {column for column in traced if not _to_replace(report, column)}
+    return sparing(wanted, traced)
+
+
+def _to_replace(report: LakeReport, column: str) -> list[str]:
+    """The files whose filters of a column may be built again, where others may be the only trace of pages that have
+    changed; any, called FILE, if they are too many to be named."""
+    in_need = report.in_need.get(column, ())
+    return _untraced(report, column, in_need) if len(in_need) <= MAX_IN_NEED else [ANY_FILE]
+
+
+def _untraced(report: LakeReport, column: str | None, paths: Iterable[str]) -> list[str]:
+    """Those in which no filter of a column, or of any, may be such a trace; none if others are not all known."""
+    traces = report.traces.values() if column is None else [report.traces.get(column, ())]
+    are_known = all(len(each) <= MAX_TRACES for each in traces)
+    return [path for path in paths if are_known and not any(path in each for each in traces)]
+
+
 def _to_build(
     report: LakeReport,
     wanted: Sequence[ColumnAdvice],
@@ -192,22 +265,37 @@ def _to_build(
 ) -> list[str]:
     """The commands that build that in all files; one for all columns of the same rate. Of several tables, each has its
     own columns and rates."""
-    if not options or len(names) > MOST_NAMES:
+    if not options:
         return []
     if len(report.advice) > 1 and wanted:
         budgets = {table.budget.bytes for table in report.advice if table.budget}
         within = [word for each in budgets for word in ("--budget", str(each))]
         return [command("build", *names, "--auto", *within, *options, *replacing(wanted))]
-    # A table is named for its files.
-    in_need = {} if "--table" in options else report.in_need
+
+    def files(each: ColumnAdvice) -> Sequence[str]:
+        if "--table" in options:
+            # A table is named for its files.
+            return ()
+        if each.column in report.traces and replacing([each]):
+            return _to_replace(report, each.column)
+        return files_in_need(each, report.in_need, report.summary.files)
+
     return united(
         command(
-            *("build", *(files_in_need(each, in_need, report.summary.files) or names)),
+            *("build", *(files(each) or names)),
             *("-c", quoted_name(each.column), "--fpp", repr(each.fpp)),
             *(*options, *replacing([each])),
         )
         for each in wanted
     )
+
+
+def _to_strip(report: LakeReport, names: Sequence[str], options: Sequence[str]) -> dict[str, str]:
+    """As to_strip, of the columns whose filters are of no use in any of the tables."""
+    advice = [each for table in report.advice for each in table.columns]
+    useful = {each.column for each in advice if each.verdict != "skip"}
+    needless = [each for each in advice if each.column not in useful]
+    return to_strip(needless, names, report.traces, options)
 
 
 def _to_be_in_all(report: LakeReport, verdicts: Mapping[str, str]) -> list[str]:
@@ -217,19 +305,26 @@ def _to_be_in_all(report: LakeReport, verdicts: Mapping[str, str]) -> list[str]:
 
 
 def _to_complete(
-    columns: Sequence[str], names: Sequence[str], options: Sequence[str]
+    report: LakeReport, columns: Sequence[str], names: Sequence[str], options: Sequence[str]
 ) -> str | None:
     """The command that builds the filters of these columns that only some files have; None where none can, as for
     _to_build."""
-    if not options or not columns or len(names) > MOST_NAMES:
+    if not options or not columns:
         return None
-    return command("build", *names, "-c", ",".join(map(quoted_name, columns)), *options)
+    build = command("build", *names, "-c", ",".join(map(quoted_name, columns)), *options)
+    return _by_name(build, _lacking(report))
 
 
 def _steps_to_complete(columns: Sequence[str], to_complete: str | None) -> Iterator[Step]:
     if columns:
         text = f"Some files have filters for a column, and others have none: {shortened([*map(quoted_name, columns)])}"
         yield Step("note", text, "", "findings", [to_complete] if to_complete else ())
+
+
+def _to_change(report: LakeReport, names: Sequence[str]) -> list[str]:
+    """What means all files in commands that change them: any, called FILE, where the names are too many."""
+    names = _readable(report, names)
+    return names if len(names) <= MOST_NAMES else [ANY_FILE]
 
 
 def _readable(report: LakeReport, names: Sequence[str]) -> list[str]:
@@ -265,14 +360,41 @@ def _commands(rule: BrokenRule, names: Sequence[str], report: LakeReport) -> lis
     concerned = concerned_of(
         named, names, rule.files == report.summary.files, report.num_failed > 0
     )
+
+    def help_of(path: str, each: Finding) -> str:
+        assert each.next is not None
+        if some_come_first and is_rebuilding(each.next):
+            return for_any(each.next, path)
+        spared = [*report.traces] if each.column is None else [each.column]
+        if is_replacing(each.next) and not report.traces.keys().isdisjoint(spared):
+            return for_many(each.next, path, (), _untraced(report, each.column, named))
+        return for_many(each.next, path, names, concerned)
+
     examples = sorted(rule.examples, key=lambda example: not example[1].is_to_be_looked_at)
     some_come_first = examples[0][1].is_to_be_looked_at
-    helps = (
-        for_any(each.next, path)
-        if some_come_first and is_rebuilding(each.next)
-        else for_many(each.next, path, names, concerned)
-        for path, each in examples
-        if each.next
-    )
+    helps = (help_of(path, each) for path, each in examples if each.next)
     by_hand = dict.fromkeys(each.by_hand for _, each in examples if each.by_hand)
-    return [f"next: {each}" for each in (*by_hand, *united(helps))]
+    commands = [_by_name(each, _lacking(report)) for each in united(helps)]
+    is_for_others = any(each.is_of_no_column for _, each in examples)
+    ordered = (*commands, *by_hand) if is_for_others else (*by_hand, *commands)
+    return [f"next: {each}" for each in ordered]
+
+
+def _lacking(report: LakeReport) -> set[str]:
+    """The columns that some files have, and others do not."""
+    columns = [{each.column for each in table.columns} for table in report.advice]
+    in_some = (
+        set[str]().union(*columns) - set[str].intersection(*columns) if columns else set[str]()
+    )
+    required = [each for rule in report.broken for _, each in rule.examples if each.is_of_no_column]
+    known = {each.column for each in report.summary.columns}
+    return in_some | {each.column for each in required if each.column in known}
+
+
+def _by_name(build: str, lacking: Container[str]) -> str:
+    """A command; if it builds filters, one that does not fail for files that lack some of the columns."""
+    words = shlex.split(build)
+    if words[1] != "build" or "--table" in words or "--union-by-name" in words or "-c" not in words:
+        return build
+    columns = names_in(words[words.index("-c") + 1])
+    return f"{build} --union-by-name" if any(each in lacking for each in columns) else build

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os.path
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import groupby
@@ -59,8 +59,16 @@ IF_CHOSEN = (
     "If a budget chose the rates of those that are too small, say so: --budget of pbloom report, or max-fpp of the"
     " column in pbloom.toml."
 )
+# Of filters that lack values.
+ONLY_TRACE = (
+    "Until it is known why values are missing, these filters stay: they may be the only trace of values that have"
+    " changed. No command here replaces them: where one names FILE, take other files."
+)
+# Of filters with a rate that nobody would choose but for their bytes.
+_HIGH_FPP = "PB302"
 # Of a step that another has done.
 ABOVE = "A command above does this, too."
+NO_COMMAND = "No command mends this: see Findings."
 # Longer texts are somebody's joke; column names that people use come nowhere near.
 MOST_CHARACTERS = 1000
 # The most pictures of filters that are all unfolded; beyond, only those of columns with trouble, and
@@ -82,6 +90,16 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Broken:
+    """A broken rule: the `first` finding, in how many places, the `commands` that help, and a `note` on them."""
+
+    first: Finding
+    extent: str
+    commands: Sequence[str]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnPictures:
     """The filters of one leaf column that the page shows; `trouble` is `error`, `warning` or ""."""
 
@@ -91,16 +109,21 @@ class ColumnPictures:
     pictures: Sequence[FilterPicture]
 
 
-def render_report(report: FileReport, build: Sequence[str] = ()) -> str:
-    """The page. `build`: the words that a command needs besides the name to change the file, none where none can."""
+def render_report(report: FileReport, build: Sequence[str] = (), why_not: str = "") -> str:
+    """The page. `build`: the words that a command needs besides the name to change the file, none where none can, and
+    `why_not`."""
     inspection = report.inspection
+    tables = [report.advice] if report.advice else []
     advice = report.advice.columns if report.advice else ()
-    findings = as_advised(report.validation.findings, advice)
+    findings = as_advised(report.validation.findings, tables)
     verdicts = {each.column: each for each in advice}
     to_do = _to_do(report, verdicts)
     wanted = _wanted(report, to_do)
+    traced = {each.column for each in findings if each.may_be_only_trace}
+    wanted, held = sparing(wanted, traced)
     to_build = _to_build(report, wanted, build)
     groups = grouped_by_rule(findings)
+    steps = [*steps_of(_open(groups, tables), wanted, to_build, why_not), *steps_held(held)]
     verdict = _trouble(findings) or ("fine" if report.validation.checked.filters else "nothing")
     return template("report.html").render(
         report=report,
@@ -115,10 +138,11 @@ def render_report(report: FileReport, build: Sequence[str] = ()) -> str:
         to_do=to_do,
         wrong=wrong_by(_broken_columns(report)),
         to_build=to_build,
+        to_strip=to_strip(advice, [report.path], traced, build),
         rules=groups,
-        steps=steps_of(map(_broken, groups), wanted, to_build),
+        steps=steps,
         most_steps=MOST_STEPS,
-        is_done=bool(report.advice and verdict == "fine" and not wanted),
+        is_done=bool(report.advice) and is_fine(verdict, steps) and not wanted,
         most_places=MOST_PLACES,
         pictures=list(_pictures(report)),
         advice=in_order(advice),
@@ -219,39 +243,103 @@ def _to_build(
     )
 
 
-def as_advised(findings: Iterable[Finding], advice: Iterable[ColumnAdvice]) -> list[Finding]:
+def to_strip(
+    advice: Iterable[ColumnAdvice],
+    names: Sequence[str],
+    traced: Container[str | None],
+    options: Sequence[str],
+) -> dict[str, str]:
+    """By column, the commands that strip filters which are of no use to any reader, and are `traced` to no pages that
+    have changed; none where single columns cannot be stripped, as in tables."""
+    if not options or "--table" in options:
+        return {}
+    return {
+        each.column: command("strip", *names, "-c", quoted_name(each.column), *options)
+        for each in advice
+        if each.is_needless and each.column not in traced
+    }
+
+
+def as_advised(findings: Iterable[Finding], advice: Sequence[AdviceReport]) -> list[Finding]:
     """With commands that strip filters in place of those that build better ones, of columns that deserve none in any of
-    the tables which the advice is on."""
-    may_have = {each.column: False for each in advice}
-    for each in advice:
+    the tables which the advice is on; without those about rates that a budget keeps."""
+    may_have = {each.column: False for table in advice for each in table.columns}
+    for each in (each for table in advice for each in table.columns):
         may_have[each.column] |= each.verdict != "skip" or not each.eligible
-    return [
-        each
-        if each.next is None or each.column is None or may_have.get(each.column, True)
-        else replace(each, next=stripping(each.next))
-        for each in findings
-    ]
+
+    def next_of(found: Finding) -> str | None:
+        if found.next is None or found.column is None:
+            return found.next
+        if is_within_budget(found, advice):
+            return None
+        return found.next if may_have.get(found.column, True) else stripping(found.next)
+
+    return [replace(each, next=next_of(each)) for each in findings]
 
 
-def _broken(groups: Sequence[FindingGroup]) -> tuple[Finding, str, Sequence[str]]:
-    """The first finding of a rule, how often there is such a one, and what helps."""
-    times = sum(len(group.findings) for group in groups)
-    return groups[0].first, number_of(times, "time"), _commands(groups)
+def is_within_budget(found: Finding, advice: Iterable[AdviceReport]) -> bool:
+    """Whether a filter is only too full for the usual rate, and a budget keeps it."""
+    plans = [each.budget for each in advice if each.budget is not None]
+    return found.rule == _HIGH_FPP and any(
+        found.column == each.column for plan in plans for each in plan.kept
+    )
 
 
-def _steps_against(broken: Iterable[tuple[Finding, str, Sequence[str]]]) -> list[Step]:
-    """What to do about rules, of each the first finding, how many there are, and the commands that help: errors before
-    warnings, and first what is wrong with filters that are there, as rows may be lost by them. Each command once."""
+def is_fine(verdict: str, steps: Sequence[Step]) -> bool:
+    """Whether nothing is wrong, or nothing but what a budget keeps."""
+    return verdict == "fine" or (verdict == "warning" and not steps)
+
+
+def _open(
+    rules: Iterable[Sequence[FindingGroup]], advice: Sequence[AdviceReport]
+) -> Iterator[Broken]:
+    """The rules about which something is to be done, see is_within_budget."""
+    for groups in rules:
+        if not all(is_within_budget(each.first, advice) for each in groups):
+            yield _broken(groups)
+
+
+def _broken(groups: Sequence[FindingGroup]) -> Broken:
+    found = [each for group in groups for each in group.findings]
+    return Broken(found[0], number_of(len(found), "time"), _commands(groups), on_traces(found))
+
+
+def on_traces(findings: Iterable[Finding]) -> str:
+    """What to know before any of their filters goes."""
+    return ONLY_TRACE if any(each.may_be_only_trace for each in findings) else ""
+
+
+def sparing(
+    wanted: Iterable[ColumnAdvice], traced: Container[str | None]
+) -> tuple[list[ColumnAdvice], list[ColumnAdvice]]:
+    """What is advised without new filters for those columns whose filters may be `traced` to pages that have changed;
+    and what is not to be done for now."""
+    held = [each for each in wanted if each.column in traced and each.too_small]
+    kept = (replace(each, too_small=0) if each in held else each for each in wanted)
+    return [each for each in kept if each.missing or each.too_small], held
+
+
+def steps_held(held: Iterable[ColumnAdvice]) -> Iterator[Step]:
+    if names := [*dict.fromkeys(quoted_name(each.column) for each in held)]:
+        text = f"Filters that are too small stay for now: {shortened(names)}"
+        yield Step("build", text, "", "advice", note=ONLY_TRACE)
+
+
+def _steps_against(broken: Iterable[Broken]) -> list[Step]:
+    """What to do about rules: errors before warnings, and first what is wrong with filters that are there, as rows
+    may be lost by them. Each command once."""
     told: set[str] = set()
     steps = []
-    for first, extent, commands in sorted(broken, key=lambda each: _urgency(each[0])):
-        if first.severity == "note":
+    for each in sorted(broken, key=lambda each: _urgency(each.first)):
+        if each.first.severity == "note":
             continue
-        helps = [each.removeprefix("next: ") for each in commands[:1]]
-        new = [each for each in helps if each not in told]
+        helps = [command.removeprefix("next: ") for command in each.commands[:1]]
+        new = [command for command in helps if command not in told]
         told.update(new)
-        note = ABOVE if helps and not new else ""
-        steps.append(Step(first.severity, first.definition.title, extent, "findings", new, note))
+        done = "" if new else ABOVE if helps else NO_COMMAND
+        note = " ".join(filter(None, (done, each.note)))
+        title = each.first.definition.title
+        steps.append(Step(each.first.severity, title, each.extent, "findings", new, note))
     return steps
 
 
@@ -260,23 +348,26 @@ def _urgency(first: Finding) -> tuple[int, bool]:
 
 
 def steps_of(
-    broken: Iterable[tuple[Finding, str, Sequence[str]]],
+    broken: Iterable[Broken],
     wanted: Sequence[ColumnAdvice],
     to_build: Sequence[str],
+    why_not: str,
 ) -> list[Step]:
-    """What to do about rules, then about the advice. A command that does both stands where the rule does, at the rate
-    that is advised, and no other step says so again."""
+    """What to do about rules, then about the advice, or `why_not`. A command that does both stands where the rule
+    does, at the rate that is advised, and no other step says so again."""
     steps, done = [], set[str]()
     advised = {but_for_rate(each): each for each in to_build}
     for step in _steps_against(broken):
         commands = [advised.get(but_for_rate(each), each) for each in step.commands]
         if both := {*commands} & {*to_build}:
             done |= both
-            step = replace(step, commands=commands, note=_on_rates(_built_by(both, wanted)))
+            notes = step.note, _on_rates(_built_by(both, wanted))
+            step = replace(step, commands=commands, note=" ".join(filter(None, notes)))
         steps.append(step)
     built = _built_by(done, wanted)
     rest = [each for each in wanted if each not in built]
-    return [*steps, *_steps_to_build(rest, [each for each in to_build if each not in done])]
+    commands = [each for each in to_build if each not in done]
+    return [*steps, *_steps_to_build(rest, commands, why_not)]
 
 
 def _built_by(commands: Iterable[str], wanted: Iterable[ColumnAdvice]) -> list[ColumnAdvice]:
@@ -290,12 +381,14 @@ def _on_rates(wanted: Iterable[ColumnAdvice]) -> str:
     return IF_CHOSEN if any(each.too_small for each in wanted) else ""
 
 
-def _steps_to_build(wanted: Sequence[ColumnAdvice], commands: Sequence[str]) -> Iterator[Step]:
-    """The filters that are advised and missing or too small, if commands build them."""
-    if commands:
+def _steps_to_build(
+    wanted: Sequence[ColumnAdvice], commands: Sequence[str], why_not: str
+) -> Iterator[Step]:
+    """The filters that are advised and missing or too small, if commands build them, or it can be said `why_not`."""
+    if commands or (wanted and why_not):
         names = shortened([*dict.fromkeys(quoted_name(each.column) for each in wanted)])
         few = "Filters that are advised are missing or too small"
-        yield Step("build", f"{few}: {names}", "", "advice", commands, _on_rates(wanted))
+        yield Step("build", f"{few}: {names}", "", "advice", commands, why_not or _on_rates(wanted))
 
 
 def in_order(advice: Sequence[ColumnAdvice]) -> Sequence[ColumnAdvice]:

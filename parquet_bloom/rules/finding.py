@@ -14,10 +14,19 @@ from parquet_bloom.rules.rule import SEVERITIES, Rule, Severity, rules
 # The rules of filters that are not there.
 _NOT_THERE: Final = frozenset({"PB310", "PB313"})
 
+# Bits of values that are not there, which may have been in pages that have changed.
+OTHER_VALUES: Final = "PB405"
+
 # Before a filter goes that may be the only trace of values that were others.
 _LOOK_FIRST: Final = (
     "take another copy of the file, or look at the rows of the missing values: pbloom repair --rebuild only if these"
     " values are right"
+)
+
+# Where a filter is required of it.
+_WRITE_COLUMN: Final = (
+    "write the file with this column; if other files have it, --union-by-name requires no filter of this"
+    " one"
 )
 
 
@@ -61,7 +70,14 @@ class Finding(Located):
         """What helps, in words, where no command does; None if nothing does."""
         if self.next is not None:
             return None
-        return _LOOK_FIRST if self.is_open else self.definition.by_hand
+        if self.is_open:
+            return _LOOK_FIRST
+        return _WRITE_COLUMN if self.is_of_no_column else self.definition.by_hand
+
+    @property
+    def is_of_no_column(self) -> bool:
+        """Whether a filter is required of a column that the file does not have."""
+        return self.rule == "PB310" and self.place is None
 
     @property
     def is_open(self) -> bool:
@@ -73,6 +89,14 @@ class Finding(Located):
     def is_to_be_looked_at(self) -> bool:
         """Whether values are missing, and it is not `repair` that helps: pages may have changed, and not the filter."""
         return self.rows is not None and not (self.next or "").startswith("pbloom repair ")
+
+    @property
+    def may_be_only_trace(self) -> bool:
+        """Whether nothing else may tell that pages have changed, so that no other filter may take its place."""
+        is_of_others = self.rule == OTHER_VALUES and (self.next or "").startswith(
+            "pbloom validate "
+        )
+        return self.is_to_be_looked_at or is_of_others
 
     @property
     def rank(self) -> Severity:

@@ -14,7 +14,7 @@ from parquet_bloom.filters.rates import parse_percent
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 from parquet_bloom.options import DEFAULT_FPP
 from parquet_bloom.rules.damage import LikeDamage
-from parquet_bloom.rules.finding import Finding
+from parquet_bloom.rules.finding import OTHER_VALUES, Finding
 from parquet_bloom.rules.policy import ColumnPolicy
 from parquet_bloom.rules.rule import Severity
 
@@ -29,8 +29,6 @@ _ADVISE_COLUMN: Final = "pbloom advise FILE -c COLUMN"
 _BUILD: Final = "pbloom build FILE -c COLUMN --in-place"
 # Where a filter is required, and nobody asks if it is worth its bytes; or its rate is.
 _REBUILD: Final = "pbloom build FILE -c COLUMN --existing replace --in-place"
-# Bits of values that are not there, which may have been in pages that have changed.
-_OTHER_VALUES: Final = "PB405"
 # Of filters of one block, and of those that a dictionary makes needless.
 _ONE_BLOCK: Final = "PB202"
 _NEEDLESS: Final = "PB305"
@@ -79,7 +77,7 @@ class NextCommands:
         traces = [each for each in findings if self._may_be_trace(each)]
         self._cautions = {column: set() for column in {each.column for each in traces}}
         for each in traces:
-            self._cautions[each.column].add((each.rule != _OTHER_VALUES, self._own_command(each)))
+            self._cautions[each.column].add((each.rule != OTHER_VALUES, self._own_command(each)))
         self._has_open_traces = any(
             lacks and (own is None or own in _LOOKS)
             for cautions in self._cautions.values()
@@ -118,7 +116,7 @@ class NextCommands:
 
     def _may_be_trace(self, found: Finding) -> bool:
         """Whether what is wrong with the filter may tell of pages that have changed."""
-        return found.rule == _OTHER_VALUES or self._may_be_damage(found)
+        return found.rule == OTHER_VALUES or self._may_be_damage(found)
 
     def _own_command(self, found: Finding) -> str | None:
         """The same, whatever else is wrong with the column."""
@@ -130,7 +128,7 @@ class NextCommands:
             # The larger one that build writes would be needless, too.
             if needless is not None and (command := self._within_policy(needless)):
                 return command
-        if found.rule == _OTHER_VALUES and not self._file.units.has_groups:
+        if found.rule == OTHER_VALUES and not self._file.units.has_groups:
             return self._by_pages(found)
         if found.diagnosis is not None or not self._may_be_damage(found):
             return self._within_policy(found)

@@ -60,7 +60,14 @@ from parquet_bloom.verbs.several import (
     message_of,
     one_of,
 )
-from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict, Existing, Format, TableChoice
+from parquet_bloom.vocabulary import (
+    NEEDLESS,
+    AdviceBasis,
+    AdviceVerdict,
+    Existing,
+    Format,
+    TableChoice,
+)
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
@@ -141,6 +148,11 @@ class ColumnAdvice:
     values_stored: int = 0
     settings: tuple[WriterSettings, ...] = ()
     rates: tuple[RateOffer, ...] | None = field(default=None, metadata=WHERE_KNOWN)
+
+    @property
+    def is_needless(self) -> bool:
+        """Whether there are filters that are of no use to any reader."""
+        return self.reason.endswith(NEEDLESS)
 
     @property
     def searching_dictionaries(self) -> tuple[str, ...]:

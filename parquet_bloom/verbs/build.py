@@ -7,7 +7,7 @@ the unchanged part of the file. The new file is opened again and checked before 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,15 +16,19 @@ from parquet_bloom.arguments import SomeNames, SomeNumbers, columns_needed
 from parquet_bloom.container import WHERE_KNOWN, BuildChange, BuiltFilters, LeftChunk, number_of
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import quoted_name
-from parquet_bloom.options import BuildOptions, Destination
+from parquet_bloom.errors import RewriteError, quoted_name
+from parquet_bloom.files import FORMATS
+from parquet_bloom.options import BuildOptions, Destination, RepairOptions
 from parquet_bloom.parallel import Progress
+from parquet_bloom.rules.damage import MAY_HAVE_CHANGED
 from parquet_bloom.storage.new_version import check_appendable
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.file_runner import Changing, changing, changing_opened
 from parquet_bloom.verbs.several import FilesReport, change_each, for_several
 from parquet_bloom.vocabulary import (
     NULL_BY_NAME,
+    REMOVES,
+    REPLACES,
     Dialect,
     Existing,
     FileLayout,
@@ -245,6 +249,8 @@ def _build(
     change = opened.file.build(opened.ready(options), progress)
     if filters is not None:
         change.take(filters(opened.file, change.planned))
+    if opened.target.in_place:
+        change.judge = partial(_lost_traces, opened.file, options)
     facts = opened.write(change)
     return BuildReport(
         **facts,
@@ -258,6 +264,31 @@ def _build(
             *opened.notes(change),
         ),
     )
+
+
+def _lost_traces(
+    file: Container, options: BuildOptions, chunks: Collection[tuple[int, str]]
+) -> Iterator[str]:
+    """What nobody can tell any more of values that these filters lack, once others are in their place, as `repair`
+    says it. Raises RewriteError for one that repair leaves, as something else is wrong with its pages."""
+    among = RepairOptions(
+        columns=tuple({column for _, column in chunks}),
+        parts=tuple(sorted({part for part, _ in chunks})),
+        drop_bad=True,
+        threads=options.threads,
+    )
+    for each in FORMATS[file.format].diagnose(file, among, None).filters:
+        if (each.chunk.place.part, each.chunk.column.name) not in chunks:
+            continue
+        where = f"{each.chunk.place}, column {quoted_name(each.chunk.column.name)}"
+        if each.only_trace is not None:
+            lacking, damage = each.only_trace
+            raise RewriteError(
+                f"{file.path}: {where}: {lacking.statement}; {MAY_HAVE_CHANGED}: {damage.definition.heading}:"
+                f" {damage.statement}: take another copy of the file"
+            )
+        if each.doubt_about_values:
+            yield f"{where}: the filter that it had lacks values {each.doubt_about_values}"
 
 
 def take_by_name(file: Container, options: BuildOptions) -> None:
@@ -282,7 +313,7 @@ def _gone(opened: Changing, change: BuildChange) -> Iterator[str]:
     num_lost = sum(chunk not in built for chunk in change.replaced)
     if num_replaced := len(change.replaced) - num_lost:
         chunks = number_of(num_replaced, "column chunk")
-        yield f"replaces the filters of {chunks} for good, whoever built them"
+        yield f"{REPLACES} {chunks} for good, whoever built them"
     if num_lost:
         chunks = number_of(num_lost, "column chunk")
-        yield f"removes the filters of {chunks} for good, and builds none in their place"
+        yield f"{REMOVES} {chunks} for good, and builds none in their place"

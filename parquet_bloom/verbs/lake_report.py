@@ -45,6 +45,8 @@ MAX_FAILURES: Final = 50
 MAX_PARTITIONS: Final = 1000
 MAX_EXAMPLES: Final = 5
 MAX_WAYS: Final = 50
+# And of the files in which a filter of a column may be the only trace of changed pages.
+MAX_TRACES: Final = 50
 
 # A value of a partition that is a number; of more digits, it is rather a key.
 _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
@@ -143,13 +145,14 @@ class InSomeFiles:
 
 @dataclass(frozen=True, slots=True)
 class LakeReport:
-    """Many files. `names`: as they were asked for; `failures`: some of the `num_failed` files that could not be
-    read; `worst`: the most severe findings first, then the highest rate; `num_troubled`: how many have errors or
-    warnings; `broken`: the most severe first; `broken_columns`: those with filters that are wrong, with the rules that
-    say so; `filters` and `values`: how many were checked; `num_unknown`: files with encrypted columns that there is no
-    key for; `advice`: a report for all files with the same columns; `in_need`: by column, the first files in which
-    filters are missing or too small, up to one more than MAX_IN_NEED; `not_advised`: files
-    whose values could not all be read, and how many."""
+    """Many files. `names`: as they were asked for; `failures`: some of the `num_failed` files that could not be read;
+    `worst`: the most severe findings first, then the highest rate; `num_troubled`: how many have errors or warnings;
+    `broken`: the most severe first; `broken_columns`: those with filters that are wrong, with the rules that say so;
+    `traces`: by column, the first files in which a filter may be the only trace of pages that have changed, up to one
+    more than MAX_TRACES; `filters` and `values`: how many were checked; `num_unknown`: files with encrypted columns
+    that there is no key for; `advice`: a report for all files with the same columns; `in_need`: by column, the first
+    files in which filters are missing or too small, up to one more than MAX_IN_NEED; `not_advised`: files whose
+    values could not all be read, and how many."""
 
     names: tuple[str, ...]
     deep: bool
@@ -167,6 +170,7 @@ class LakeReport:
     in_some: tuple[InSomeFiles, ...]
     broken: tuple[BrokenRule, ...]
     broken_columns: Mapping[str, tuple[str, ...]]
+    traces: Mapping[str, tuple[str, ...]]
     advice: tuple[AdviceReport, ...]
     in_need: Mapping[str, tuple[str, ...]]
     not_advised: tuple[Failure, ...]
@@ -208,6 +212,7 @@ class LakeReporter:
         self._worst: list[tuple[tuple[int, int, float], int, FileOverview]] = []
         self._broken: dict[tuple[str, str], BrokenRule] = {}
         self._broken_columns: dict[str, set[str]] = {}
+        self._traces: dict[str, dict[str, None]] = {}
 
     def look_at(self, file: Container, threads: int | None = None) -> FileLookedAt:
         """Raises as validate, inspect and advise."""
@@ -245,6 +250,10 @@ class LakeReporter:
             by_rule.setdefault((each.severity, each.rule), []).append(each)
             if each.is_against_filter and each.column is not None:
                 self._broken_columns.setdefault(each.column, set()).add(each.rule)
+            if each.may_be_only_trace and each.column is not None:
+                paths = self._traces.setdefault(each.column, {})
+                if len(paths) <= MAX_TRACES:
+                    paths[path] = None
         for key, alike in by_rule.items():
             self._broken.setdefault(key, BrokenRule()).add(path, alike)
         if found.no_advice is not None:
@@ -304,6 +313,7 @@ class LakeReporter:
             broken_columns={
                 column: tuple(sorted(rules)) for column, rules in self._broken_columns.items()
             },
+            traces={column: tuple(paths) for column, paths in self._traces.items()},
             advice=tuple(self._advisor.tables()) if self._options.deep else (),
             in_need={name: tuple(paths) for name, paths in self._advisor.in_need.items()},
             not_advised=tuple(self._not_advised),

@@ -203,6 +203,18 @@ def test_what_is_alike_is_said_once(built, ending):
     assert lines[1].startswith("24 files: 23 skipped, 1 built; 1 filter, ")
 
 
+def test_how_many_filters_are_replaced_is_said_of_each_file(tmp_path, monkeypatch):
+    said = "replaces the filters of 2 column chunks for good, whoever built them"
+    monkeypatch.chdir(tmp_path)
+    for name in "ab":
+        pq.write_table(pa.table({"id": range(200)}), f"{name}.parquet", row_group_size=100)
+        pb.build(f"{name}.parquet", columns="id", in_place=True)
+    rebuild = ("-c", "id", "--existing", "replace", "--in-place")
+    several = outcome("build", "a.parquet", "b.parquet", *rebuild).stdout
+    assert f"\n2 files: note: each {said}\n" in several
+    assert f"\nnote: {said}\n" in outcome("build", "a.parquet", *rebuild).stdout
+
+
 def test_verbose_shows_each_file_as_if_it_were_alone(built, ending):
     lines, _ = said("build", built, "-c", "user_id", "--dry-run", "--verbose")
     assert len(lines) == 2 * FILES

@@ -1,6 +1,7 @@
 """build: what it adds, what it leaves alone, and what it refuses."""
 
 import os
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -444,3 +445,56 @@ def test_strip_undoes_build(fixture, tmp_path):
     assert report.filters or fixture.stem.startswith("pyarrow_empty")
     pb.strip(built, stripped)
     assert stripped.read_bytes() == fixture.read_bytes()
+
+
+@pytest.fixture
+def changed(tmp_path):
+    """Writes a file whose filter lacks ten values, as bytes of a page have changed, which has no checksum; with
+    statistics if asked for, which say so, too."""
+
+    def write(fpp=0.01, statistics=False):
+        path = tmp_path / "changed.parquet"
+        ids = np.random.default_rng(5).integers(0, 1 << 40, 8_000)
+        pq.write_table(
+            pa.table({"id": ids}), path, row_group_size=2_000, use_dictionary=False, compression="none",
+            write_statistics=statistics,
+        )  # fmt: skip
+        pb.build(path, columns="id", fpp=fpp, in_place=True)
+        start = pq.ParquetFile(path).metadata.row_group(1).column(0).data_page_offset
+        data = bytearray(path.read_bytes())
+        data[start + 1000 : start + 1080] = bytes(range(100, 180))
+        path.write_bytes(data)
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("fpp", [0.0001, 0.01, 0.3])
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_filters_that_lack_values_are_not_replaced_in_silence(changed, fpp, dry_run):
+    """Nobody could tell any more that these were others. Whatever their size, and that of the new ones."""
+    again = {"columns": "id", "existing": "replace", "in_place": True, "dry_run": dry_run}
+    path = changed(fpp)
+    _, said = pb.build(path, **again).notes
+    assert re.match(
+        r"row group 1, column id: the filter that it had lacks values in rows 2\d+ to 2\d+: ", said
+    )
+    assert said.endswith("bytes became others that fit, which takes checksums to tell")
+    if not dry_run:
+        assert len(pb.build(path, **again).notes) == 1
+
+
+def test_a_filter_that_is_the_only_trace_of_a_changed_page_is_not_replaced(changed, tmp_path):
+    """As repair leaves it."""
+    path = changed(statistics=True)
+    before = path.read_bytes()
+    with pytest.raises(
+        pb.RewriteError,
+        match=r"row group 1, column id: \d+ of 2,000 stored values are not in the filter: .* bytes of the pages may"
+        r" have changed, and not the filter: PB\d+ .*: take another copy of the file$",
+    ):
+        pb.build(path, columns="id", existing="replace", in_place=True)
+    assert path.read_bytes() == before
+    assert pb.repair(path, rebuild=True, dry_run=True).state == "still wrong"
+    # This one stays where it is.
+    pb.build(path, tmp_path / "new.parquet", columns="id", existing="replace")

@@ -5,6 +5,7 @@ import re
 import shlex
 from dataclasses import replace
 from decimal import Decimal
+from html import unescape
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +35,11 @@ from parquet_bloom.verbs.lake_report import (
 from parquet_bloom.verbs.validate import validate
 
 ROWS = 2000
+
+# Under all steps, if any has a command.
+NO_OTHERS = (
+    "Other commands under Findings and Advice need not be run as well, but for those of notes."
+)
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +104,7 @@ def test_a_lake_with_trouble(run):
             "What to do next error 1 file could not be read: lake/day=2/c.parquet If it was one, its end is lost: take"
             " another copy. error Stored values are not in the filter 1 time in 1 file"
             " pbloom repair lake/day=1/b.parquet --rebuild --in-place build Filters that are advised are missing or too small:"
-            " id pbloom build lake -c id --fpp 0.01 --in-place Columns Partitions "
+            f" id pbloom build lake -c id --fpp 0.01 --in-place {NO_OTHERS} Columns Partitions "
         ),
         "What is said here is not about the file that could not be read: see below",
         "; if it was one, its end is lost: take another copy 1 file with errors",
@@ -148,7 +154,7 @@ def test_what_to_do_next(tmp_path):
         "What to do next error Stored values are not in the filter 1 time in 1 file"
         " pbloom repair LAKE/2.parquet --rebuild --in-place"
         " error A required filter is missing 8 times in 4 files"
-        " pbloom build LAKE -c code --fpp 0.01 --in-place"
+        f" pbloom build LAKE -c code --fpp 0.01 --in-place {NO_OTHERS}"
     )
     header = inspect(lost).row_groups[0].columns[0].filter.offset
     lost.write_bytes(whole[:header] + bytes(8) + lost.read_bytes()[header + 8 :])
@@ -213,7 +219,6 @@ def test_one_command_builds_what_is_advised_in_all_files(run, tmp_path):
     every = f"""{build} 'id,"other, id"' --fpp 0.01 --in-place"""
     assert commands(lake) == [every]
     assert commands(lake, "-c", "id") == [f"{build} id --fpp 0.01 --in-place"]
-    assert commands(lake, "--since", "1d") == []
     pq.write_table(pa.table({"only": numbers}), lake / "other.parquet", row_group_size=100)
     assert commands(lake) == [f"pbloom build '{lake}' --auto --in-place"]
     assert outcome("build", lake, "-c", 'id,"other, id"', "--dry-run").code == 2
@@ -244,6 +249,18 @@ def test_one_command_builds_what_is_advised_in_all_files(run, tmp_path):
     assert steps.count("pbloom build ") == 1
     assert outcome(*shlex.split(named)[1:]).code == 0
     assert commands(lake) == []
+
+
+def test_what_helps_with_files_that_cannot_be_read_is_not_the_same_for_all(run, folder, tmp_path):
+    whole = (folder / "lake" / "day=1" / "a.parquet").read_bytes()
+    for name, data in {"a": whole, "cut": whole[:-9], "more": whole + bytes(9)}.items():
+        (tmp_path / f"{name}.parquet").write_bytes(data)
+    steps = steps_on(run(tmp_path)[1]).replace(str(tmp_path), "LAKE")
+    assert "LAKE/cut.parquet: if it was one, its end is lost: take another copy. LAKE/more" in steps
+    assert (
+        f"follow a whole file: `head -c {len(whole)} LAKE/more.parquet` is that file. build"
+        in steps
+    )
 
 
 def test_what_cannot_be_read_is_not_to_be_built(run, tmp_path):
@@ -528,7 +545,7 @@ def test_filters_that_the_advice_skips_are_not_completed(run, tmp_path):
         command = f" pbloom build LAKE/a LAKE/b -c {completed} --in-place"
         assert (command in somewhere) == (completed is not None)
         assert ",few --in-place" not in text
-        assert "-c few --in-place" not in text
+        assert "pbloom build LAKE/a LAKE/b -c few --in-place" not in text
 
 
 def test_each_table_has_its_own_advice_on_a_column(run, tmp_path):
@@ -574,6 +591,11 @@ def test_what_a_budget_chose_is_kept(run, tmp_path, name):
     assert "8.2 KiB of the budget of 10.0 KiB are used, over all files" in kept
     assert "id: filters that are there stay, and take 8.2 KiB" in kept
     assert "other: left out: needs at least" in kept
+    # Nobody is sent to spend more.
+    assert "PB302 high-fpp" in kept
+    assert "pbloom advise PATH" in page
+    assert "What to do next Nothing: " in kept
+    assert "pbloom advise" not in kept
     # What writers were told of others would spend more than there is.
     assert (page.count("Writer settings"), kept.count("Writer settings")) == (2, 1)
     report = pb.report(files / "a.parquet", budget=10 << 10)
@@ -626,3 +648,135 @@ def test_what_is_required_and_values_that_are_not_shown(run):
     assert "for example 1001603, " in shown
     assert "for example sha256:" in hidden
     assert "1001603" not in hidden
+
+
+@pytest.fixture
+def traced(tmp_path):
+    """Writes a lake: files whose filters are too small, so many, three good ones, and one that lacks ten values, as
+    bytes of a page have changed, which has no checksum."""
+
+    def write(num_small):
+        lake = tmp_path / "traced"
+        for number in range(num_small + 4):
+            ids = np.random.default_rng(number).integers(0, 1 << 40, ROWS)
+            path = lake / f"{number}.parquet"
+            path.parent.mkdir(exist_ok=True)
+            pq.write_table(
+                pa.table({"id": ids}), path, row_group_size=ROWS // 4, use_dictionary=False,
+                compression="none", write_statistics=False,
+            )  # fmt: skip
+            pb.build(path, columns="id", fpp=0.5 if number < num_small else 0.01, in_place=True)
+        start = pq.ParquetFile(path).metadata.row_group(1).column(0).data_page_offset
+        data = bytearray(path.read_bytes())
+        data[start + 1000 : start + 1080] = bytes(range(100, 180))
+        path.write_bytes(data)
+        return lake, path
+
+    return write
+
+
+def steps_on(page):
+    part = page.partition('id="next"')[2].partition("</section>")[0]
+    return Document(f"<body>{part}</body>").text
+
+
+# What gives way to another filter, in any command.
+REPLACING = re.compile(
+    r"pbloom (?:strip|advise|(?:build|repair) [^<]*--(?:existing|rebuild)) ?[^<]*"
+)
+
+
+@pytest.mark.parametrize(("num_small", "named"), [(2, "0.parquet LAKE/1.parquet"), (6, "FILE")])
+def test_no_command_replaces_the_only_trace_of_a_changed_page(run, traced, num_small, named):
+    lake, path = traced(num_small)
+    page = run(lake)[1]
+    steps = steps_on(page).replace(str(lake), "LAKE")
+    look = f"pbloom validate LAKE/{path.name} -c id --pages --diagnose Until it is known why values are missing"
+    assert look in steps
+    rebuild = f"{named} -c id --fpp 0.01 --in-place --existing replace"
+    assert rebuild in steps
+    commands = [unescape(each) for each in REPLACING.findall(page.partition("Writer settings")[0])]
+    assert commands
+    assert not [each for each in commands if path.name in each or f"{lake} " in each]
+
+
+@pytest.mark.parametrize("with_table", [False, True])
+def test_filters_that_are_too_small_wait_where_those_that_are_not_to_be_replaced_go_too(
+    run, traced, with_table
+):
+    """Of several tables, of which all columns are built again; and of one file."""
+    lake, path = traced(1)
+    asked = lake
+    if with_table:
+        pq.write_table(pa.table({"id": [1, 2], "other": [1, 2]}), lake / "new.parquet")
+    else:
+        asked = path
+        pb.build(path, columns="id", row_groups=[3], fpp=0.5, existing="replace", in_place=True)
+    steps = steps_on(run(asked)[1])
+    assert "build Filters that are too small stay for now: id Until it is known why" in steps
+    assert "--existing" not in steps
+
+
+def test_steps_keep_to_the_files_that_were_looked_at(run, tmp_path):
+    ids = np.random.default_rng(3).permutation(4_000)
+    for number in range(7):
+        path = tmp_path / f"{number}.parquet"
+        pq.write_table(pa.table({"id": ids}), path, row_group_size=500, use_dictionary=False)
+
+    def steps(*arguments):
+        return steps_on(run(*arguments)[1]).replace(str(tmp_path), "LAKE")
+
+    build = " missing or too small: id pbloom build {} -c id --fpp 0.01 --in-place"
+    assert f"{build} --since 1d".format("LAKE") in steps(tmp_path, "--since", "1d")
+    assert build.format("FILE") in steps(*tmp_path.glob("*.parquet"))
+    for asked in (tmp_path, path):
+        assert steps(asked, "-g", "0,1,2").endswith(
+            "id Only some row groups were looked at: a page about all of them has the command."
+        )
+    listed = tmp_path / "list.txt"
+    listed.write_text(f"{path}\n")
+    assert build.format("--manifest LAKE/list.txt") in steps("--manifest", listed)
+    asked = ("--manifest", listed, "--shard", "0/1")
+    assert "pbloom build takes them by --manifest and --shard" in steps(*asked)
+
+
+def test_the_step_for_a_table_takes_its_small_files_too(run, tmp_path):
+    table = make_table(tmp_path / "table", commits=2)
+    build = f"pbloom build {table} -c id --fpp 0.01 --table delta --all-sizes"
+    text = Document(run("--table", "delta", table)[1]).text
+    assert text.count(build) == 2
+    assert outcome(*shlex.split(build)[1:]).code == 0
+    old = steps_on(run("--table", "delta", table, "--version", "1")[1])
+    assert (
+        "No command changes what was looked at: of a table that is the newest version alone" in old
+    )
+    assert "pbloom build" not in old
+
+
+def test_the_step_for_a_column_that_some_files_lack_does_not_fail(run, grown):
+    outcome("strip", grown, "--in-place")
+    asked = (grown, "--require", "id,code")
+    steps = steps_on(run(*asked)[1])
+    (build,) = re.findall("times in . files (pbloom build .*?--union-by-name)", steps)
+    assert outcome(*shlex.split(build)[1:]).code == 0
+    assert "2 times in 2 files write the file with this column; if other" in steps_on(
+        run(*asked)[1]
+    )
+    assert "What to do next Nothing: " in steps_on(run(*asked, "--union-by-name")[1])
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "."])
+def test_filters_of_no_use_have_the_command_that_strips_them(run, tmp_path, name):
+    for file in "ab":
+        table = pa.table({"at": np.arange(ROWS)})
+        pq.write_table(table, tmp_path / f"{file}.parquet", row_group_size=ROWS // 4)
+        pb.build(tmp_path / f"{file}.parquet", columns="at", in_place=True)
+    path = os.path.normpath(tmp_path / name)
+    page = run(path)[1]
+    strip = f"pbloom strip {path} -c at --in-place"
+    text = Document(page).text
+    assert f"have filters, which pbloom strip removes {strip} " in text
+    # They do no harm.
+    assert strip not in steps_on(page)
+    assert outcome(*shlex.split(strip)[1:]).code == 0
+    assert "strip" not in Document(run(path)[1]).text

@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING
 from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engine_note, engine_notes, lost_rows
-from parquet_bloom.errors import RewriteError, UnsupportedError, quoted_name
+from parquet_bloom.errors import (
+    EncryptionError,
+    FormatError,
+    RewriteError,
+    UnsupportedError,
+    quoted_name,
+)
 from parquet_bloom.filters.sizing import (
     MAX_BYTES,
     NEGLIGIBLE_BYTES,
@@ -35,6 +41,7 @@ from parquet_bloom.parquet.edit.change import (
 )
 from parquet_bloom.parquet.edit.ends import first_end
 from parquet_bloom.parquet.edit.kept import Kept, check_end, check_last, check_replaced, kept_bytes
+from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.builder import FilterBuilder, made_or_reason
 from parquet_bloom.parquet.filters.insertion import reason_for_none
 from parquet_bloom.parquet.footer import foreign_fields
@@ -49,6 +56,7 @@ from parquet_bloom.vocabulary import HAS_ONE
 
 if TYPE_CHECKING:
     from parquet_bloom.engines.engine import LostRows
+    from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 
 OF_KEPT = (
     "the locations of filters that were kept are not exposed: replace the filters to expose them"
@@ -89,11 +97,13 @@ class ParquetBuild(FilterChange, BuildChange):
         else:
             kept = kept_bytes(file, replaced, options.layout, options.usual_layout)
         if kept.ends == "none":
-            self.replaced = [(part, chunk.leaf.name) for (part, _), chunk in replaced.items()]
+            self.replaced = {(part, chunk.leaf.name) for (part, _), chunk in replaced.items()}
         else:
             check_last(file, replaced)
         super().__init__(file, kept, dict.fromkeys(replaced), new)
         self.skipped += plan.skipped
+        # Those of `replaced` that may lack values.
+        self._lacking: list[tuple[int, str]] = []
 
     @property
     def planned(self) -> Sequence[ColumnChunk]:
@@ -108,7 +118,23 @@ class ParquetBuild(FilterChange, BuildChange):
 
     def compose(self, version: Version) -> None:
         super().compose(version)
-        self.notes = tuple(self._notes())
+        doubts = self.judge(self._lacking) if self.judge and self._lacking else ()
+        self.notes = (*doubts, *self._notes())
+
+    def _append(self, chunk: ColumnChunk, filter: SplitBlockBloomFilter, version: Version) -> None:
+        key = chunk.place.part, chunk.leaf.name
+        if self.judge is not None and key in self.replaced and self._lacks_some(chunk, filter):
+            self._lacking.append(key)
+        super()._append(chunk, filter, version)
+
+    def _lacks_some(self, chunk: ColumnChunk, filter: SplitBlockBloomFilter) -> bool:
+        """Whether values in the new filter may be missing from the old one, if that can be used."""
+        source = self.file.source
+        try:
+            stored = bloom.read_usable_header(source, self.file.footer, chunk)
+            return stored is not None and bloom.lacks_some(source, stored, filter)
+        except (FormatError, EncryptionError, UnsupportedError):
+            return False
 
     def _notes(self) -> Iterator[str]:
         """Source: docs/encryption.md."""

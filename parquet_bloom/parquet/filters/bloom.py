@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from math import gcd
+from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.container import record
 from parquet_bloom.errors import EncryptionError, FilterError, FormatError, UnsupportedError, at
@@ -323,6 +324,30 @@ def bits(source: Source, stored: StoredFilter) -> ReadBits:
 def read_bitset(source: Source, stored: StoredFilter) -> SplitBlockBloomFilter:
     """The whole filter, for reading."""
     return SplitBlockBloomFilter.over(bits(source, stored)(0, stored.num_bytes))
+
+
+# How much of two bitsets is compared at once, in bytes of the larger one.
+_COMPARED_BYTES: Final = 1 << 20
+
+
+def lacks_some(source: Source, stored: StoredFilter, new: SplitBlockBloomFilter) -> bool:
+    """Whether `new` has bits that the stored filter lacks, both folded to a size that they have in common: then some
+    of its values were never inserted there. One that was not goes unnoticed as often as it passes a filter of that
+    size."""
+    read, size = bits(source, stored), gcd(stored.num_blocks, new.num_blocks)
+    factor, new_factor = stored.num_blocks // size, new.num_blocks // size
+    step = max(1, _COMPARED_BYTES // (BLOCK_BYTES * max(factor, new_factor)))
+    for start in range(0, size, step):
+        end = min(size, start + step)
+        here, there = (
+            [each * BLOCK_BYTES * by for each in (start, end)] for by in (factor, new_factor)
+        )
+        old = SplitBlockBloomFilter.over(read(here[0], here[1] - here[0])).fold(factor)
+        before = old.to_bytes()
+        old.unite(SplitBlockBloomFilter.over(bytes(new.bitset[slice(*there)])).fold(new_factor))
+        if old.bitset != before:
+            return True
+    return False
 
 
 def read_block(
