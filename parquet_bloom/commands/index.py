@@ -121,7 +121,8 @@ def index() -> None:
 @files_option(
     "--overwrite",
     is_flag=True,
-    help="Make it anew where there is an index already: nothing of that one is read, so that it may be damaged.",
+    help="Make it anew where there is an index already: of that one nothing is read but whether it has a --hash-key, so"
+    " that it may be damaged.",
 )
 @option.as_json("index")
 @option.quiet
@@ -430,7 +431,9 @@ def check(
             write_text(next_line("index", "add", "--index", report.index, *named, *again))
         elif any(finding.problem == "damaged" for finding in report.findings):
             terms = terms_of(index_path, storage_options())
-            write_text(next_line("index", "build", *_to_build_anew(report, terms), *again))
+            key = ("--hash-key", "KEYSPEC") if terms.key_check and hash_key is None else ()
+            anew = _to_build_anew(report, terms)
+            write_text(next_line("index", "build", *anew, *again, *key))
     sys.exit(NO if report.findings else FINE)
 
 

@@ -22,8 +22,10 @@ from parquet_bloom.arguments import (
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
+    HASH_KEY,
     ColumnError,
     EncryptionError,
+    MissingKeyError,
     ParquetBloomError,
     RewriteError,
     complaint,
@@ -41,6 +43,7 @@ from parquet_bloom.index.manifest import (
     existing,
     newest,
     newest_name,
+    newest_readable,
 )
 from parquet_bloom.index.opened import OpenSegment, as_ranges, numbers_in
 from parquet_bloom.index.states import lasting, states_of
@@ -125,14 +128,8 @@ def build_index(
     check_form(form, places, is_keyed=hash_key is not None)
     flag_given("overwrite", overwrite)
     folder = _folder(index, storage_options)
-    if not overwrite and newest_name(folder) is not None:
-        raise RewriteError(
-            f"{folder.path}: is an index already, expected a new folder, also for other columns; pbloom index add adds"
-            " files to it, --overwrite makes it anew"
-        )
-    if data := next(filter(is_data_file, folder.file_names("")), None):
-        raise RewriteError(f"{folder.path}: has data in it, {data}: expected a new folder")
     key = hash_key_given(hash_key)
+    _check_free(folder, overwrite, is_keyed=key is not None)
     start = Manifest(
         columns=columns_needed(columns),
         places=places,
@@ -143,6 +140,25 @@ def build_index(
     change = _Change(folder, keys, storage_options, threads, progress, key)
     sources = _sources(files_given("files", files), table)
     return change.bring_up_to_date(start, *sources, anew=overwrite)
+
+
+def _check_free(folder: WritableFolder, overwrite: bool, *, is_keyed: bool) -> None:
+    """Raise RewriteError for a folder in which no index can be made, MissingKeyError for one whose index nobody can ask
+    without a key, if everybody could ask the new one: who forgot the key would tell them all values that they guess."""
+    if not overwrite and newest_name(folder) is not None:
+        raise RewriteError(
+            f"{folder.path}: is an index already, expected a new folder, also for other columns; pbloom index add adds"
+            " files to it, overwrite=True makes it anew"
+        )
+    if data := next(filter(is_data_file, folder.file_names("")), None):
+        raise RewriteError(f"{folder.path}: has data in it, {data}: expected a new folder")
+    if overwrite and not is_keyed:
+        old = newest_readable(folder)
+        if old is not None and old.key_check:
+            raise MissingKeyError(
+                f"{folder.path}: its hashes are made with a key, expected {HASH_KEY}, or a new folder for an index"
+                " without a key"
+            )
 
 
 def add_to_index(
