@@ -592,7 +592,7 @@ def _write_change(report: IndexChange, quiet: bool, took: str) -> None:
         _name(report.not_indexed)
     counts = f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed"
     if report.failed:
-        counts += f"; {report.failed:,} of these cannot be read in full"
+        counts += f"; {report.failed:,} cannot be read in full"
     written = f"; {_written(report.keys, report.filters, report.bytes_written)}"
     is_written = bool(report.keys or report.filters)
     unknown = f", {report.unknown:,} of them not fully indexed" * bool(report.unknown)

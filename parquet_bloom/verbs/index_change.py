@@ -83,7 +83,8 @@ class NotIndexed:
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexChange(VerbReport):
     """What became of an index. `added`, `changed`, `removed`: how many files are new in it, are in another state than
-    before, or are gone; `failed`: how many of the new and changed ones could not be read, or not all of them;
+    before, or are gone; `failed`: how many of the new and changed ones, and of those that could not be read before, could
+    not be read, or not all of them;
     `not_indexed`: those that were looked at and say `unknown`; `unknown`: how many of all files do, about any column;
     `keys`: pairs of value and place that were added; `filters`: those that were; `generation`: of the manifest that
     was made, or that is still right."""
@@ -219,13 +220,14 @@ def _folder(
 class ReadFile:
     """A file that was read for an index. `version`: of the state that it was in; `reasons`: why columns are not indexed,
     by name; `lacking`: those that the file does not have; `is_damaged`: whether a column is; `error`: what the file
-    failed of as a whole."""
+    failed of as a whole; `is_as_known`: whether the index knows just that."""
 
     version: str
     reasons: Mapping[str, str]
     lacking: tuple[str, ...] = ()
     is_damaged: bool = False
     error: Exception | None = None
+    is_as_known: bool = False
 
 
 # What can go wrong with one file and must not stop the others.
@@ -247,8 +249,14 @@ class FileIndexer:
     ) -> None:
         self._builder, self._index, self._key, self._threads = builder, index, key, threads
 
-    def add(self, file: Found, among: Readable, keys: Keys | None) -> ReadFile:
-        """Index a file, or keep why it is not."""
+    def add(
+        self,
+        file: Found,
+        among: Readable,
+        keys: Keys | None,
+        known: Collection[tuple[str, str]] = (),
+    ) -> ReadFile:
+        """Index a file, or keep why it is not, unless that is `known`: columns, and why they could not be read before."""
         columns = self._index.columns
         read_as = {column: among.read_as(file.path, column) for column in columns}
         try:
@@ -270,11 +278,13 @@ class FileIndexer:
             reason = (said or complaint(error)).removeprefix(f"{file.path}: ")
             # What may pass is tried again by the next `add`, in whatever state the file is.
             version = "" if isinstance(error, OSError | MemoryError) else file.version or ""
-            for column in columns:
+            reasons = dict.fromkeys(columns, reason)
+            is_as_known = not version and known == {*reasons.items()}
+            for column in columns if not is_as_known else ():
                 self._builder.add_whole(
                     file.path, file.size, version, column, reason, read_as[column]
                 )
-            return ReadFile(version, dict.fromkeys(columns, reason), error=error)
+            return ReadFile(version, reasons, error=error, is_as_known=is_as_known)
 
     def _add_columns(self, opened: Container, read_as: Mapping[str, str]) -> dict[str, LeftColumn]:
         """The columns that are not indexed."""
@@ -317,6 +327,10 @@ class _Change:
         self._last_lacking: dict[str, NotIndexed] = {}
         # How many could be read at all.
         self._opened = 0
+        # Of files that could not be read before: the columns, and why.
+        self._unread: dict[str, set[tuple[str, str]]] = {}
+        # How many of them fail of the same again.
+        self._as_known = 0
         # Of each file that was looked at, the state that is known now; None if it is gone.
         self._states: dict[str, str | None] = {}
         # By the ids of segments, which are read once: the units of these files, by their numbers.
@@ -361,8 +375,9 @@ class _Change:
                 anew=anew,
             )
         assert made is not None
-        changed = sum(file.path in known for file in to_read)
-        return self._report(made, len(to_read) - changed, changed, len(gone), new, len(files.found))
+        added = sum(file.path not in known for file in to_read)
+        changed = len(to_read) - added - self._as_known
+        return self._report(made, added, changed, len(gone), new, len(files.found))
 
     def remove(self, names: Sequence[str]) -> IndexChange:
         def without(old: Manifest | None) -> Manifest | None:
@@ -406,6 +421,9 @@ class _Change:
                 known.add(unit.path)
                 if files.is_known(unit, segment.column, segment.read_as):
                     current.setdefault(segment.column, set()).add(unit.path)
+                elif unit.is_unread and files.read_as(unit.path, segment.column) == segment.read_as:
+                    failed = self._unread.setdefault(unit.path, set())
+                    failed.add((segment.column, unit.reason))
                 if unit.reason:
                     self._unknown.add(unit.path)
         whole = set.intersection(*current.values())
@@ -434,8 +452,11 @@ class _Change:
             for done, file in enumerate(files):
                 if self._progress:
                     self._progress(done, len(files))
-                read = indexer.add(file, among, self._keys)
-                self._states[file.path] = read.version
+                read = indexer.add(file, among, self._keys, self._unread.get(file.path, ()))
+                if read.is_as_known:
+                    self._as_known += 1
+                else:
+                    self._states[file.path] = read.version
                 self._failed += read.is_damaged or read.error is not None
                 self._not_indexed += [
                     NotIndexed(file.path, column, reason) for column, reason in read.reasons.items()
