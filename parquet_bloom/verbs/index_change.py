@@ -29,6 +29,7 @@ from parquet_bloom.errors import (
     ParquetBloomError,
     RewriteError,
     complaint,
+    quoted_name,
 )
 from parquet_bloom.files import FORMATS
 from parquet_bloom.index.asking import hash_key_given, key_of
@@ -255,20 +256,22 @@ class FileIndexer:
         among: Readable,
         keys: Keys | None,
         known: Collection[tuple[str, str]] = (),
+        left: Mapping[str, str] | None = None,
     ) -> ReadFile:
-        """Index a file, or keep why it is not, unless that is `known`: columns, and why they could not be read before."""
+        """Index a file, or keep why it is not, unless that is `known`: columns, and why they could not be read before.
+        `left`: columns that it has not got, and why."""
         columns = self._index.columns
         read_as = {column: among.read_as(file.path, column) for column in columns}
         try:
             with among.open(file.path, keys) as opened:
                 version = opened.source.version
-                left = self._add_columns(opened, read_as)
+                found = self._add_columns(opened, read_as, left or {})
                 opened.source.check_unchanged()
                 return ReadFile(
                     version,
-                    {column: each.reason for column, each in left.items()},
-                    tuple(column for column in left if not _has(opened, column)),
-                    is_damaged=any(each.is_damaged for each in left.values()),
+                    {column: each.reason for column, each in found.items()},
+                    tuple(column for column in found if not _has(opened, column)),
+                    is_damaged=any(each.is_damaged for each in found.values()),
                 )
         except _FAILURES as error:
             # Whatever was added of it is about a state that it may not be in any more, or is not all of it.
@@ -286,8 +289,11 @@ class FileIndexer:
                 )
             return ReadFile(version, reasons, error=error, is_as_known=is_as_known)
 
-    def _add_columns(self, opened: Container, read_as: Mapping[str, str]) -> dict[str, LeftColumn]:
+    def _add_columns(
+        self, opened: Container, read_as: Mapping[str, str], left: Mapping[str, str]
+    ) -> dict[str, LeftColumn]:
         """The columns that are not indexed."""
+        from parquet_bloom.index.building import LeftColumn
         from parquet_bloom.index.chosen_values import chosen
 
         reader = chosen(
@@ -296,11 +302,17 @@ class FileIndexer:
             self._key,
         )
         version = opened.source.version
+        for column, reason in left.items():
+            self._builder.add_whole(
+                opened.path, opened.source.size, version, column, reason, read_as[column]
+            )
         found = {
             column: self._builder.add(reader, column, version, self._threads, read_as[column])
             for column in self._index.columns
+            if column not in left
         }
-        return {column: left for column, left in found.items() if left}
+        not_there = {column: LeftColumn(reason) for column, reason in left.items()}
+        return not_there | {column: each for column, each in found.items() if each}
 
 
 class _Change:
@@ -452,7 +464,8 @@ class _Change:
             for done, file in enumerate(files):
                 if self._progress:
                     self._progress(done, len(files))
-                read = indexer.add(file, among, self._keys, self._unread.get(file.path, ()))
+                unread, left = self._unread.get(file.path, ()), _renamed(file.path, among, wanted)
+                read = indexer.add(file, among, self._keys, unread, left)
                 if read.is_as_known:
                     self._as_known += 1
                 else:
@@ -567,6 +580,16 @@ class _Change:
             unknown=len(self._unknown.union(each.path for each in self._not_indexed)),
             not_indexed=tuple(self._not_indexed),
         )
+
+
+def _renamed(path: str, among: ListedFiles, index: Manifest) -> dict[str, str]:
+    """Why a file has no columns of some names any more: its table has given them others."""
+    return {
+        column: f"no column {quoted_name(column)}, which the table calls {quoted_name(now)} by now: index build makes an"
+        " index of that"
+        for column, read_as in {(each.column, each.read_as) for each in index.segments}
+        if (now := among.called_now(path, column, read_as)) is not None
+    }
 
 
 def _has(file: Askable, column: str) -> bool:

@@ -239,6 +239,25 @@ def test_columns_that_are_called_otherwise(tmp_path, monkeypatch):
         assert found.probe("a", "in y", files=path).results[0].verdict == "unknown"
 
 
+@pytest.mark.parametrize("physical", ["x", "a"], ids=["mapped", "as-it-was"])
+def test_a_column_that_is_called_otherwise_by_now_is_named(tmp_path, physical):
+    table = swapped(tmp_path / "events", a=physical, b="b-physical")
+    index = ("--index", tmp_path / "index")
+    assert outcome("index", "build", *index, "-c", "a,b", "--table", "delta", table).code == 0
+    schema = json.loads(last_action(table, "metaData")["schemaString"])
+    (field,) = (each for each in schema["fields"] if each["name"] == "a")
+    field["name"] = "renamed"
+    metadata = last_action(table, "metaData") | {"schemaString": json.dumps(schema)}
+    write_commit(table, {"metaData": metadata})
+    added = outcome("index", "add", *index)
+    told = "no column a, which the table calls renamed by now: index build makes an index of that"
+    assert (added.code, added.complaint.partition(": a: ")[2]) == (0, f"not indexed: {told}")
+    with pb.Index(tmp_path / "index") as found:
+        (result,) = found.probe("a", "in x", files=table, table="auto").results
+        assert {file.reason for file in result.files} == {told}
+        assert found.probe("b", "nobody", files=table, table="auto").is_absent
+
+
 def test_rows_that_a_deletion_vector_deletes_are_in_the_file(table, tmp_path):
     with_features(
         table, reader=["deletionVectors"], configuration={"delta.enableDeletionVectors": "true"}
