@@ -364,6 +364,11 @@ class TableBuildView(_TableView["TableBuildReport"]):
         remarks += [
             Remark(key, value, f"{done}: {key}={value}") for key, value in report.properties.items()
         ]
+        if report.properties:
+            from parquet_bloom.engines.reading import engine_note
+
+            heeded = engine_note("asked for by an Iceberg table")
+            remarks.append(Remark("properties", heeded, f"properties: {heeded}"))
         return _of_table(report, self.total(numbers), [*remarks, *_notes(report.notes)], numbers)
 
     def total(self, numbers: Mapping[str, int]) -> str:
