@@ -437,12 +437,19 @@ def _of_table(
     files = f"{number_of(len(report.files), 'file')}{': ' * bool(counts)}{counts}"
     line = f"{files}; {what}; {_committed(report)}"
     return FileSummary(
-        "unchanged" if report.committed is None else "committed",
+        _state(report),
         line,
         [*_file_remarks(report), *remarks],
         {**numbers, "dry": report.dry_run},
         heading=f"{report.path}: {line}, {report.seconds:.2f} s",
     )
+
+
+def _state(report: TableChange) -> str:
+    if report.committed is not None:
+        return "committed"
+    is_left = not report.dry_run and any(file.size != file.recorded for file in report.files)
+    return "not committed" if is_left else "unchanged"
 
 
 def _committed(report: TableChange) -> str:
