@@ -307,7 +307,7 @@ def probe(
     elif is_outdated and not as_json:
         again = command("index", "add", "--index", index_path, *store_options_again())
         complain(
-            f"{index_path}: not up to date: `{again}` reads what changed; name what is new, too"
+            f"{index_path}: not up to date: `{again}` reads what came or changed; name files of other places, too"
         )
     sys.exit(code)
 
