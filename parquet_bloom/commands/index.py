@@ -121,8 +121,8 @@ def index() -> None:
 @files_option(
     "--overwrite",
     is_flag=True,
-    help="Make it anew where there is an index already: of that one nothing is read but whether it has a --hash-key, so"
-    " that it may be damaged.",
+    help="Make it anew where there is an index already: of that one nothing is read but whether it has a --hash-key,"
+    " so that it may be damaged.",
 )
 @option.as_json("index")
 @option.quiet

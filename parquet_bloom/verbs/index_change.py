@@ -84,8 +84,8 @@ class NotIndexed:
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexChange(VerbReport):
     """What became of an index. `added`, `changed`, `removed`: how many files are new in it, are in another state than
-    before, or are gone; `failed`: how many of the new and changed ones, and of those that could not be read before, could
-    not be read, or not all of them;
+    before, or are gone; `failed`: how many of the new and changed ones, and of those that could not be read before,
+    could not be read, or not all of them;
     `not_indexed`: those that were looked at and say `unknown`; `unknown`: how many of all files do, about any column;
     `keys`: pairs of value and place that were added; `filters`: those that were; `generation`: of the manifest that
     was made, or that is still right."""
@@ -145,12 +145,12 @@ def build_index(
 
 
 def _check_free(folder: WritableFolder, overwrite: bool, *, is_keyed: bool) -> None:
-    """Raise RewriteError for a folder in which no index can be made, MissingKeyError for one whose index nobody can ask
-    without a key, if everybody could ask the new one: who forgot the key would tell them all values that they guess."""
+    """Raise RewriteError for a folder in which no index can be made, MissingKeyError for one whose index nobody can
+    ask without a key, if everybody could ask the new one: who forgets the key would let them try any value."""
     if not overwrite and newest_name(folder) is not None:
         raise RewriteError(
-            f"{folder.path}: is an index already, expected a new folder, also for other columns; pbloom index add adds"
-            " files to it, overwrite=True makes it anew"
+            f"{folder.path}: is an index already, expected a new folder, also for other columns; pbloom index add"
+            " adds files to it, overwrite=True makes it anew"
         )
     if data := next(filter(is_data_file, folder.file_names("")), None):
         raise RewriteError(f"{folder.path}: has data in it, {data}: expected a new folder")
@@ -258,8 +258,8 @@ class FileIndexer:
         known: Collection[tuple[str, str]] = (),
         left: Mapping[str, str] | None = None,
     ) -> ReadFile:
-        """Index a file, or keep why it is not, unless that is `known`: columns, and why they could not be read before.
-        `left`: columns that it has not got, and why."""
+        """Index a file, or keep why it is not, unless that is `known`: columns, and why they could not be read
+        before. `left`: columns that it has not got, and why."""
         columns = self._index.columns
         read_as = {column: among.read_as(file.path, column) for column in columns}
         try:
@@ -585,8 +585,8 @@ class _Change:
 def _renamed(path: str, among: ListedFiles, index: Manifest) -> dict[str, str]:
     """Why a file has no columns of some names any more: its table has given them others."""
     return {
-        column: f"no column {quoted_name(column)}, which the table calls {quoted_name(now)} by now: index build makes an"
-        " index of that"
+        column: f"no column {quoted_name(column)}, which the table calls {quoted_name(now)} by now: index build makes"
+        " an index of that"
         for column, read_as in {(each.column, each.read_as) for each in index.segments}
         if (now := among.called_now(path, column, read_as)) is not None
     }

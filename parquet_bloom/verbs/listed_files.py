@@ -100,8 +100,8 @@ class ListedFiles:
         return "" if of_table is None else of_table[0].names.stored_as(column)
 
     def called_now(self, path: str, column: str, read_as: str) -> str | None:
-        """What a file's table calls the column by now that an index has as this one, and read as `read_as`; None if it
-        still has one of that name, or none in its place."""
+        """What a file's table calls the column by now that an index has as this one, and read as `read_as`; None if
+        it still has one of that name, or none in its place."""
         of_table = self._recorded.get(path)
         if of_table is None or column in of_table[0].columns:
             return None

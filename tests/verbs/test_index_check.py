@@ -361,7 +361,7 @@ def test_add_is_named_only_if_it_mends_all(lake, tmp_path, monkeypatch):
 
 
 def test_a_file_that_cannot_be_read_is_tried_again_and_nothing_else_comes_of_it(lake, tmp_path):
-    """What it fails of may pass. As long as it does not, nothing is written anew, and no command is said to mend it."""
+    """What it fails of may pass. Until then, nothing is written anew, and no command is said to mend it."""
     folder, link = tmp_path / "index", lake / "link.parquet"
     link.symlink_to(tmp_path / "elsewhere.parquet")
     index, reason = ("--index", folder), "No such file or directory"
