@@ -236,6 +236,9 @@ TEXT = "str(…) to make text of it"
 # Which names the catalog of a table.
 CATALOG = "catalog=NAME"
 
+# What gives the key that the hashes of an index are made with.
+HASH_KEY = "hash_key=KEYSPEC"
+
 # What they say of an option, and what users of the command say.
 _BY_COMMAND = {
     "overwrite=True": "--overwrite",
@@ -248,6 +251,7 @@ _BY_COMMAND = {
     "by build_table and strip_table, which also commit the new sizes": "with --table, which also commits the new sizes",
     "build_table and repair_table append without a commit (commit=False)": "build and repair append without a commit (--no-commit)",
     CATALOG: "--catalog NAME",
+    HASH_KEY: "--hash-key",
     "expected columns=": "name them with -c",
     LIST: "repeat -v for each",
     "to_arrow of what `probe` answers can be joined": (

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -203,25 +203,38 @@ def _save(
         save_table(report.account(values), sources, account, overwrite=overwrite)
 
 
+# Whether a row is one of its table.
+_IN_TABLE: Final = {False: "yes", True: "deleted", None: "unknown"}
+
+
 def _write(report: FindReport, asked: Sequence[object], of_column: str, took: str) -> None:
     """The rows and the total; `of_column`: what the latter begins with; `took`: what it ends with, if anything."""
     if report.rows:
         names, values = _shown_values(report)
-        part = part_in(report.formats)
+        part, in_table = part_in(report.formats), ("in table",) * bool(report.deleted_in)
         write_table(
-            (report.column, "file", part, "row", *names),
+            (report.column, "file", part, "row", *in_table, *names),
             [
-                (show_value(row.value), row.path, str(row.row_group), str(row.row), *cells)
+                (
+                    show_value(row.value),
+                    row.path,
+                    str(row.row_group),
+                    str(row.row),
+                    *(_IN_TABLE[row.deleted] for _ in in_table),
+                    *cells,
+                )
                 for row, cells in zip(report.rows, values, strict=True)
             ],
             _gives(report.column, part, names),
             full=bool(names) and len(report.rows) <= _FEW_ROWS,
             more="--json, --output and a pipe show all",
         )
-    if report.deleted_in:
-        files = number_of(len(report.deleted_in), "file")
+    if report.num_deleted:
+        rows = some_of(report.num_deleted, report.num_rows, "row")
+        complain(f"{rows} deleted in the table: in the files until these are written anew")
+    for path in dict.fromkeys(row.path for row in report.rows if row.deleted is None):
         complain(
-            f"{files} with rows that the table may have deleted: they are in it until it is written anew"
+            f"{path}: nobody can tell which rows the table has deleted: they are in the file until it is written anew"
         )
     if report.unknown:
         _complain_of_unknown(report, asked)

@@ -121,7 +121,8 @@ def index() -> None:
 @files_option(
     "--overwrite",
     is_flag=True,
-    help="Make it anew where there is an index already: nothing of that one is read, so that it may be damaged.",
+    help="Make it anew where there is an index already: of that one nothing is read but whether it has a --hash-key,"
+    " so that it may be damaged.",
 )
 @option.as_json("index")
 @option.quiet
@@ -306,7 +307,7 @@ def probe(
     elif is_outdated and not as_json:
         again = command("index", "add", "--index", index_path, *store_options_again())
         complain(
-            f"{index_path}: not up to date: `{again}` reads what changed; name what is new, too"
+            f"{index_path}: not up to date: `{again}` reads what came or changed; name files of other places, too"
         )
     sys.exit(code)
 
@@ -430,7 +431,9 @@ def check(
             write_text(next_line("index", "add", "--index", report.index, *named, *again))
         elif any(finding.problem == "damaged" for finding in report.findings):
             terms = terms_of(index_path, storage_options())
-            write_text(next_line("index", "build", *_to_build_anew(report, terms), *again))
+            key = ("--hash-key", "KEYSPEC") if terms.key_check and hash_key is None else ()
+            anew = _to_build_anew(report, terms)
+            write_text(next_line("index", "build", *anew, *again, *key))
     sys.exit(NO if report.findings else FINE)
 
 
@@ -589,7 +592,7 @@ def _write_change(report: IndexChange, quiet: bool, took: str) -> None:
         _name(report.not_indexed)
     counts = f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed"
     if report.failed:
-        counts += f"; {report.failed:,} of these cannot be read in full"
+        counts += f"; {report.failed:,} cannot be read in full"
     written = f"; {_written(report.keys, report.filters, report.bytes_written)}"
     is_written = bool(report.keys or report.filters)
     unknown = f", {report.unknown:,} of them not fully indexed" * bool(report.unknown)

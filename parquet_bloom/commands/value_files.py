@@ -16,6 +16,7 @@ from parquet_bloom.errors import (
     ValueTypeError,
     complaint,
     no_column,
+    quoted_name,
 )
 from parquet_bloom.files import open_file
 from parquet_bloom.render.wording import files_of
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from parquet_bloom.vocabulary import LiteralType
 
 _MAGIC = b"PAR1"
+# As Python calls it.
+_STDIN = "<stdin>"
+
 # By the end of a name, what stands between fields; and what that and others are called.
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _CALLED = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
@@ -114,8 +118,9 @@ def _lines(text: str) -> list[str]:
 def _check_lines(lines: Sequence[str], name: str, columns: Sequence[str]) -> None:
     """Raise FormatError for what would be a value that nobody means, and so be found nowhere."""
     if lines and lines[0] in columns:
+        way = "leave it out" if name == _STDIN else "call the file .csv"
         raise FormatError(
-            f"{name}: line 1: {lines[0]}: is the name of the column: if it is a header, call the file .csv;"
+            f"{name}: line 1: {lines[0]}: is the name of the column: if it is a header, {way};"
             " if it is a value, give it with --value"
         )
     for number, line in enumerate(lines, 1):
@@ -252,6 +257,9 @@ def _column(names: Sequence[str], file: str, wanted: str | None, columns: Sequen
     among = [name for name in names if name in columns]
     if len(among) == 1:
         return among[0]
+    if repeated := [name for name in among if among.count(name) > 1]:
+        found = f"{repeated.count(repeated[0])} columns called {quoted_name(repeated[0])}"
+        raise ColumnError(f"{file}: {found}, expected one")
     called = f" called {columns[0]}" if len(columns) == 1 else ""
     raise ColumnError(
         f"{file}: {number_of(len(names), 'column')}, expected one{called}, or --values-column"

@@ -65,6 +65,7 @@ Situation = Literal[
     "a struct in Statistics",
     "encrypted",
     "FLOAT16 only as stored",
+    "asked for by an Iceberg table",
     "in a Delta table",
     "in ALP",
     "in an Iceberg table",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from parquet_bloom.container.asked_once import those_not_held
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import EncryptionError, MissingKeyError, ValueTypeError
+from parquet_bloom.errors import HASH_KEY, EncryptionError, MissingKeyError, ValueTypeError
 from parquet_bloom.index.keys import MOST_PLACES, WIDE_PLACE_BITS
 from parquet_bloom.index.kinds import AskedHashes, ManyHashes, asked_hashes, asked_hashes_among
 from parquet_bloom.index.manifest import Manifest, Places
@@ -221,7 +221,7 @@ def key_of(index: str, manifest: Manifest, hash_key: bytes | str | None) -> Hash
     if found == manifest.key_check:
         return key
     if key is None:
-        raise MissingKeyError(f"{index}: its hashes are made with a key, expected --hash-key")
+        raise MissingKeyError(f"{index}: its hashes are made with a key, expected {HASH_KEY}")
     made = "with another one" if manifest.key_check else "without one"
     raise EncryptionError(f"{index}: hash key: the index was made {made}")
 

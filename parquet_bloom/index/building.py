@@ -44,6 +44,10 @@ class NewSegment:
     def num_places(self) -> int:
         return self.units[-1].first_place + self.units[-1].num_places if self.units else 0
 
+    @property
+    def is_alive(self) -> bool:
+        return len(self._dead) < len(self.units)
+
     def forget_last(self, path: str) -> None:
         """The units of this file, if they are the last ones, are dead."""
         before = len(self.units)
@@ -98,6 +102,10 @@ class NewSlices:
         collector = self._collectors[size] = FilterCollector(self._room, size)
         self._units[size] = []
         return collector
+
+    @property
+    def is_alive(self) -> bool:
+        return len(self._dead) < len(self.units)
 
     def forget_last(self, path: str) -> None:
         """The units of this file, if they are the last ones, are dead."""
@@ -286,10 +294,10 @@ class SegmentsBuilder:
         return found
 
     def write(self, folder: WritableFolder) -> list[Segment]:
-        """Write all segments, and forget them."""
+        """Write all segments in which anything counts, and forget them."""
         wanted = [*self._full, *self._segments.values()]
         self._full, self._segments = [], {}
-        return [each.written(folder) for each in wanted if each.units]
+        return [each.written(folder) for each in wanted if each.is_alive]
 
 
 @contextmanager

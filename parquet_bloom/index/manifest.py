@@ -13,7 +13,8 @@ import errno
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final, Literal, NamedTuple, cast
@@ -183,8 +184,20 @@ def newest(folder: Folder) -> Manifest | None:
 
 def newest_name(folder: Folder) -> str | None:
     """Of the manifest of an index, which may be damaged."""
-    names = [name for name in folder.file_names("") if is_manifest(name)]
-    return names[-1] if names else None
+    return next(_names(folder), None)
+
+
+def newest_readable(folder: Folder) -> Manifest | None:
+    """The newest manifest of an index that can be read: later ones are damaged. Raises OSError."""
+    for name in _names(folder):
+        with suppress(FormatError, UnsupportedError):
+            return read_manifest(folder, name)
+    return None
+
+
+def _names(folder: Folder) -> Iterator[str]:
+    """Of all manifests of an index, the newest first."""
+    return filter(is_manifest, reversed(folder.file_names("")))
 
 
 def existing(folder: Folder) -> Manifest:

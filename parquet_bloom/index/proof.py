@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from parquet_bloom.advice.ndv import distinct
 from parquet_bloom.container import number_of
 from parquet_bloom.errors import FormatError
 from parquet_bloom.index.manifest import Places
@@ -138,7 +139,8 @@ class SegmentProof:
         if int(places.max()) >= self.keys.size:
             yield f"{where}: place {places.max()}, expected less than {self.keys.size}"
         else:
-            np.add.at(self.keys, places, 1)
+            of_page, counts = np.unique(places, return_counts=True)
+            self.keys[of_page] += counts.astype(np.uint32)
 
 
 class PlacesProof:
@@ -158,7 +160,9 @@ class PlacesProof:
         lost = sum(hashes.size for hashes in pages)
         for place, hashes in zip(self._places_of(part), pages, strict=False):
             found, places = self._map.places_of_many(hashes)
-            there = hashes[np.unique(found[places == place])]
+            is_there = np.zeros(hashes.size, np.bool_)
+            is_there[found[places == place]] = True
+            there = hashes[is_there]
             lost -= there.size
             self._explained.setdefault(place, []).append(self._map.about.bits.keys(there))
         return lost
@@ -177,7 +181,7 @@ class PlacesProof:
         """How many keys of the file's places are those of no hash, once all of them were looked up."""
         explained = 0
         for keys in self._explained.values():
-            explained += np.unique(np.concatenate(keys)).size
+            explained += distinct(np.concatenate(keys)).size
         known = sum(int(self._keys[_places(unit)].sum()) for unit in self._units)
         return known - explained
 

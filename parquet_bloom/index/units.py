@@ -36,6 +36,11 @@ class Unit(NamedTuple):
     num_rows: int
     reason: str = ""
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether the file was read in no state: what it failed of may pass, so that the next `add` tries again."""
+        return not self.version
+
 
 # Of a page's header, more than any takes.
 _LONGEST_HEADER: Final = 256

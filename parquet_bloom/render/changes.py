@@ -367,6 +367,11 @@ class TableBuildView(_TableView["TableBuildReport"]):
         remarks += [
             Remark(key, value, f"{done}: {key}={value}") for key, value in report.properties.items()
         ]
+        if report.properties:
+            from parquet_bloom.engines.reading import engine_note
+
+            heeded = engine_note("asked for by an Iceberg table")
+            remarks.append(Remark("properties", heeded, f"properties: {heeded}"))
         return _of_table(report, self.total(numbers), [*remarks, *_notes(report.notes)], numbers)
 
     def total(self, numbers: Mapping[str, int]) -> str:
@@ -435,12 +440,19 @@ def _of_table(
     files = f"{number_of(len(report.files), 'file')}{': ' * bool(counts)}{counts}"
     line = f"{files}; {what}; {_committed(report)}"
     return FileSummary(
-        "unchanged" if report.committed is None else "committed",
+        _state(report),
         line,
         [*_file_remarks(report), *remarks],
         {**numbers, "dry": report.dry_run},
         heading=f"{report.path}: {line}, {report.seconds:.2f} s",
     )
+
+
+def _state(report: TableChange) -> str:
+    if report.committed is not None:
+        return "committed"
+    is_left = not report.dry_run and any(file.size != file.recorded for file in report.files)
+    return "not committed" if is_left else "unchanged"
 
 
 def _committed(report: TableChange) -> str:

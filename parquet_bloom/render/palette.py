@@ -27,7 +27,7 @@ _COLORS: Final = {
     "ok": _GREEN, "ok without filters": _GREEN, "ok where readable": _YELLOW, "not ok": _RED,
     # what became of files and filters
     "built": _GREEN, "stripped": _GREEN, "repaired": _GREEN, "committed": _GREEN, "added": _GREEN,
-    "skipped": _YELLOW, "left": _YELLOW, "to read": _YELLOW,
+    "skipped": _YELLOW, "left": _YELLOW, "to read": _YELLOW, "not committed": _YELLOW,
     "still wrong": _RED, "failed": _RED, "not reached": _RED,
     "unchanged": _DIM,
 }  # fmt: skip

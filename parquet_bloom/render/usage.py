@@ -97,7 +97,17 @@ _TOO_MANY: Final = re.compile(r"Got unexpected extra arguments? \((.*)\)")
 
 
 # What a command does without an option of another one.
-_DONE_ANYWAY: Final = {("pbloom index probe", "--by-value"): "index probe answers by value anyway"}
+_DONE_ANYWAY: Final = {
+    ("pbloom index probe", "--by-value"): "index probe answers by value anyway",
+    **dict.fromkeys(
+        (
+            ("pbloom build", "--version"),
+            ("pbloom strip", "--version"),
+            ("pbloom repair", "--version"),
+        ),
+        "the newest version of a table is changed; pbloom --version tells that of pbloom",
+    ),
+}
 
 
 def in_one_line(error: click.UsageError, words: Sequence[str] = ()) -> str:

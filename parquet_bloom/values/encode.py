@@ -91,7 +91,7 @@ def encode(leaf: LeafType, value: object) -> Encodings:
     Takes int, float, Decimal, date, datetime, time, UUID, str or bytes, as the column requires. An
     int also gives the stored number of a DATE, TIME or TIMESTAMP, a whole float or Decimal an
     integer, a date the midnight of a TIMESTAMP, and bytes of the right length the stored bytes of a
-    FIXED_LEN_BYTE_ARRAY or INT96.
+    FIXED_LEN_BYTE_ARRAY or INT96. An integer of more than the 8 or 16 bits of an INT32 is what 32 bits make it.
     Raises ValueTypeError for anything that cannot be a value of the column.
     """
     given, value = value, plain_value(value)
@@ -144,15 +144,23 @@ def _encode_integer(leaf: LeafType, value: object, float_bits: int) -> Encodings
     low, high = integer_range(leaf)
     width = PHYSICAL_WIDTH[leaf.physical]
     if not low <= number <= high:
-        if leaf.logical_name in ("", "INTEGER") and not _fits(number, width):
+        if leaf.logical_name not in ("", "INTEGER") or _is_other_sign(leaf, number):
+            raise not_a_value(leaf, value, f"{low} to {high}")
+        # Of 8 and 16 bits, writers that do not look may have stored more, in the 32 that there are.
+        if not _fits(number, 8 * width, or_unsigned=low == 0):
             return Encodings((), BEYOND_BITS)
-        raise not_a_value(leaf, value, f"{low} to {high}")
     return Encodings(((number & ((1 << 8 * width) - 1)).to_bytes(width, "little"),))
 
 
-def _fits(number: int, width: int) -> bool:
-    """Whether so many bytes can be this signed number: some readers take all integers for such."""
-    return -(1 << (8 * width - 1)) <= number < 1 << (8 * width - 1)
+def _is_other_sign(leaf: LeafType, number: int) -> bool:
+    """Whether the bits of an unsigned column can be this signed number: some readers take all integers for such."""
+    bits = leaf.logical.bit_width if leaf.logical else 8 * PHYSICAL_WIDTH[leaf.physical]
+    return _fits(number, bits)
+
+
+def _fits(number: int, bits: int, *, or_unsigned: bool = False) -> bool:
+    """Whether so many bits can be this signed number, or unsigned one."""
+    return -(1 << (bits - 1)) <= number < 1 << (bits - 1 + or_unsigned)
 
 
 def _stored_integer(leaf: LeafType, value: object, float_bits: int = FLOAT_BITS) -> int:

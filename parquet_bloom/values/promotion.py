@@ -66,6 +66,10 @@ def narrowed(stored: LeafType, wide: LeafType, encodings: Encodings) -> Encoding
 
 
 def _exact(stored: LeafType, value: float | Decimal) -> Encodings:
+    if _is_integer(stored):
+        low, high = integer_range(stored)
+        if not low <= value <= high:
+            return Encodings((), BEYOND_TYPE)
     try:
         found = encode(stored, value)
     except ValueTypeError:

@@ -1,10 +1,10 @@
 """What became of each of many values that were looked for: found in which rows, absent by what, unknown why.
 
-    value   state     path   row_group   row_in_row_group   row      may_be_deleted   reason   files_by_index, …
-    42      found     a      3           17                 30017    false
-    43      absent                                                                             198
-    44      unknown                                                                   …
-            unknown   b                                                               …
+    value   state     path   row_group   row_in_row_group   row     may_be_deleted   deleted   reason   files_by_index
+    42      found     a      3           17                 30017   false            false
+    43      absent                                                                                      198
+    44      unknown                                                                            …
+            unknown   b                                                                        …
             asked     a                                      (size, version, answered_by)
 
 A value that is found nowhere is absent only if every file could be asked for it. Each that could not is there, too,
@@ -54,6 +54,7 @@ SCHEMA: Final = pa.schema(
         pa.field("row_in_row_group", _NUMBER),
         pa.field("row", _NUMBER),
         pa.field("may_be_deleted", pa.bool_()),
+        pa.field("deleted", pa.bool_()),
         pa.field("reason", _TEXT),
         *(pa.field(name, _TEXT if name == "index" else _NUMBER) for name in PROOF),
         pa.field("size", _NUMBER),
@@ -92,6 +93,7 @@ def account_of(report: Any, values: Sequence[str]) -> pa.Table:
                 row_in_row_group=[row.row_in_row_group for row in found],
                 row=[row.row for row in found],
                 may_be_deleted=[row.path in deleted for row in found],
+                deleted=[row.deleted for row in found],
             ),
             _rows(len(absent), value=absent, state="absent", **proof),
             _rows(len(unsure), value=unsure, state="unknown", reason=reason),

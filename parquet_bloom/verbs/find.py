@@ -49,8 +49,8 @@ def find(
 
     files: paths, URLs, globs and folders; None for all that the `index` knows, and the live files of the tables that
     it is about. table: `files` are tables of this kind, in whose place are their live files; a TableView says of
-    which version. A row that a table has deleted without writing its file anew is still there, and found: see
-    `deleted_in` of the report. values: as for probe, but NaN and null cannot be looked for; one that is given twice
+    which version. A row that a table has deleted without writing its file anew is still there, and found, as
+    `deleted`. values: as for probe, but NaN and null cannot be looked for; one that is given twice
     counts once. columns: those whose values are wanted of each row, by the names of whole columns, with all that is
     nested in them; a file that lacks one has nulls in it. Those of Hive partitions (`country=DE/`) are columns, too,
     as for rows; `column` itself is shown as the file has it.

@@ -27,13 +27,16 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class FoundRow:
     """A row that holds a value: `row_in_row_group` counts from 0 in the row group, which is a stripe of an ORC file,
-    and `row` in the file. `value`: as Python has it, the text of a literal."""
+    and `row` in the file. `value`: as Python has it, the text of a literal. `deleted`: whether its table has deleted it,
+    by a deletion vector or a delete file: it is still in the file, until that is written anew; None if nobody could
+    tell."""
 
     value: Any = field(metadata=AS_TEXT)
     path: str
     row_group: int
     row_in_row_group: int
     row: int
+    deleted: bool | None = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +107,9 @@ class FindReport(VerbReport):
     `row_groups_by_statistics` and `row_groups_by_filters` were not read. What could not be asked is `unknown`, or not
     for all values, as `files_unknown_of_some` are, which cannot hold some of them, and answered for the others; of
     those that are `unverified`, the footer may not be the one that was written. `deleted_in`: files of rows of which
-    their table may have deleted some, by a deletion vector or a delete file: they are still in the file, until it is
-    written anew. `left_out`: files in the folders that were given, which nobody asked because of their names.
-    `asked`: the files that were asked, each in its state; of those that no one has named, without what an index alone
-    ruled out. `inputs`: the names that were given, none for all files of an index; `tables`: those that were asked,
+    their table may have deleted some: each row says whether it has. `left_out`: files in the folders that were given,
+    which nobody asked because of their names. `asked`: the files that were asked, each in its state; of those that no one
+    has named, without what an index alone ruled out. `inputs`: the names that were given, none for all files of an index; `tables`: those that were asked,
     at their versions; `formats`: those of the files that were opened; `started`: when, and `made`: when the index
     came to its generation, in seconds since 1970. `values`: a pyarrow.Table with the columns that were asked for, a
     row for each of `rows`."""
@@ -167,6 +169,11 @@ class FindReport(VerbReport):
     def num_rows(self) -> int:
         """How many rows hold any of the values: one with several of them, in a list, is in `rows` for each."""
         return sum(1 for _ in groupby(self.rows, lambda found: (found.path, found.row)))
+
+    @property
+    def num_deleted(self) -> int:
+        """How many of these their table has deleted."""
+        return len({(found.path, found.row) for found in self.rows if found.deleted})
 
     @property
     def files_asked(self) -> int:

@@ -84,7 +84,8 @@ class Index:
         an answer leads to: `file`, `row-group`, or `page`, the data pages of the column. form: `map`, a hash of every
         value; `slices`, the filters that the files have, whose values are not read; `auto`, the filters of files that have
         one in every row group, and the values of others. overwrite: make it anew where there is an index already, which may be
-        damaged: nothing of it is read, and whoever reads it goes on with it. All others as for pb.inspect.
+        damaged: nothing of it is read but whether it has a `hash_key`, and whoever reads it goes on with it. All others
+        as for pb.inspect.
 
         The index holds a hash of every value, which tells whoever can guess a value which files hold it. So columns
         that are encrypted in a file are left out; include_encrypted: they are not. hash_key: 16 bytes, or a KEYSPEC,
@@ -92,7 +93,7 @@ class Index:
         an index whose key is lost has to be made again.
 
         Raises RewriteError if there is an index already, unless `overwrite` is set, and for what is no table,
-        FileNotFoundError if there are no files,
+        MissingKeyError without a `hash_key` where that one has one, FileNotFoundError if there are no files,
         ColumnError for a column that is in none, UnsupportedError for tables that cannot be read, EncryptionError for what is
         no key, FormatError, OSError.
         """

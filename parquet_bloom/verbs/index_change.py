@@ -22,11 +22,14 @@ from parquet_bloom.arguments import (
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
+    HASH_KEY,
     ColumnError,
     EncryptionError,
+    MissingKeyError,
     ParquetBloomError,
     RewriteError,
     complaint,
+    quoted_name,
 )
 from parquet_bloom.files import FORMATS
 from parquet_bloom.index.asking import hash_key_given, key_of
@@ -41,6 +44,7 @@ from parquet_bloom.index.manifest import (
     existing,
     newest,
     newest_name,
+    newest_readable,
 )
 from parquet_bloom.index.opened import OpenSegment, as_ranges, numbers_in
 from parquet_bloom.index.states import lasting, states_of
@@ -80,7 +84,8 @@ class NotIndexed:
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexChange(VerbReport):
     """What became of an index. `added`, `changed`, `removed`: how many files are new in it, are in another state than
-    before, or are gone; `failed`: how many of the new and changed ones could not be read, or not all of them;
+    before, or are gone; `failed`: how many of the new and changed ones, and of those that could not be read before,
+    could not be read, or not all of them;
     `not_indexed`: those that were looked at and say `unknown`; `unknown`: how many of all files do, about any column;
     `keys`: pairs of value and place that were added; `filters`: those that were; `generation`: of the manifest that
     was made, or that is still right."""
@@ -125,14 +130,8 @@ def build_index(
     check_form(form, places, is_keyed=hash_key is not None)
     flag_given("overwrite", overwrite)
     folder = _folder(index, storage_options)
-    if not overwrite and newest_name(folder) is not None:
-        raise RewriteError(
-            f"{folder.path}: is an index already, expected a new folder, also for other columns; pbloom index add adds"
-            " files to it, --overwrite makes it anew"
-        )
-    if data := next(filter(is_data_file, folder.file_names("")), None):
-        raise RewriteError(f"{folder.path}: has data in it, {data}: expected a new folder")
     key = hash_key_given(hash_key)
+    _check_free(folder, overwrite, is_keyed=key is not None)
     start = Manifest(
         columns=columns_needed(columns),
         places=places,
@@ -143,6 +142,25 @@ def build_index(
     change = _Change(folder, keys, storage_options, threads, progress, key)
     sources = _sources(files_given("files", files), table)
     return change.bring_up_to_date(start, *sources, anew=overwrite)
+
+
+def _check_free(folder: WritableFolder, overwrite: bool, *, is_keyed: bool) -> None:
+    """Raise RewriteError for a folder in which no index can be made, MissingKeyError for one whose index nobody can
+    ask without a key, if everybody could ask the new one: who forgets the key would let them try any value."""
+    if not overwrite and newest_name(folder) is not None:
+        raise RewriteError(
+            f"{folder.path}: is an index already, expected a new folder, also for other columns; pbloom index add"
+            " adds files to it, overwrite=True makes it anew"
+        )
+    if data := next(filter(is_data_file, folder.file_names("")), None):
+        raise RewriteError(f"{folder.path}: has data in it, {data}: expected a new folder")
+    if overwrite and not is_keyed:
+        old = newest_readable(folder)
+        if old is not None and old.key_check:
+            raise MissingKeyError(
+                f"{folder.path}: its hashes are made with a key, expected {HASH_KEY}, or a new folder for an index"
+                " without a key"
+            )
 
 
 def add_to_index(
@@ -203,13 +221,14 @@ def _folder(
 class ReadFile:
     """A file that was read for an index. `version`: of the state that it was in; `reasons`: why columns are not indexed,
     by name; `lacking`: those that the file does not have; `is_damaged`: whether a column is; `error`: what the file
-    failed of as a whole."""
+    failed of as a whole; `is_as_known`: whether the index knows just that."""
 
     version: str
     reasons: Mapping[str, str]
     lacking: tuple[str, ...] = ()
     is_damaged: bool = False
     error: Exception | None = None
+    is_as_known: bool = False
 
 
 # What can go wrong with one file and must not stop the others.
@@ -231,20 +250,28 @@ class FileIndexer:
     ) -> None:
         self._builder, self._index, self._key, self._threads = builder, index, key, threads
 
-    def add(self, file: Found, among: Readable, keys: Keys | None) -> ReadFile:
-        """Index a file, or keep why it is not."""
+    def add(
+        self,
+        file: Found,
+        among: Readable,
+        keys: Keys | None,
+        known: Collection[tuple[str, str]] = (),
+        left: Mapping[str, str] | None = None,
+    ) -> ReadFile:
+        """Index a file, or keep why it is not, unless that is `known`: columns, and why they could not be read
+        before. `left`: columns that it has not got, and why."""
         columns = self._index.columns
         read_as = {column: among.read_as(file.path, column) for column in columns}
         try:
             with among.open(file.path, keys) as opened:
                 version = opened.source.version
-                left = self._add_columns(opened, read_as)
+                found = self._add_columns(opened, read_as, left or {})
                 opened.source.check_unchanged()
                 return ReadFile(
                     version,
-                    {column: each.reason for column, each in left.items()},
-                    tuple(column for column in left if not _has(opened, column)),
-                    is_damaged=any(each.is_damaged for each in left.values()),
+                    {column: each.reason for column, each in found.items()},
+                    tuple(column for column in found if not _has(opened, column)),
+                    is_damaged=any(each.is_damaged for each in found.values()),
                 )
         except _FAILURES as error:
             # Whatever was added of it is about a state that it may not be in any more, or is not all of it.
@@ -254,14 +281,19 @@ class FileIndexer:
             reason = (said or complaint(error)).removeprefix(f"{file.path}: ")
             # What may pass is tried again by the next `add`, in whatever state the file is.
             version = "" if isinstance(error, OSError | MemoryError) else file.version or ""
-            for column in columns:
+            reasons = dict.fromkeys(columns, reason)
+            is_as_known = not version and known == {*reasons.items()}
+            for column in columns if not is_as_known else ():
                 self._builder.add_whole(
                     file.path, file.size, version, column, reason, read_as[column]
                 )
-            return ReadFile(version, dict.fromkeys(columns, reason), error=error)
+            return ReadFile(version, reasons, error=error, is_as_known=is_as_known)
 
-    def _add_columns(self, opened: Container, read_as: Mapping[str, str]) -> dict[str, LeftColumn]:
+    def _add_columns(
+        self, opened: Container, read_as: Mapping[str, str], left: Mapping[str, str]
+    ) -> dict[str, LeftColumn]:
         """The columns that are not indexed."""
+        from parquet_bloom.index.building import LeftColumn
         from parquet_bloom.index.chosen_values import chosen
 
         reader = chosen(
@@ -270,11 +302,17 @@ class FileIndexer:
             self._key,
         )
         version = opened.source.version
+        for column, reason in left.items():
+            self._builder.add_whole(
+                opened.path, opened.source.size, version, column, reason, read_as[column]
+            )
         found = {
             column: self._builder.add(reader, column, version, self._threads, read_as[column])
             for column in self._index.columns
+            if column not in left
         }
-        return {column: left for column, left in found.items() if left}
+        not_there = {column: LeftColumn(reason) for column, reason in left.items()}
+        return not_there | {column: each for column, each in found.items() if each}
 
 
 class _Change:
@@ -301,6 +339,10 @@ class _Change:
         self._last_lacking: dict[str, NotIndexed] = {}
         # How many could be read at all.
         self._opened = 0
+        # Of files that could not be read before: the columns, and why.
+        self._unread: dict[str, set[tuple[str, str]]] = {}
+        # How many of them fail of the same again.
+        self._as_known = 0
         # Of each file that was looked at, the state that is known now; None if it is gone.
         self._states: dict[str, str | None] = {}
         # By the ids of segments, which are read once: the units of these files, by their numbers.
@@ -345,8 +387,9 @@ class _Change:
                 anew=anew,
             )
         assert made is not None
-        changed = sum(file.path in known for file in to_read)
-        return self._report(made, len(to_read) - changed, changed, len(gone), new, len(files.found))
+        added = sum(file.path not in known for file in to_read)
+        changed = len(to_read) - added - self._as_known
+        return self._report(made, added, changed, len(gone), new, len(files.found))
 
     def remove(self, names: Sequence[str]) -> IndexChange:
         def without(old: Manifest | None) -> Manifest | None:
@@ -390,6 +433,9 @@ class _Change:
                 known.add(unit.path)
                 if files.is_known(unit, segment.column, segment.read_as):
                     current.setdefault(segment.column, set()).add(unit.path)
+                elif unit.is_unread and files.read_as(unit.path, segment.column) == segment.read_as:
+                    failed = self._unread.setdefault(unit.path, set())
+                    failed.add((segment.column, unit.reason))
                 if unit.reason:
                     self._unknown.add(unit.path)
         whole = set.intersection(*current.values())
@@ -418,8 +464,12 @@ class _Change:
             for done, file in enumerate(files):
                 if self._progress:
                     self._progress(done, len(files))
-                read = indexer.add(file, among, self._keys)
-                self._states[file.path] = read.version
+                unread, left = self._unread.get(file.path, ()), _renamed(file.path, among, wanted)
+                read = indexer.add(file, among, self._keys, unread, left)
+                if read.is_as_known:
+                    self._as_known += 1
+                else:
+                    self._states[file.path] = read.version
                 self._failed += read.is_damaged or read.error is not None
                 self._not_indexed += [
                     NotIndexed(file.path, column, reason) for column, reason in read.reasons.items()
@@ -530,6 +580,16 @@ class _Change:
             unknown=len(self._unknown.union(each.path for each in self._not_indexed)),
             not_indexed=tuple(self._not_indexed),
         )
+
+
+def _renamed(path: str, among: ListedFiles, index: Manifest) -> dict[str, str]:
+    """Why a file has no columns of some names any more: its table has given them others."""
+    return {
+        column: f"no column {quoted_name(column)}, which the table calls {quoted_name(now)} by now: index build makes"
+        " an index of that"
+        for column, read_as in {(each.column, each.read_as) for each in index.segments}
+        if (now := among.called_now(path, column, read_as)) is not None
+    }
 
 
 def _has(file: Askable, column: str) -> bool:

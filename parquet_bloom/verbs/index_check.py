@@ -292,8 +292,11 @@ class _Check:
         columns = sorted(proof.about.column for proof, _ in known)
         if columns != sorted(self._index.columns) and not self._is_damaged:
             self._found("damaged", f"{path}: indexed for {', '.join(map(quoted_name, columns))}")
+        unread = [unit.reason for _, units in known for unit in units if unit.is_unread]
         if path not in files.found:
             self._found("gone", f"{path}: is no more, or in no source of the index")
+        elif unread:
+            self._found("unread", f"{path}: {unread[0]}; index add tries again")
         elif not all(
             files.is_known(unit, proof.about.column, proof.about.read_as)
             for proof, units in known

@@ -247,16 +247,23 @@ def _among(
     storage_options: Mapping[str, str] | None,
 ) -> tuple[dict[str, str], list[IndexedFile]]:
     """The states of the files, as far as an answer needs them, and those that the index does not know in theirs."""
-    known = {
-        files.given(unit.path) for unit, read_as in units if files.is_known(unit, column, read_as)
-    }
+    known, unread = set(), {}
+    for unit, read_as in units:
+        path = files.given(unit.path)
+        if files.is_known(unit, column, read_as):
+            known.add(path)
+        elif unit.is_unread:
+            unread[path] = unit.reason
     # Nobody was asked for them yet.
     to_see = [
         path for path, file in files.found.items() if file.version is None and path in candidates
     ]
     seen = states_of(to_see, storage_options) if to_see else {}
     current = {path: seen.get(path) or file.version or "" for path, file in files.found.items()}
-    return current, [_stale(path) for path in files.found if path not in known]
+    others = [path for path in files.found if path not in known]
+    return current, [
+        IndexedFile(path, "unknown", reason=unread.get(path, _STALE)) for path in others
+    ]
 
 
 def _paths(found: FoundValues) -> set[str]:
@@ -318,7 +325,7 @@ class IndexAnswers:
         """Why what a file held says nothing of what is there now."""
         if unit.path in self._gone:
             return _GONE
-        return None if self._current[unit.path] == unit.version else _STALE
+        return None if unit.is_unread or self._current[unit.path] == unit.version else _STALE
 
     def _not_known(self, unit: Unit, reason: str) -> IndexedFile:
         return IndexedFile(unit.path, "unknown", reason=self._changed(unit) or reason)

@@ -99,6 +99,17 @@ class ListedFiles:
         of_table = self._recorded.get(path)
         return "" if of_table is None else of_table[0].names.stored_as(column)
 
+    def called_now(self, path: str, column: str, read_as: str) -> str | None:
+        """What a file's table calls the column by now that an index has as this one, and read as `read_as`; None if
+        it still has one of that name, or none in its place."""
+        of_table = self._recorded.get(path)
+        if of_table is None or column in of_table[0].columns:
+            return None
+        names = of_table[0].names
+        # As it is stored once it is called otherwise.
+        stored = read_as or f"column {column}"
+        return next((each for each in of_table[0].columns if names.stored_as(each) == stored), None)
+
     def is_known(self, unit: Unit, column: str, read_as: str) -> bool:
         """Whether a file is there, is as it was when an index read it, and its column means the same."""
         path = self.given(unit.path)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -202,7 +203,7 @@ class RowSearch:
         for done, candidate in enumerate(candidates.found):
             if progress:
                 progress(done, num_candidates)
-            rows += self._looked_into(candidate, files, self._rows) or ()
+            rows += self._looked_into(candidate, files, partial(self._rows, files)) or ()
         for path, problem in candidates.not_held.items():
             self._add_unknown_of_some(path, problem)
         self._unsure.update(candidates.unsure)
@@ -391,12 +392,13 @@ class RowSearch:
         encoded = file.encode(column, held.values) if held.positions.size else None
         return _Encoded(encoded, held.positions, held.problem)
 
-    def _rows(self, file: Askable, found: Sequence[FoundIn]) -> list[FoundRow]:
+    def _rows(self, files: ListedFiles, file: Askable, found: Sequence[FoundIn]) -> list[FoundRow]:
         first_rows = list(accumulate(file.part_rows, initial=0))
-        return [
+        rows = [
             FoundRow(self._asked_for[value], file.path, part, row, first_rows[part] + row)
             for part, row, value in _one_by_one(found)
         ]
+        return _with_deletes(rows, files, file.path)
 
     def _values_of(
         self, file: Askable, tables: RowTables, found: Sequence[FoundIn], files: ListedFiles
@@ -472,6 +474,18 @@ class RowSearch:
                 by_filters += is_by_filters
                 by_statistics += not is_by_filters
         return _Left(places, by_statistics, by_filters)
+
+
+def _with_deletes(rows: list[FoundRow], files: ListedFiles, path: str) -> list[FoundRow]:
+    """Rows of one file, with what its table says of each. What nobody can read of that hides no row."""
+    try:
+        deleted = files.deleted_rows(path) if rows else None
+    except (ParquetBloomError, OSError):
+        return [replace(row, deleted=None) for row in rows]
+    if deleted is None:
+        return rows
+    are_deleted = np.isin([row.row for row in rows], deleted).tolist()
+    return [replace(row, deleted=each) for row, each in zip(rows, are_deleted, strict=True)]
 
 
 def _one_by_one(found: Sequence[FoundIn]) -> Iterator[tuple[int, int, int]]:

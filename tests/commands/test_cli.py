@@ -584,9 +584,7 @@ def test_the_examples_of_index_run_one_after_the_other(lake):
         code = forgotten.get((arguments[1], arguments[-1]), 0)
         told = f"pbloom: {NOT_LISTED}\n" if arguments[1] == "probe" else ""
         if code == 2:
-            again = (
-                "`pbloom index add --index events.index` reads what changed; name what is new, too"
-            )
+            again = "`pbloom index add --index events.index` reads what came or changed; name files of other places, too"
             told = f"pbloom: events.index: not up to date: {again}\n"
         assert (result.code, result.stderr) == (code, told), arguments
 

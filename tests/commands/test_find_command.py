@@ -66,6 +66,7 @@ def test_rows_as_parquet(path):
         "row_group": [0, 1],
         "row_in_row_group": [0, 0],
         "row": [0, 2],
+        "deleted": [False, False],
         "values.at": table["values.at"].to_pylist(),
     }
     assert table["values.at"].type == pa.timestamp("ms", "UTC")

@@ -223,6 +223,9 @@ def test_which_column_is_meant_has_to_be_clear(folder):
     (folder / "ids.csv").write_text("a,b\n1,2\n")
     found = outcome(*COMMAND, "--ids", "ids.csv")
     assert found.complaint == ("ids.csv: 2 columns, expected one called id, or --values-column")
+    (folder / "ids.csv").write_text("id,id\n1,2\n")
+    found = outcome(*COMMAND, "--ids", "ids.csv")
+    assert found.complaint == "ids.csv: 2 columns called id, expected one"
     (folder / "ids.csv").write_text("id,b\n1\n")
     assert outcome(*COMMAND, "--ids", "ids.csv").complaint == (
         "ids.csv: line 2: 1 field, expected 2"

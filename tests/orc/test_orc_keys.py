@@ -30,7 +30,7 @@ from parquet_bloom.orc.keys import (
     never_absent,
 )
 from parquet_bloom.values.types import literal
-from parquet_bloom.vocabulary import BEYOND_DIGITS
+from parquet_bloom.vocabulary import BEYOND_BITS, BEYOND_DIGITS
 
 FORM = OrcKeyForm()
 NTZ = {"spark.sql.catalyst.type": "timestamp_ntz"}
@@ -322,6 +322,11 @@ def test_values_with_several_hashes():
     assert encode(column("CHAR", 4), "ab   ", FORM).hashes == (with_blanks, without)
 
 
+def test_an_integer_beyond_the_type_is_asked_as_it_would_be_stored():
+    assert encode(column("BYTE"), 128, FORM).hashes == (wang(128),)
+    assert AskedValues(column("SHORT"), [2**31]).not_held == {0: BEYOND_BITS}
+
+
 def test_literals_read_as_another_type():
     assert encode(column("DATE"), literal("18262", "int"), FORM).hashes == (wang(18262),)
     cents = column("DECIMAL", precision=5, scale=2)
@@ -344,7 +349,7 @@ def test_digits_after_the_point_are_those_of_the_scale_if_there_is_one():
 @pytest.mark.parametrize(
     ("of", "value", "message"),
     [
-        (column("BYTE"), 128, "128: cannot be a value of BYTE: expected -128 to 127"),
+        (column("BYTE"), 1.5, "1.5: cannot be a value of BYTE: expected an integer"),
         (column("LONG"), "x", "'x': cannot be a value of LONG: expected an integer, or pb.literal(…) to read it from text"),
         (column("VARCHAR", 3), "abcd", "abcd: cannot be a value of VARCHAR(3): expected at most 3 characters"),
         (column("CHAR", 3), "abcd", "abcd: cannot be a value of CHAR(3): expected at most 3 characters"),

@@ -169,6 +169,18 @@ def test_build_inserts_an_integer_as_stored_and_as_read(tmp_path, kind):
     assert rules(path) == []
 
 
+@pytest.mark.parametrize(("kind", "stored"), [("INT_8", 300), ("UINT_8", 300), ("INT_16", 70_000)])
+def test_an_integer_of_more_bits_than_its_type_is_found_if_it_is_stored(tmp_path, kind, stored):
+    """And is no value that the column cannot hold if it is not: so files stay out of the way of others' ids."""
+    path = built(tmp_path, narrow_integers([stored, 5], kind), "n")
+    asked = [stored, 5, 80_000, 5_000_000_000, -70_000]
+    assert verdicts(path, "n", *map(str, asked)) == ["maybe", "maybe", *["absent"] * 3]
+    assert [row.value for row in pb.find(path, "n", asked).rows] == [stored, 5]
+    usual = file(tmp_path, narrow_integers([1, 5], kind))
+    report = pb.find(usual, "n", asked)
+    assert ([row.value for row in report.rows], report.unknown) == ([5], ())
+
+
 @pytest.mark.interop
 @pytest.mark.parametrize("kind", NARROW)
 def test_readers_show_the_low_bits(tmp_path, kind):

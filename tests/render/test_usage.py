@@ -110,7 +110,12 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
             "validate --repair x",
             "--repair: no such option; did you mean the command pbloom repair?",
         ),
-        ("build --version", "--version: no such option; did you mean pbloom --version?"),
+        ("inspect x --jobs 2 --version", "--jobs: no such option; did you mean --threads?"),
+        (
+            "build t --table delta -c id --version 3",
+            "--version: no such option; the newest version of a table is changed; pbloom --version tells that of pbloom",
+        ),
+        ("rule --version", "--version: no such option; did you mean pbloom --version?"),
         ("inspect x --fail-on error", "--fail-on: no such option; pbloom validate has it"),
         ("inspect x -v 3", "-v: no such option; pbloom probe and pbloom find have it"),
         ("index probe --foo", "--foo: no such option; see pbloom index probe --help"),

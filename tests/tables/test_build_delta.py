@@ -451,6 +451,8 @@ def test_command(table):
     assert result.stdout.startswith(f"{table}: 6 files: 6 taken back; ")
     assert "; version 4 records it, " in result.stdout
     options = ("--table", "auto", "-c", "id", "--all-sizes")
+    quiet = outcome("build", table, *options, "--no-commit", "-q").stdout.splitlines()
+    assert quiet[-1].startswith("1 table: 1 not committed; ")
     line, skipped, *_ = outcome("build", table, *options, "--no-commit").stdout.splitlines()
     assert "; 0 filters, " in line
     assert skipped == "skipped id, 12 column chunks: was appended before: a commit makes it visible"

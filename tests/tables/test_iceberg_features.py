@@ -114,6 +114,7 @@ def test_the_command_says_what_it_set():
     asked = ("build", NAME, "--table", "iceberg", "--catalog", CATALOG, "-c", "id", "--all-sizes")
     told = outcome(*asked, "--set-properties")
     assert f"set: {ENABLED}=true" in told.stdout.splitlines()
+    assert "properties: PyIceberg up to 0.12 writes no filters, and warns" in told.stdout
     refused = outcome(*asked, "--set-properties", "--no-commit")
     assert refused.complaint == "--set-properties: not with --no-commit"
 

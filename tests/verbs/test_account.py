@@ -60,6 +60,7 @@ def test_found_and_absent(lake: Path) -> None:
             "row_in_row_group": 5,
             "row": 25,
             "may_be_deleted": False,
+            "deleted": False,
         },
         dict.fromkeys(SCHEMA.names)
         | {
@@ -84,7 +85,7 @@ def test_the_proof_names_the_index(lake: Path, tmp_path: Path) -> None:
     pb.Index.build(index, lake, "id").close()
     pq.write_table(pa.table({"id": [9000]}), lake / "new.parquet")
     (absent,) = of_ids(pb.find(lake, "id", 60, index=index).account(60)).to_pylist()
-    assert {name: absent[name] for name in SCHEMA.names[8:19]} == {
+    assert {name: absent[name] for name in SCHEMA.names[9:20]} == {
         "index": str(index),
         "generation": 1,
         "num_files": 5,

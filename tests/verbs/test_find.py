@@ -640,9 +640,10 @@ def test_the_rows_of_a_file_that_is_unknown_for_another_value_are_counted(tmp_pa
 
 def test_so_it_is_in_orc(tmp_path):
     orc.write_table(pa.table({"id": pa.array([5, 7], pa.int8())}), tmp_path / "a.orc")
-    report = pb.find(tmp_path, "id", [300, 7])
+    report = pb.find(tmp_path, "id", [1.5, 7])
     assert [(row.value, row.row) for row in report.rows] == [(7, 1)]
-    assert [file.reason.split(" cannot")[0] for file in report.unknown] == ["column id: 300:"]
+    assert [file.reason.split(" cannot")[0] for file in report.unknown] == ["column id: 1.5:"]
+    assert pb.find(tmp_path, "id", [300, 7]).unknown == ()
 
 
 def test_a_column_that_no_file_has_is_an_error_as_in_probe(tmp_path):

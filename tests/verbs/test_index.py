@@ -871,7 +871,7 @@ def test_after_a_build_in_place_it_is_said_that_the_index_is_not_up_to_date(
         *(["a 0: unknown in 2 files"] if count == 1 else [counts, nowhere]),
         "2 files: may hold any value: not in the index as it is now",
     ]
-    hint = "pbloom: ix: not up to date: `pbloom index add --index ix` reads what changed; name what is new, too\n"
+    hint = "pbloom: ix: not up to date: `pbloom index add --index ix` reads what came or changed; name files of other places, too\n"
     assert told.stderr == hint
     alone = outcome(*asked, "--only", "absent")
     assert (alone.stdout, alone.stderr.splitlines(True)[-1]) == ("", hint)
@@ -943,7 +943,7 @@ def test_a_file_that_cannot_be_read_is_trouble_once(tmp_path):
     (lake / "b.parquet").touch()
     pq.write_table(pa.table({"other": [1]}), lake / "c.parquet")
     added = outcome("index", "add", "--index", index)
-    unreadable = "1 of these cannot be read in full"
+    unreadable = "1 cannot be read in full"
     files = f"{index}: 3 files, 2 of them not fully indexed"
     said = f"{files}: 2 added, 0 changed, 0 removed; {unreadable}\n"
     assert (added.code, added.stdout) == (2, said)
@@ -981,7 +981,7 @@ def test_a_damaged_page_ends_the_command_with_2(tmp_path, monkeypatch):
     built = outcome("index", "build", "--index", "ix", "-c", "id", "a.parquet")
     assert built.code == 2
     assert built.stdout.startswith(
-        "ix: 1 file, 1 of them not fully indexed: 1 added, 0 changed, 0 removed; 1 of these cannot be read in full"
+        "ix: 1 file, 1 of them not fully indexed: 1 added, 0 changed, 0 removed; 1 cannot be read in full"
     )
     asked = outcome("index", "probe", "--index", "ix", "-c", "id", "-v", "5000")
     assert (asked.code, "unknown" in asked.stdout) == (2, True)

@@ -360,6 +360,35 @@ def test_add_is_named_only_if_it_mends_all(lake, tmp_path, monkeypatch):
     assert last() == anew
 
 
+def test_a_file_that_cannot_be_read_is_tried_again_and_nothing_else_comes_of_it(lake, tmp_path):
+    """What it fails of may pass. Until then, nothing is written anew, and no command is said to mend it."""
+    folder, link = tmp_path / "index", lake / "link.parquet"
+    link.symlink_to(tmp_path / "elsewhere.parquet")
+    index, reason = ("--index", folder), "No such file or directory"
+    built = outcome("index", "build", *index, "-c", "id", lake)
+    assert (built.code, f"{FILES + 1} added, 0 changed" in built.stdout) == (2, True)
+    before = {*folder.iterdir()}
+    for _ in range(2):
+        checked = outcome("index", "check", *index)
+        assert checked.stdout.splitlines()[1] == f"unread: {link}: {reason}; index add tries again"
+        assert (checked.code, "next: " in checked.stdout) == (1, False)
+        added = outcome("index", "add", *index)
+        counts = "0 added, 0 changed, 0 removed; 1 cannot be read in full"
+        assert (added.code, counts in added.stdout) == (2, True)
+        assert added.complaint == f"{link}: id: not indexed: {reason}"
+        assert {*folder.iterdir()} == before
+    for named in ((), (lake,)):
+        asked = outcome("index", "probe", *index, "-c", "id", "-v", -5, *named)
+        assert asked.stdout.splitlines()[-1] == f"{link}: may hold any value: {reason}"
+        assert (asked.code, "not up to date" in asked.stderr) == (2, False)
+    write(tmp_path / "elsewhere.parquet", 77_000_000)
+    with pb.Index(folder) as index:
+        change = index.add()
+        assert (change.added, change.changed, change.failed, change.unknown) == (0, 1, 0, 0)
+        assert index.check(deep=True).ok
+        assert index.probe("id", 77_000_001).results[0].verdict == "maybe"
+
+
 @pytest.mark.parametrize("damaged", ["*.map.parquet", "*.units.parquet", "manifest-*.json"])
 def test_a_damaged_index_is_built_anew(lake, tmp_path, damaged):
     folder = tmp_path / "index"

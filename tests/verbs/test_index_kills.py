@@ -117,7 +117,7 @@ def test_what_cannot_be_spilled_ends_the_whole(tmp_path, monkeypatch, form, erro
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        (MemoryError(), "not in the index as it is now"),
+        (MemoryError(), "out of memory"),
         (ValueError("not a number"), "not a number"),
     ],
     ids=["memory", "value"],

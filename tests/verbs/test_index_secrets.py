@@ -81,7 +81,7 @@ def test_another_key_is_an_error_and_never_absent(lake, tmp_path):
     spec = f"hex:{KEY.hex()}"
     pb.Index.build(tmp_path / "index", lake, "id", hash_key=spec).close()
     pb.Index(tmp_path / "index", hash_key=KEY).close()
-    with pytest.raises(MissingKeyError, match="made with a key, expected --hash-key"):
+    with pytest.raises(MissingKeyError, match="made with a key, expected hash_key=KEYSPEC"):
         pb.Index(tmp_path / "index")
     for act in (pb.Index, add_to_index):
         with pytest.raises(EncryptionError, match="the index was made with another one"):
@@ -108,6 +108,32 @@ def test_the_command_takes_the_key_as_others_do(lake, tmp_path):
     refused = outcome("index", "probe", *index, "-c", "id", "-v", 7)
     expected = f"{tmp_path}/index: its hashes are made with a key, expected --hash-key"
     assert (refused.code, refused.complaint) == (2, expected)
+
+
+def test_an_index_with_a_key_is_not_made_anew_without_one_by_mistake(lake, tmp_path, monkeypatch):
+    folder, key = tmp_path / "index", f"hex:{KEY.hex()}"
+    pb.Index.build(folder, lake, "id", hash_key=KEY).close()
+    (map_file,) = folder.glob("*.map.parquet")
+    map_file.write_bytes(b"damaged")
+    anew = f"next: pbloom index build --overwrite --index {folder} -c id {lake}"
+    check = ("index", "check", "--index", folder)
+    assert outcome(*check).stdout.splitlines()[-1] == f"{anew} --hash-key KEYSPEC"
+    monkeypatch.setenv("SECRET", key)
+    told = outcome(*check, "--hash-key", "env:SECRET").stdout.splitlines()[-1]
+    assert told == f"{anew} --hash-key env:SECRET"
+
+    build = ("index", "build", "--overwrite", "--index", folder, "-c", "id", lake)
+    refused = f"{folder}: its hashes are made with a key, expected --hash-key, or a new folder for an index without a key"
+    assert (outcome(*build).code, outcome(*build).complaint) == (2, refused)
+    with pytest.raises(MissingKeyError, match="expected hash_key=KEYSPEC, or a new folder"):
+        pb.Index.build(folder, lake, "id", overwrite=True)
+    assert [*folder.glob("manifest-*")] == [folder / "manifest-0000000001.json"]
+    assert outcome(*build, "--hash-key", "env:SECRET").code == 0
+    # Of a damaged manifest, the one before says so, too.
+    (folder / "manifest-0000000002.json").write_bytes(b"damaged")
+    assert outcome(*build).complaint == refused
+    (folder / "manifest-0000000001.json").unlink()
+    assert outcome(*build).code == 0
 
 
 def test_encrypted_columns_are_left_out_unless_they_are_wanted(tmp_path):

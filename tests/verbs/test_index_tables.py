@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import random
 from binascii import crc32
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +239,25 @@ def test_columns_that_are_called_otherwise(tmp_path, monkeypatch):
         assert found.probe("a", "in y", files=path).results[0].verdict == "unknown"
 
 
+@pytest.mark.parametrize("physical", ["x", "a"], ids=["mapped", "as-it-was"])
+def test_a_column_that_is_called_otherwise_by_now_is_named(tmp_path, physical):
+    table = swapped(tmp_path / "events", a=physical, b="b-physical")
+    index = ("--index", tmp_path / "index")
+    assert outcome("index", "build", *index, "-c", "a,b", "--table", "delta", table).code == 0
+    schema = json.loads(last_action(table, "metaData")["schemaString"])
+    (field,) = (each for each in schema["fields"] if each["name"] == "a")
+    field["name"] = "renamed"
+    metadata = last_action(table, "metaData") | {"schemaString": json.dumps(schema)}
+    write_commit(table, {"metaData": metadata})
+    added = outcome("index", "add", *index)
+    told = "no column a, which the table calls renamed by now: index build makes an index of that"
+    assert (added.code, added.complaint.partition(": a: ")[2]) == (0, f"not indexed: {told}")
+    with pb.Index(tmp_path / "index") as found:
+        (result,) = found.probe("a", "in x", files=table, table="auto").results
+        assert {file.reason for file in result.files} == {told}
+        assert found.probe("b", "nobody", files=table, table="auto").is_absent
+
+
 def test_rows_that_a_deletion_vector_deletes_are_in_the_file(table, tmp_path):
     with_features(
         table, reader=["deletionVectors"], configuration={"delta.enableDeletionVectors": "true"}
@@ -248,13 +268,29 @@ def test_rows_that_a_deletion_vector_deletes_are_in_the_file(table, tmp_path):
     delete_rows(table, name, inline_vector([row.row]))
     for index in (None, tmp_path / "index"):
         report = pb.find(table, "id", user(7), table="auto", index=index)
-        assert [(each.path, each.row) for each in report.rows] == [(row.path, row.row)]
-        assert report.deleted_in == (row.path,)
+        assert report.rows == (replace(row, deleted=True),)
+        assert (report.deleted_in, report.num_deleted) == ((row.path,), 1)
     assert pb.find(table, "id", user(8), table="auto").deleted_in == ()
-    result = outcome("find", table, "--table", "delta", "-c", "id", "-v", user(7))
-    assert result.code == 0
+    # Of those beside it, the table has deleted none.
+    report = pb.find(table, "id", [user(7), user(9)], table="auto")
+    assert [each.deleted for each in report.rows] == [each.value == user(7) for each in report.rows]
+    assert report.account([user(7), user(9)])["deleted"].drop_null().to_pylist() == [True, False]
+    asked = ("find", table, "--table", "delta", "-c", "id", "-v", user(7))
+    result = outcome(*asked)
+    assert (result.code, result.stdout.splitlines()[:2]) == (
+        0,
+        ["id\tfile\trow group\trow\tin table", f"{user(7)}\t{row.path}\t0\t{row.row}\tdeleted"],
+    )
     assert result.stderr == (
-        "pbloom: 1 file with rows that the table may have deleted: they are in it until it is written anew\n"
+        "pbloom: 1 row deleted in the table: in the files until these are written anew\n"
+    )
+    assert json.loads(outcome(*asked, "--json").stdout)["rows"][0]["deleted"] is True
+    # What cannot be read of that hides no row.
+    delete_rows(table, name, inline_vector([row.row]) | {"cardinality": 2})
+    (found_row,) = pb.find(table, "id", user(7), table="auto").rows
+    assert found_row == replace(row, deleted=None)
+    assert outcome(*asked).stderr == (
+        f"pbloom: {row.path}: nobody can tell which rows the table has deleted: they are in the file until it is written anew\n"
     )
     # The file is the same.
     with pb.Index(tmp_path / "index") as found:
@@ -350,7 +386,7 @@ def test_iceberg(iceberg, tmp_path):
         iceberg_tables.delete_positions(iceberg_tables.load(), f"file://{row.path}", [row.row])
         report = pb.find(None, "id", user(905), index=tmp_path / "index")
         assert [each.row for each in report.rows] == [row.row]
-        assert report.deleted_in == (row.path,)
+        assert (report.deleted_in, report.num_deleted) == ((row.path,), 1)
         with iceberg_tables.load().update_schema() as update:
             update.rename_column("id", "was_id")
         with iceberg_tables.load().update_schema() as update:
