@@ -94,7 +94,7 @@ def report(
     def page() -> _Page:
         found = None
         if view is None and _is_one(files, inputs):
-            found = _of_one_file(inputs, files, options, advised, keys)
+            found = _of_one_file(inputs, options, advised, keys)
         return found or _of_many(inputs, files, view, options, advised, keys)
 
     if str(output) == "-":
@@ -120,7 +120,6 @@ def _is_one(files: FilesAsked, inputs: Inputs) -> bool:
 
 def _of_one_file(
     inputs: Inputs,
-    files: FilesAsked,
     options: ValidateOptions,
     advised: AdviseOptions,
     keys: Keys | None,
@@ -144,7 +143,7 @@ def _of_one_file(
     from parquet_bloom.render.report import render_report
 
     of_keys = (*arguments_of(keys), *missing_keys)
-    build, why_not = _build_options(inputs, files, None, options.parts, of_keys)
+    build, why_not = _build_options(inputs, None, options.parts, of_keys)
     return render_report(found, build, why_not).encode(), summary(found.validation), FINE
 
 
@@ -177,7 +176,7 @@ def _of_many(
     from parquet_bloom.render.lake_report import lake_summary, render_lake_report
 
     of_keys = (*arguments_of(keys), *chain.from_iterable(missing_keys))
-    build, why_not = _build_options(inputs, files, view, options.parts, of_keys)
+    build, why_not = _build_options(inputs, view, options.parts, of_keys)
     if build and options.columns is not None and len(found.advice) > 1:
         # Of several tables, `build` chooses the columns, out of all.
         build, why_not = (), _CHOSEN
@@ -190,9 +189,6 @@ _BUILD: Final = ("pbloom", "build", "FILE")
 # With these, `build` changes what was looked at, and no more.
 _WHICH_FILES: Final = frozenset(("--since", "--where"))
 _PARTS: Final = "Only some row groups were looked at: a page about all of them has the command."
-_SHARD: Final = (
-    "These are files of a shard: pbloom build takes them by --manifest and --shard, too."
-)
 _CHOSEN: Final = (
     "The files are of several tables: pbloom advise with the same columns has the command."
 )
@@ -204,7 +200,6 @@ _FIXED: Final = (
 
 def _build_options(
     inputs: Inputs,
-    files: FilesAsked,
     view: TableView | None,
     parts: Sequence[int] | None,
     of_keys: Iterable[str],
@@ -213,8 +208,6 @@ def _build_options(
     does. `of_keys`: the options that files are opened and changed with."""
     if parts:
         return (), _PARTS
-    if files.shard:
-        return (), _SHARD
     which = options_again(click.get_current_context(), _WHICH_FILES)
     again = (*which, *store_options_again(), *of_keys)
     if view is None:
