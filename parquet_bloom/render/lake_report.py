@@ -266,10 +266,16 @@ def _commands(rule: BrokenRule, names: Sequence[str], report: LakeReport) -> lis
     some_come_first = examples[0][1].is_to_be_looked_at
     helps = (
         for_any(each.next, path)
-        if some_come_first and is_rebuilding(each.next)
+        if (some_come_first and is_rebuilding(each.next)) or _is_of_so_many_values(each.next)
         else for_many(each.next, path, names, concerned)
         for path, each in examples
         if each.next
     )
     by_hand = dict.fromkeys(each.by_hand for _, each in examples if each.by_hand)
     return [f"next: {each}" for each in (*by_hand, *united(helps))]
+
+
+def _is_of_so_many_values(command: str) -> bool:
+    """Whether its rate is the one that a number of bytes allows in a file: in others, not all of which are among the
+    examples, it may allow none, and the filters that are there would go."""
+    return " --max-bytes " in command

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from math import ceil, floor, log10
+from math import floor, log10
 from typing import Final, TypeAlias
 
 from parquet_bloom.container import Place, Units
@@ -36,6 +36,8 @@ _ONE_BLOCK: Final = "PB202"
 _NEEDLESS: Final = "PB305"
 # Of filters that are too large, for which the highest rate that is allowed is the right one.
 _TOO_LARGE: Final = frozenset({"PB304", "PB306", "PB312"})
+# Between powers of ten, about as far from one another.
+_STEPS: Final = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 
 
 class NextCommands:
@@ -263,9 +265,11 @@ def _as_size(num_bytes: int) -> str:
 
 
 def _rounded_up(rate: float) -> str:
-    """With two digits: `0.075` for 0.0742."""
-    step = 10.0 ** (floor(log10(rate)) - 1)
-    return f"{ceil(rate / step) * step:.12g}"
+    """One of ten in each power of ten: `0.08` for 0.0742. Files of about as many values share a command, and none has a
+    smaller filter for it: half the bytes, if the rate allows them, would take it up by far more."""
+    power = 10.0 ** floor(log10(rate))
+    step = next(step for step in _STEPS if step * power >= rate)
+    return f"{step * power:.12g}"
 
 
 def _rate_within(limit: float, units: Units) -> float:
