@@ -41,7 +41,7 @@ from parquet_bloom.render.wording import shortened
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
 
 # What a terminal shows of a long table.
 MOST_ROWS = 40
@@ -335,38 +335,50 @@ def progress_in_words(
     yet."""
     # On a dumb terminal, each would be an empty line.
     has_bars = sys.stderr is not None and sys.stderr.isatty() and not is_dumb()
-    if not has_bars or find_spec("rich") is None:
+    if not _are_wanted or not has_bars or find_spec("rich") is None:
         return nullcontext(_unshown)
     return _shown(said)
+
+
+# Whether there may be bars.
+_are_wanted = True
+
+
+@contextmanager
+def without_progress() -> Iterator[None]:
+    """However long it takes, no bar is shown meanwhile."""
+    global _are_wanted
+    before, _are_wanted = _are_wanted, False
+    try:
+        yield
+    finally:
+        _are_wanted = before
 
 
 @contextmanager
 def _shown(said: Callable[[int, int], str]) -> Iterator[Callable[[int, int], None]]:
     from rich.markup import escape
 
-    def label(done: int, total: int) -> str:
-        return escape(printable(said(done, total)))
-
     with _bars() as bars:
         started = time.monotonic()
-        with undisturbed():
-            task = bars.add_task(label(0, 0), visible=False, total=None)
+        tasks: list[TaskID] = []
 
         def show(done: int, total: int) -> None:
-            late = time.monotonic() - started > PATIENCE_SECONDS
-            bars.update(
-                task,
-                description=label(done, total),
-                completed=done,
-                total=total or None,
-                visible=late,
-            )
+            if time.monotonic() - started <= PATIENCE_SECONDS:
+                return
+            label = escape(printable(said(done, total)))
+            # To add it draws all of them, which no small file is worth.
+            if not tasks:
+                with _writing, undisturbed():
+                    tasks.append(bars.add_task(label, total=None))
+            bars.update(tasks[0], description=label, completed=done, total=total or None)
             _draw(bars)
 
         try:
             yield show
         finally:
-            bars.remove_task(task)
+            for task in tasks:
+                bars.remove_task(task)
 
 
 # The bars on the terminal, if there are any; and the last that were.
@@ -392,9 +404,6 @@ def _bars() -> Iterator[Progress]:
         speed_estimate_period=float("inf"),
     )
     try:
-        with undisturbed():
-            _last[:] = [bars]
-            bars.start()
         _live.append(bars)
         yield bars
     finally:
@@ -426,6 +435,7 @@ def _draw(bars: Progress) -> None:
     ):
         try:
             with undisturbed():
+                _last[:] = [bars]
                 bars.start()
                 _drawn = now
         finally:
@@ -434,7 +444,7 @@ def _draw(bars: Progress) -> None:
 
 def _without_bars() -> AbstractContextManager[None]:
     """Take the bars off the terminal, so that something else can be written there."""
-    if _live and any(task.visible for task in _live[0].tasks):
+    if _live and _live[0].tasks:
         return _stopped(_live[0])
     return nullcontext()
 
