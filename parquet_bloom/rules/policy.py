@@ -289,8 +289,8 @@ def _read_toml(path: Path) -> dict[str, object]:
     import tomllib
 
     try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
+        # Editors on Windows put a byte order mark in front.
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except ValueError as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
 
