@@ -22,6 +22,7 @@ from contextlib import (
 from importlib.util import find_spec
 from itertools import compress
 from typing import TYPE_CHECKING, Final, TextIO
+from unicodedata import category
 
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.interruptions import undisturbed
@@ -64,14 +65,22 @@ _SHOWN: Final[Mapping[str, Callable[[str], str]]] = {
 # A row of a table; a cell is None if it does not apply.
 Cells = Sequence[str | None]
 
-# C0, DEL and C1, which move cursors, paint terminals and end lines.
-_ESCAPES = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
-# Characters that end lines for some, or change the direction of the text after them.
-_ESCAPES |= {
-    code: f"\\u{code:04x}"
-    for code in (0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
-}
-_ESCAPES |= {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
+# Control characters, which move cursors, paint terminals and end lines; format characters, which cannot be seen or change
+# the direction of the text after them; and what ends lines for some.
+_UNSEEN: Final = frozenset(("Cc", "Cf", "Zl", "Zp"))
+
+
+class _Escapes(dict[int, str]):
+    """What becomes of characters, found out once for each."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        is_unseen = category(character) in _UNSEEN
+        self[code] = character.encode("unicode_escape").decode() if is_unseen else character
+        return self[code]
+
+
+_escapes = _Escapes()
 
 # What tables have besides names, numbers and text.
 _IN_ASCII = str.maketrans({"…": "~", "─": "-", "→": ">", "±": "~"})
@@ -219,7 +228,7 @@ def write_traceback(error: BaseException) -> None:
 
 def printable(text: str) -> str:
     """`text` with control characters escaped, in commands as shells take them."""
-    return text if text.isprintable() else for_shells(text).translate(_ESCAPES)
+    return text if text.isprintable() else for_shells(text).translate(_escapes)
 
 
 def is_cut(num_rows: int) -> bool:
