@@ -15,7 +15,7 @@ from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 from parquet_bloom.options import DEFAULT_FPP
 from parquet_bloom.rules.damage import LikeDamage
 from parquet_bloom.rules.finding import Finding
-from parquet_bloom.rules.policy import ColumnPolicy
+from parquet_bloom.rules.policy import Policy
 from parquet_bloom.rules.rule import Severity
 
 _LOOK_CLOSER: Final = "pbloom validate FILE -c COLUMN --pages --diagnose"
@@ -41,21 +41,22 @@ _STEPS: Final = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 
 
 class NextCommands:
-    """The commands that help, as the catalogue has them, filled in for findings in `file`; `policy_of`: what
-    is required of a column, by its name; `may_be_built`: whether `build` adds filters to it; `fpp_within_limit`: by
+    """The commands that help, as the catalogue has them, filled in for findings in `file`; `policy`: what
+    is required; `may_be_built`: whether `build` adds filters to it; `fpp_within_limit`: by
     column, that of its filters in the most bytes that are allowed; `sound`: the places and columns whose pages have
     nothing wrong; None if no pages were decoded."""
 
     def __init__(
         self,
         file: Container,
-        policy_of: Callable[[str], ColumnPolicy],
+        policy: Policy,
         may_be_built: Callable[[str], bool],
         fpp_within_limit: Mapping[str, float],
         sound: Collection[tuple[Place | None, str | None]] | None = None,
     ) -> None:
         self._file = file
-        self._policy_of = policy_of
+        self._policy = policy
+        self._policy_of = policy.for_column
         self._named = file.in_commands
         self._keys = file.key_arguments
         self._missing_keys = file.missing_key_arguments
@@ -211,8 +212,17 @@ class NextCommands:
             "LIMIT": limit,
         }
         missing_keys = self._missing_keys if "--in-place" in command else ()
-        again = (*self._keys, *missing_keys, *self._limits(command, column, is_too_large))
+        limits = self._limits(command, column, is_too_large)
+        again = (*self._keys, *missing_keys, *limits, *self._of_policy(command))
         return command_for(self._named, command, values, again)
+
+    def _of_policy(self, command: str) -> Sequence[str]:
+        """What a command that reads a policy needs to take it from the same place, and not to name values either."""
+        verb = command.split()[1]
+        if verb not in ("advise", "validate"):
+            return ()
+        hidden = ("--no-values",) if verb == "validate" and self._policy.no_values else ()
+        return *self._policy.arguments, *hidden
 
     def _limits(self, command: str, column: str | None, is_too_large: bool) -> list[str]:
         """What a new filter needs to be within the limits of its column, where the usual rate is not, or where a higher

@@ -85,7 +85,8 @@ class Policy:
     """Requirements for all leaf columns, and in `columns` more or others for some.
 
     `fail_on`: the lowest severity that fails a file; None: none does. `require`: columns that must
-    have a filter in every row group. `no_values`: whether findings name values by hashes. Otherwise as in ColumnPolicy.
+    have a filter in every row group. `no_values`: whether findings name values by hashes. `arguments`: the options with
+    which another command takes it from the same place. Otherwise as in ColumnPolicy.
     """
 
     fail_on: Severity | None = Severity.ERROR
@@ -95,6 +96,7 @@ class Policy:
     ignore: frozenset[str] = frozenset()
     columns: Mapping[str, ColumnPolicy] = field(default_factory=dict)
     no_values: bool = False
+    arguments: tuple[str, ...] = field(default=(), repr=False, compare=False)
     _by_column: dict[str, ColumnPolicy] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -192,6 +194,7 @@ class Policy:
             ignore=self.ignore | _rule_ids(ignore),
             columns=columns,
             no_values=self.no_values or flag_given("no_values", no_values),
+            arguments=self.arguments,
         )
 
 
