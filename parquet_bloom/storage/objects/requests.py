@@ -27,7 +27,7 @@ from obstore.exceptions import (
 )
 
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.objects.failures import EXPIRED, Failures, why_refused
+from parquet_bloom.storage.objects.failures import EXPIRED, Failures, is_refused, why_refused
 from parquet_bloom.storage.objects.sending import Renewable, Returned, Sender, prefix_of
 from parquet_bloom.storage.objects.stores import opened_store
 from parquet_bloom.storage.store_environment import find_endpoint
@@ -190,7 +190,7 @@ def _failure(address: Address, error: BaseException) -> OSError:
         return OSError(errno.EACCES, f"{_UNREADABLE[code]} ({shown})", path)
     if status == 400 and "Server Side Encryption" in line:
         return PermissionError(errno.EACCES, f"{_NO_KEY} ({shown})", path)
-    if status in (401, 403):
+    if is_refused(status, code):
         why = why_refused(address, code, address.store.to_read) or address.store.credentials
         return PermissionError(errno.EACCES, f"reading was refused ({shown}): {why}", path)
     if "without LOCATION" in line or status in (301, 307):
