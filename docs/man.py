@@ -42,7 +42,7 @@ ENVIRONMENT = {
     "PBLOOM_KEYS": "A JSON file of keys, as --keys.",
     "PBLOOM_HASH_KEY": "A KEYSPEC, as --hash-key of an index.",
     "NO_COLOR": "If it is not empty, nothing is in colour.",
-    "FORCE_COLOR": "If it is not empty, verdicts and severities are in colour, on a terminal or not.",
+    "FORCE_COLOR": "If it is not empty, verdicts and severities are in colour, on a terminal or not; if it is 0, in none.",
 }
 
 

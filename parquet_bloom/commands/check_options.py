@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 
@@ -108,9 +109,9 @@ def policy_of(config: Path | None, no_config: bool) -> Policy:
     """What option.which_policy says: from the file that was named, or the one found from here upwards. Raises UsageError, ConfigError."""
     if config is not None and no_config:
         raise click.UsageError("expected at most one of --config and --no-config")
-    if config is None and not no_config:
-        config = find_config(Path.cwd())
-    return Policy() if config is None else read_policy(config)
+    path = find_config(Path.cwd()) if config is None and not no_config else config
+    policy = Policy() if path is None else read_policy(path)
+    return replace(policy, arguments=words_of_policy(config, no_config))
 
 
 def words_of_policy(config: Path | None, no_config: bool) -> tuple[str, ...]:

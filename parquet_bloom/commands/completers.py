@@ -15,6 +15,8 @@ from parquet_bloom.storage.listing import list_folder
 from parquet_bloom.storage.source import is_url, local_path
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from click.shell_completion import CompletionItem
 
 
@@ -28,15 +30,15 @@ def file_names(ctx: click.Context, param: click.Parameter, word: str) -> list[Co
 def leaf_columns(ctx: click.Context, param: click.Parameter, word: str) -> list[str]:
     """The columns of the first local file on the line, or in a folder there, of which only the footer is read, or of an
     index; none if it cannot be read. `word` may have several, separated by commas."""
-    before, comma, begun = word.rpartition(",")
-    return [before + comma + quoted_name(column) for column in _columns(ctx, begun)]
+    before, begun = _parted(word)
+    return _added(before, map(quoted_name, _columns(ctx, begun)))
 
 
 def row_columns(ctx: click.Context, param: click.Parameter, word: str) -> list[str]:
     """The same for an option that takes what rows have: the columns at the top, of which others are part."""
-    before, comma, begun = word.rpartition(",")
+    before, begun = _parted(word)
     tops = dict.fromkeys(column.partition(".")[0] for column in _columns(ctx, begun))
-    return [before + comma + quoted_name(column) for column in tops]
+    return _added(before, map(quoted_name, tops))
 
 
 def verbatim_columns(ctx: click.Context, param: click.Parameter, word: str) -> list[str]:
@@ -60,11 +62,13 @@ def rule_names(ctx: click.Context, param: click.Parameter, word: str) -> list[Co
 
     from parquet_bloom.rules.rule import rules
 
-    before, comma, begun = word.rpartition(",")
+    before, begun = _parted(word)
     ids = [(rule.id, rule.name) for rule in rules().values()]
     names = [(rule.name, None) for rule in rules().values() if begun]
     found = [(name, about) for name, about in (*ids, *names) if name.startswith(begun)]
-    return [CompletionItem(before + comma + name, help=about) for name, about in found]
+    return [
+        CompletionItem(before + name, help=about) for name, about in found if _is_new(name, before)
+    ]
 
 
 def engine_names(ctx: click.Context, param: click.Parameter, word: str) -> list[str]:
@@ -72,9 +76,24 @@ def engine_names(ctx: click.Context, param: click.Parameter, word: str) -> list[
     commas."""
     from parquet_bloom.engines.reading import reading_engines
 
-    before, comma, begun = word.rpartition(",")
+    before, begun = _parted(word)
     names = [name.lower() for name in reading_engines()]
-    return [before + comma + name for name in names if name.startswith(begun.lower())]
+    return _added(before, [name for name in names if name.startswith(begun.lower())])
+
+
+def _parted(word: str) -> tuple[str, str]:
+    """What is complete, with the comma behind it, and what is begun."""
+    before, comma, begun = word.rpartition(",")
+    return before + comma, begun
+
+
+def _added(before: str, names: Iterable[str]) -> list[str]:
+    """Each of the names behind what is complete, where it is not among that already."""
+    return [before + name for name in names if _is_new(name, before)]
+
+
+def _is_new(name: str, before: str) -> bool:
+    return f",{name}," not in f",{before}"
 
 
 def _given_files(ctx: click.Context) -> list[str]:

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 import click
 from click.shell_completion import get_completion_class
 
 from parquet_bloom.commands.sections import Command
 from parquet_bloom.render.terminal import write_bytes
 from parquet_bloom.vocabulary import Shell, words
+
+# What click's scripts say, and what they should. `--format=te` is one word for zsh and fish, of which click is asked for
+# what comes after the name alone. In fish, a word ends at its first comma, and columns after -c have commas.
+MENDED: Final[Mapping[str, Mapping[str, str]]] = {
+    "zsh": {
+        "    local -a response\n": "    local -a response\n    local name\n"
+        '    [[ "$words[CURRENT]" == --*=* ]] && name="${words[CURRENT]%%=*}=" && compset -P "$name"\n',
+        "completions_with_descriptions -U": 'completions_with_descriptions -U -P "$name"',
+        "compadd -U": 'compadd -U -P "$name"',
+    },
+    "fish": {
+        'string split ","': 'string split -m 1 ","',
+        "    for completion in": "    set -l name (string match -r -- '^--[^=]*=' (commandline -t));\n\n"
+        "    for completion in",
+        "__fish_complete_path $metadata[2]": '__fish_complete_path $metadata[2] | string replace -r "^" -- "$name"',
+        "echo $metadata[2]": 'echo "$name$metadata[2]"',
+    },
+}
 
 
 @click.command(cls=Command)
@@ -37,5 +58,6 @@ def completion(ctx: click.Context, shell: Shell) -> None:
     assert kind is not None
     # The variable is the one that click looks for in a program of this name.
     script = kind(ctx.find_root().command, {}, "pbloom", "_PBLOOM_COMPLETE").source()
-    # click's script for fish ends a word at its first comma, and columns after -c have commas.
-    write_bytes(script.replace('string split ","', 'string split -m 1 ","').encode())
+    for text, instead in MENDED.get(shell, {}).items():
+        script = script.replace(text, instead)
+    write_bytes(script.encode())

@@ -272,9 +272,10 @@ def _since(report: FindReport) -> str:
 
 
 def _gives(column: str, part: str, names: Sequence[str]) -> list[str]:
-    """What gives way on a narrow terminal: what was asked for goes last."""
-    places = ["file…", part, f"{column}…", "row", column]
-    return [*places, "file", *(f"{name}…" for name in names)] if names else ["file…"]
+    """What gives way on a narrow terminal: all texts are shortened before anything is left out, first the value, which
+    the user knows. Of the place, the file and the row say where it is without the row group."""
+    shortened = [f"{each}…" for each in (column, "file", *names)]
+    return [*shortened, part, column, "row", "file"]
 
 
 def _complain_of_unknown(report: FindReport, asked: Sequence[object]) -> None:

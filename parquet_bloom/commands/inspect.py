@@ -83,7 +83,7 @@ def _draw(answers: Answers, options: InspectOptions, keys: Keys | None) -> int:
 
     def draw(path: str) -> FileInspection:
         found: list[FilterOccupancy] = []
-        writer = HistogramWriter(path)
+        writer = HistogramWriter(path, answers.verbose)
         with inputs.open(path, keys) as file:
             take = (lambda each, _: found.append(each)) if answers.as_json else writer.take
             report = inspect_occupancy(file, options, take)

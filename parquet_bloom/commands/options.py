@@ -60,7 +60,7 @@ from parquet_bloom.parallel import LEAST_MEMORY, set_memory
 from parquet_bloom.parallel import memory as memory_budget
 from parquet_bloom.program import FINE
 from parquet_bloom.render.hints import command as in_shell
-from parquet_bloom.render.terminal import answering_to, complain, write_text
+from parquet_bloom.render.terminal import answering_to, complain, without_progress, write_text
 from parquet_bloom.render.wording import either, shortened, size
 from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.storage.paths import not_listed, outputs_in
@@ -90,8 +90,14 @@ quiet = output_option(
     "-q",
     "--quiet",
     is_flag=True,
-    help="Show only the total and what is wrong, was skipped or is worth a note: no line for each file.",
+    callback=lambda ctx, param, is_set: _quietly(ctx) if is_set else is_set,
+    help="Show only the total and what is wrong, was skipped or is worth a note: no line for each file, and no progress.",
 )
+
+
+def _quietly(ctx: click.Context) -> bool:
+    ctx.with_resource(without_progress())
+    return True
 
 
 def check_quiet(quiet: bool, others: Mapping[str, bool]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +25,7 @@ from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import (
     Cells,
     complain,
+    is_cut,
     write_bytes,
     write_json,
     write_line,
@@ -42,7 +44,7 @@ from parquet_bloom.render.wording import (
 )
 from parquet_bloom.values.given import show_value
 from parquet_bloom.verbs.held_values import HeldAnswers, probe_held
-from parquet_bloom.verbs.probe import ProbedValue, ProbeReport, probe_file
+from parquet_bloom.verbs.probe import ProbedValue, ProbedValues, ProbeReport, probe_file
 from parquet_bloom.vocabulary import NO_FILTER
 
 if TYPE_CHECKING:
@@ -202,6 +204,8 @@ def _show_by_value(
     return code
 
 
+_MORE: Final = "--verbose shows all"
+
 # What helps where filters of many files say little.
 _WITHOUT_FILTERS: Final = (
     "there are no filters to ask: `pbloom find` reads the column, `pbloom index build` makes an index of its values,"
@@ -264,6 +268,8 @@ class ProbeView(SummarizedView[ProbeReport]):
         the command that helps next."""
         to_read = f"{places_word(UNITS[report.format])} to read"
         write_text(f"{report.path}: {quoted_name(report.column)}, {report.bytes_read:,} bytes read")
+        if is_cut(len(report.results)) and not verbose:
+            write_text(_in_all(report.results))
         write_table(
             ("value", "verdict", to_read, "rows to read", "reason"),
             [
@@ -280,6 +286,7 @@ class ProbeView(SummarizedView[ProbeReport]):
             ],
             ("reason…", f"{to_read}…", "value…"),
             verbose,
+            more=_MORE,
         )
         _write_caveats(report)
         reasons = {group.reason for result in report.results for group in result.groups}
@@ -340,7 +347,7 @@ class ExplanationView(ReportView[ProbeReport]):
             write_text(f"{heads[at]}: {rows[0][at]}")
         kept = [at for at in range(len(heads)) if at not in alike]
         table = [[row[at] for at in kept] for row in rows]
-        write_table([heads[at] for at in kept], table, _EXPLANATION_GIVES, verbose)
+        write_table([heads[at] for at in kept], table, _EXPLANATION_GIVES, verbose, more=_MORE)
         _write_caveats(report)
 
 
@@ -382,6 +389,14 @@ def _doubts(report: ProbeReport) -> list[Remark]:
         )
         for (verdict, reason), places in report.results.doubts.items()
     ]
+
+
+def _in_all(results: ProbedValues) -> str:
+    """`3,000 values: 2,910 absent, 90 maybe; 20,000 of 60,000 rows to read`"""
+    verdicts = Counter(each.verdict for each in results)
+    told = ", ".join(f"{count:,} {painted(verdict)}" for verdict, count in verdicts.most_common())
+    rows = sum(each.num_rows for each in results.left)
+    return f"{number_of(len(results), 'value')}: {told}; {rows:,} of {number_of(results.num_rows, 'row')} to read"
 
 
 def _to_read(result: ProbedValue) -> list[Answer]:

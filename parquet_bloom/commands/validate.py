@@ -101,8 +101,9 @@ def validate(
             reports.append(validate_file(file, options, show))
         return reports[-1]
 
+    next_lines = inputs.next_lines((*arguments_of(keys), *policy.arguments))
     view: ReportView[ValidationReport] = ValidationView(
-        inputs.next_lines(arguments_of(keys)), options.columns, options.parts
+        next_lines, options.columns, options.parts, policy.no_values
     )
     if findings_format == "json":
         answers = Answers(inputs, as_json=True, verbose=False)

@@ -200,15 +200,17 @@ NO_KEY_GIVEN: Final = "encrypted, no key, so no filter was checked"
 
 class ValidationView(SummarizedView[ValidationReport]):
     """What is wrong with files. `next_lines`: the commands that help next; `columns`, `parts`: those that were asked for,
-    if not all."""
+    if not all; `no_values`: whether values are named by hashes."""
 
     def __init__(
         self,
         next_lines: NextLines = OF_FILES,
         columns: Sequence[str] | None = None,
         parts: Sequence[int] | None = None,
+        no_values: bool = False,
     ) -> None:
         self._next_lines = next_lines
+        self._diagnose = f"{_DIAGNOSE}{' --no-values' * no_values}"
         self._columns = ",".join(map(quoted_name, columns or ()))
         self._there = asked_for(columns, parts)
 
@@ -256,7 +258,7 @@ class ValidationView(SummarizedView[ValidationReport]):
         return united(
             line.removeprefix("next: ")
             for column in columns
-            for line in self._next_lines.lines(report.path, _DIAGNOSE, quoted_name(column))
+            for line in self._next_lines.lines(report.path, self._diagnose, quoted_name(column))
         )
 
 

@@ -11,7 +11,7 @@ from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.charts import Bin, bins
 from parquet_bloom.render.inspect import is_unusable
 from parquet_bloom.render.terminal import terminal_columns, write_json, write_line, write_text
-from parquet_bloom.render.wording import size
+from parquet_bloom.render.wording import shortened, size
 from parquet_bloom.verbs.documents import document_of, plain
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.inspect import FileInspection
     from parquet_bloom.verbs.occupancy import FilterOccupancy
 
+# A terminal has a screen of them.
+MOST_CHARTS = 10
 MOST_BARS = 16
 COLUMNS = ("bits set", "blocks", "expected")
 GAP = "  "
@@ -38,16 +40,26 @@ IN_ASCII = str.maketrans(
 
 
 class HistogramWriter:
-    """Writes about each filter in a line, with a chart on a terminal; in a pipe, its rows of one table of counts."""
+    """Writes about each filter in a line, with a chart on a terminal; in a pipe, its rows of one table of counts.
+    A terminal shows the first few, unless all are wanted, `in_full`, and sums up the others."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, in_full: bool = False) -> None:
         self._path = path
         self._is_begun = False
         self._is_terminal = sys.stdout.isatty()
+        self._most = MOST_CHARTS if self._is_terminal and not in_full else sys.maxsize
+        self._num_taken = 0
+        # Of those that are not drawn.
+        self._uneven: list[str] = []
 
     def take(self, found: FilterOccupancy, column: ChunkDescription) -> None:
         """Write about one filter."""
         self._begin(found.place.units)
+        self._num_taken += 1
+        if self._num_taken > self._most:
+            if found.spread is not None and not found.is_even:
+                self._uneven.append(f"{found.place}, column {found.column}")
+            return
         if self._is_terminal:
             write_line("")
         write_text(heading(found, column))
@@ -59,6 +71,10 @@ class HistogramWriter:
     def finish(self, inspection: FileInspection) -> None:
         """Write which filters cannot be drawn, and why."""
         self._begin(UNITS[inspection.format])
+        if self._num_taken > self._most:
+            uneven = f", uneven: {shortened(self._uneven)}" * bool(self._uneven)
+            more = number_of(self._num_taken - self._most, "more filter")
+            write_text(f"And {more}{uneven}: -c NAME draws those of a column, --verbose all.")
         for line in _unusable(inspection):
             write_line(line)
 

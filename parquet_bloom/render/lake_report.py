@@ -363,7 +363,8 @@ def _commands(rule: BrokenRule, names: Sequence[str], report: LakeReport) -> lis
 
     def help_of(path: str, each: Finding) -> str:
         assert each.next is not None
-        if some_come_first and is_rebuilding(each.next):
+        is_of_this = some_come_first and is_rebuilding(each.next)
+        if is_of_this or _is_of_so_many_values(each.next):
             return for_any(each.next, path)
         spared = [*report.traces] if each.column is None else [each.column]
         if is_replacing(each.next) and not report.traces.keys().isdisjoint(spared):
@@ -398,3 +399,9 @@ def _by_name(build: str, lacking: Container[str]) -> str:
         return build
     columns = names_in(words[words.index("-c") + 1])
     return f"{build} --union-by-name" if any(each in lacking for each in columns) else build
+
+
+def _is_of_so_many_values(command: str) -> bool:
+    """Whether its rate is the one that a number of bytes allows in a file: in others, not all of which are among the
+    examples, it may allow none, and the filters that are there would go."""
+    return " --max-bytes " in command

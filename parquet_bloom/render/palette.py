@@ -3,7 +3,7 @@
 A word is marked where a text is made, and gets its colour where the text is written: what is between knows
 the text's width without them. Marks are halves of surrogate pairs, which no name and no value has.
 
-Source: https://no-color.org, https://force-color.org
+Source: https://no-color.org, https://force-color.org; what 0 means is from https://nodejs.org/api/cli.html#force_color1-2-3
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def _is_used() -> bool:
         return _choice == "always"
     if os.environ.get("NO_COLOR"):
         return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
+    if forced := os.environ.get("FORCE_COLOR"):
+        return forced != "0"
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
     return is_terminal and not is_dumb()
 

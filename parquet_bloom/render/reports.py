@@ -38,8 +38,8 @@ SomeReport = TypeVar("SomeReport")
 
 class Remark(NamedTuple):
     """Something to know about one file, where `text` says it all. In several files, remarks are alike
-    that have the same `what` and differ only in numbers in `why` and `next`, the command that helps with any of them,
-    called FILE; those of the highest `rank` come first. `varies`: in the file itself there are several, and `why` is
+    that have the same `what`, differ only in numbers in `why`, and are helped by the same command, `next`, in which the
+    file is called FILE: no shell takes a range of numbers. Those of the highest `rank` come first. `varies`: in the file itself there are several, and `why` is
     about the first. `comes_first`: before `repair` changes what may be the only trace of something else."""
 
     what: str
@@ -51,15 +51,9 @@ class Remark(NamedTuple):
     comes_first: bool = False
 
     @property
-    def likeness(self) -> tuple[str, str]:
+    def likeness(self) -> tuple[str, str, str | None]:
         """Equal for remarks that are alike."""
-        return self.what, without_numbers(self.about_all(()))
-
-    def about_all(self, names: Sequence[str], concerned: Sequence[str] = ()) -> str:
-        """Why, and what helps with the files that these mean, or with those that it is said of."""
-        if self.next is None:
-            return self.why
-        return f"{self.why}; next: {for_many(self.next, 'FILE', names, concerned)}"
+        return self.what, without_numbers(self.why), self.next
 
     def without_others(self) -> Remark:
         """Without the command, if that is for a table, and so for files of which something else is said."""
@@ -71,11 +65,15 @@ class Remark(NamedTuple):
 def about_alike(
     remarks: Sequence[Remark], names: Sequence[str] = (), concerned: Sequence[str] = ()
 ) -> str:
-    """What several remarks that are alike say, once; `names`, `concerned`: as in Remark.about_all."""
-    what, reasons = remarks[0].what, [each.about_all(names, concerned) for each in remarks]
+    """What several remarks that are alike say, once, and what helps with the files that `names` mean, or with those that
+    it is said of, `concerned`."""
+    first, reasons = remarks[0], [each.why for each in remarks]
     are_varied = any(each.varies for each in remarks)
     why = in_the_first(reasons[0]) if are_varied else in_one(reasons)
-    return f"{what}: {why}" if what else why
+    text = f"{first.what}: {why}" if first.what else why
+    if first.next is None:
+        return text
+    return f"{text}; next: {for_many(first.next, 'FILE', names, concerned)}"
 
 
 class FileSummary(NamedTuple):
@@ -155,7 +153,7 @@ class Summary:
         self._num_failed = 0
         self._states: Counter[str] = Counter()
         self._numbers: Counter[str] = Counter()
-        self._remarks: dict[tuple[str, str], list[tuple[str, Remark]]] = {}
+        self._remarks: dict[tuple[str, str, str | None], list[tuple[str, Remark]]] = {}
 
     def add(self, path: str, file: FileSummary) -> None:
         self._states[file.state] += 1

@@ -22,6 +22,7 @@ from contextlib import (
 from importlib.util import find_spec
 from itertools import compress
 from typing import TYPE_CHECKING, Final, TextIO
+from unicodedata import category
 
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.interruptions import undisturbed
@@ -41,7 +42,7 @@ from parquet_bloom.render.wording import shortened
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
-    from rich.progress import Progress, ProgressColumn, Task
+    from rich.progress import Progress, ProgressColumn, Task, TaskID
 
 # What a terminal shows of a long table.
 MOST_ROWS = 40
@@ -64,14 +65,22 @@ _SHOWN: Final[Mapping[str, Callable[[str], str]]] = {
 # A row of a table; a cell is None if it does not apply.
 Cells = Sequence[str | None]
 
-# C0, DEL and C1, which move cursors, paint terminals and end lines.
-_ESCAPES = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
-# Characters that end lines for some, or change the direction of the text after them.
-_ESCAPES |= {
-    code: f"\\u{code:04x}"
-    for code in (0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
-}
-_ESCAPES |= {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
+# Control characters, which move cursors, paint terminals and end lines; format characters, which cannot be seen or change
+# the direction of the text after them; and what ends lines for some.
+_UNSEEN: Final = frozenset(("Cc", "Cf", "Zl", "Zp"))
+
+
+class _Escapes(dict[int, str]):
+    """What becomes of characters, found out once for each."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        is_unseen = category(character) in _UNSEEN
+        self[code] = character.encode("unicode_escape").decode() if is_unseen else character
+        return self[code]
+
+
+_escapes = _Escapes()
 
 # What tables have besides names, numbers and text.
 _IN_ASCII = str.maketrans({"…": "~", "─": "-", "→": ">", "±": "~"})
@@ -222,7 +231,7 @@ def write_traceback(error: BaseException) -> None:
 
 def printable(text: str) -> str:
     """`text` with control characters escaped, in commands as shells take them."""
-    return text if text.isprintable() else for_shells(text).translate(_ESCAPES)
+    return text if text.isprintable() else for_shells(text).translate(_escapes)
 
 
 def is_cut(num_rows: int) -> bool:
@@ -338,36 +347,48 @@ def progress_in_words(
     yet."""
     # On a dumb terminal, each would be an empty line.
     has_bars = sys.stderr is not None and sys.stderr.isatty() and not is_dumb()
-    if not has_bars or find_spec("rich") is None:
+    if not _are_wanted or not has_bars or find_spec("rich") is None:
         return nullcontext(_unshown)
     return _shown(said)
 
 
+# Whether there may be bars.
+_are_wanted = True
+
+
+@contextmanager
+def without_progress() -> Iterator[None]:
+    """However long it takes, no bar is shown meanwhile."""
+    global _are_wanted
+    before, _are_wanted = _are_wanted, False
+    try:
+        yield
+    finally:
+        _are_wanted = before
+
+
 @contextmanager
 def _shown(said: Callable[[int, int], str]) -> Iterator[Callable[[int, int], None]]:
-    def label(done: int, total: int) -> str:
-        return printable(said(done, total))
-
     with _bars() as bars:
         started = time.monotonic()
-        with undisturbed():
-            task = bars.add_task(label(0, 0), visible=False, total=None)
+        tasks: list[TaskID] = []
 
         def show(done: int, total: int) -> None:
-            late = time.monotonic() - started > PATIENCE_SECONDS
-            bars.update(
-                task,
-                description=label(done, total),
-                completed=done,
-                total=total or None,
-                visible=late,
-            )
+            if time.monotonic() - started <= PATIENCE_SECONDS:
+                return
+            label = printable(said(done, total))
+            # To add it draws all of them, which no small file is worth.
+            if not tasks:
+                with _writing, undisturbed():
+                    tasks.append(bars.add_task(label, total=None))
+            bars.update(tasks[0], description=label, completed=done, total=total or None)
             _draw(bars)
 
         try:
             yield show
         finally:
-            bars.remove_task(task)
+            for task in tasks:
+                bars.remove_task(task)
 
 
 # The bars on the terminal, if there are any; and the last that were.
@@ -395,9 +416,6 @@ def _bars() -> Iterator[Progress]:
         speed_estimate_period=float("inf"),
     )
     try:
-        with undisturbed():
-            _last[:] = [bars]
-            bars.start()
         _live.append(bars)
         yield bars
     finally:
@@ -441,6 +459,7 @@ def _draw(bars: Progress) -> None:
     ):
         try:
             with undisturbed():
+                _last[:] = [bars]
                 bars.start()
                 _drawn = now
         finally:
@@ -449,7 +468,7 @@ def _draw(bars: Progress) -> None:
 
 def _without_bars() -> AbstractContextManager[None]:
     """Take the bars off the terminal, so that something else can be written there."""
-    if _live and any(task.visible for task in _live[0].tasks):
+    if _live and _live[0].tasks:
         return _stopped(_live[0])
     return nullcontext()
 

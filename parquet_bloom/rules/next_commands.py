@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from math import ceil, floor, log10
+from math import floor, log10
 from typing import Final, TypeAlias
 
 from parquet_bloom.container import Place, Units
@@ -15,7 +15,7 @@ from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 from parquet_bloom.options import DEFAULT_FPP
 from parquet_bloom.rules.damage import LikeDamage
 from parquet_bloom.rules.finding import OTHER_VALUES, Finding
-from parquet_bloom.rules.policy import ColumnPolicy
+from parquet_bloom.rules.policy import Policy
 from parquet_bloom.rules.rule import Severity
 
 _LOOK_CLOSER: Final = "pbloom validate FILE -c COLUMN --pages --diagnose"
@@ -34,24 +34,27 @@ _ONE_BLOCK: Final = "PB202"
 _NEEDLESS: Final = "PB305"
 # Of filters that are too large, for which the highest rate that is allowed is the right one.
 _TOO_LARGE: Final = frozenset({"PB304", "PB306", "PB312"})
+# Between powers of ten, about as far from one another.
+_STEPS: Final = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 
 
 class NextCommands:
-    """The commands that help, as the catalogue has them, filled in for findings in `file`; `policy_of`: what
-    is required of a column, by its name; `may_be_built`: whether `build` adds filters to it; `fpp_within_limit`: by
+    """The commands that help, as the catalogue has them, filled in for findings in `file`; `policy`: what
+    is required; `may_be_built`: whether `build` adds filters to it; `fpp_within_limit`: by
     column, that of its filters in the most bytes that are allowed; `sound`: the places and columns whose pages have
     nothing wrong; None if no pages were decoded."""
 
     def __init__(
         self,
         file: Container,
-        policy_of: Callable[[str], ColumnPolicy],
+        policy: Policy,
         may_be_built: Callable[[str], bool],
         fpp_within_limit: Mapping[str, float],
         sound: Collection[tuple[Place | None, str | None]] | None = None,
     ) -> None:
         self._file = file
-        self._policy_of = policy_of
+        self._policy = policy
+        self._policy_of = policy.for_column
         self._named = file.in_commands
         self._keys = file.key_arguments
         self._missing_keys = file.missing_key_arguments
@@ -207,8 +210,17 @@ class NextCommands:
             "LIMIT": limit,
         }
         missing_keys = self._missing_keys if "--in-place" in command else ()
-        again = (*self._keys, *missing_keys, *self._limits(command, column, is_too_large))
+        limits = self._limits(command, column, is_too_large)
+        again = (*self._keys, *missing_keys, *limits, *self._of_policy(command))
         return command_for(self._named, command, values, again)
+
+    def _of_policy(self, command: str) -> Sequence[str]:
+        """What a command that reads a policy needs to take it from the same place, and not to name values either."""
+        verb = command.split()[1]
+        if verb not in ("advise", "validate"):
+            return ()
+        hidden = ("--no-values",) if verb == "validate" and self._policy.no_values else ()
+        return *self._policy.arguments, *hidden
 
     def _limits(self, command: str, column: str | None, is_too_large: bool) -> list[str]:
         """What a new filter needs to be within the limits of its column, where the usual rate is not, or where a higher
@@ -261,9 +273,11 @@ def _as_size(num_bytes: int) -> str:
 
 
 def _rounded_up(rate: float) -> str:
-    """With two digits: `0.075` for 0.0742."""
-    step = 10.0 ** (floor(log10(rate)) - 1)
-    return f"{ceil(rate / step) * step:.12g}"
+    """One of ten in each power of ten: `0.08` for 0.0742. Files of about as many values share a command, and none has a
+    smaller filter for it: half the bytes, if the rate allows them, would take it up by far more."""
+    power = 10.0 ** floor(log10(rate))
+    step = next(step for step in _STEPS if step * power >= rate)
+    return f"{step * power:.12g}"
 
 
 def _rate_within(limit: float, units: Units) -> float:

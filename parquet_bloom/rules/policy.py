@@ -89,7 +89,8 @@ class Policy:
     """Requirements for all leaf columns, and in `columns` more or others for some.
 
     `fail_on`: the lowest severity that fails a file; None: none does. `require`: columns that must
-    have a filter in every row group. `no_values`: whether findings name values by hashes. Otherwise as in ColumnPolicy.
+    have a filter in every row group. `no_values`: whether findings name values by hashes. `arguments`: the options with
+    which another command takes it from the same place. Otherwise as in ColumnPolicy.
     """
 
     fail_on: Severity | None = Severity.ERROR
@@ -99,6 +100,7 @@ class Policy:
     ignore: frozenset[str] = frozenset()
     columns: Mapping[str, ColumnPolicy] = field(default_factory=dict)
     no_values: bool = False
+    arguments: tuple[str, ...] = field(default=(), repr=False, compare=False)
     _by_column: dict[str, ColumnPolicy] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -223,6 +225,7 @@ class Policy:
             ignore=self.ignore | _rule_ids(ignore),
             columns=columns,
             no_values=self.no_values or flag_given("no_values", no_values),
+            arguments=self.arguments,
         )
         if policy.fail_on is None:
             object.__setattr__(policy, "_failing", self._failing)
@@ -323,8 +326,8 @@ def _read_toml(path: Path) -> dict[str, object]:
     import tomllib
 
     try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
+        # Editors on Windows put a byte order mark in front.
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except ValueError as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
 

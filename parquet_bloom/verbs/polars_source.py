@@ -54,4 +54,4 @@ def polars_source(
     rows: Rows | RowsOfTables = Rows(paths, reading.filtered, reading.slices)
     if reading.is_of_tables:
         rows = RowsOfTables(paths, reading.groups, reading.whole_groups())
-    return register_io_source(rows, schema=rows.schema)
+    return register_io_source(rows, schema=rows.schema).drop(reading.columns_above())

@@ -383,6 +383,12 @@ class Reading:
     def _partitions(self) -> Partitions:
         return self.files.partitions(self.names or ())
 
+    def columns_above(self) -> list[str]:
+        """Those that only the names of folders above the one that was named have, as whoever reads whole paths has it.
+        Raises as files.open."""
+        others = {*self.files.partitions(()).names} - {*self._partitions.names}
+        return sorted(others - {*self._columns(self._open_parquet)}) if others else []
+
     def check_first(self, opener: Open | None = None) -> None:
         """Raise UnsupportedError if the first file is of a format that only we read; behind a URL, nobody looks.
         FileNotFoundError for tables without files. Other errors are those of whoever reads it."""

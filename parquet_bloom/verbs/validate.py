@@ -171,7 +171,7 @@ def validate_file(
     kept = tuple(finding for finding in examined.findings if not policy.ignores(finding))
     sound = examined.proofs if options.pages else None
     commands = NextCommands(
-        file, policy.for_column, examination.may_be_built, examined.fpp_within_limit, sound
+        file, policy, examination.may_be_built, examined.fpp_within_limit, sound
     )
     if not examined.has_lost_bytes:
         commands.add_to(kept)

@@ -254,7 +254,21 @@ def test_what_was_asked_for_is_shown_on_a_narrow_terminal(path):
     table = pa.table({"id": [1] * 5, "when": ["2026-11-27T07:40:00"] * 5})
     pq.write_table(table, path)
     heading = on_a_terminal(36, *asked[:4], "-v", 1, "--columns", "when")[0]
-    assert heading.split() == ["id", "file", "when"]
+    assert heading.split() == ["id", "file", "row", "when"]
+
+
+@pytest.mark.parametrize(
+    ("width", "heads"), [(60, ["url", "file", "row", "group", "row"]), (40, ["url", "file", "row"])]
+)
+def test_long_values_are_shortened_and_the_place_stays(width, heads, tmp_path):
+    path = tmp_path / "urls.parquet"
+    urls = [f"https://shop.example.com/{'catalog/' * 9}{number}" for number in range(5)]
+    pq.write_table(pa.table({"url": urls}), path)
+    asked = ("find", path, "-c", "url", *(word for url in urls for word in ("-v", url)))
+    heading, _, *rows = on_a_terminal(width, *asked)[: 2 + len(urls)]
+    assert heading.split() == heads
+    assert all(len(row) <= width and "…" in row for row in rows)
+    assert [row.split()[-1] for row in rows] == list("01234")
 
 
 def test_parts_are_called_as_their_format_calls_them(path):

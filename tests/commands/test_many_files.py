@@ -360,7 +360,7 @@ def test_the_next_command_is_for_the_files_that_need_it(ending, tmp_path, monkey
     for name in Path("lake").iterdir():
         outcome("build", name, "-c", "n", "--fpp", "0.3", "--existing", "replace", "--in-place")
     high = said("validate", "lake", "--no-config")[0][-2]
-    assert high.endswith("; next: pbloom advise lake -c n")
+    assert high.endswith("; next: pbloom advise lake -c n --no-config")
 
 
 @pytest.mark.parametrize("broken", ["0 broken", "z broken"])
@@ -778,7 +778,8 @@ def test_that_only_some_was_asked_for_is_said(tmp_path, monkeypatch):
         assert head.endswith(f"; no filters in {there}")
         said = f"a.parquet: no filters in {there}, so nothing was checked"
         ended = outcome("validate", "a.parquet", *asked, "--no-config")
-        assert ended.stdout.splitlines() == [said, "  next: pbloom advise a.parquet -c day"]
+        helps = "  next: pbloom advise a.parquet -c day --no-config"
+        assert ended.stdout.splitlines() == [said, helps]
         ended = outcome("validate", "a.parquet", *asked, "--no-config", "--format", "github")
         assert ended.stdout == f"pbloom: {said}\n"
 

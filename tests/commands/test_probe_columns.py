@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from make.commands import outcome
+from make.commands import on_a_terminal, outcome
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -149,3 +149,17 @@ def test_filters_that_may_be_full_are_told(tmp_path, ending):
     assert f"{built}: {note}" in summed_up.splitlines()
     pb.build(path, built, columns="id", overwrite=True)
     assert "note" not in outcome("probe", built, "-c", "id", "-v", "7").stdout
+
+
+def test_a_terminal_sums_up_many_values(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": range(0, 100, 2)}), path)
+    pb.build(path, columns="id", in_place=True)
+    values = [word for number in range(0, 200, 2) for word in ("-v", number)]
+    asked = ("probe", path, "-c", "id", *values)
+    lines = on_a_terminal(80, *asked)
+    assert lines[1] == "100 values: 50 maybe, 50 absent; 50 of 50 rows to read"
+    assert len(lines) == 2 + 2 + 40 + 1
+    assert lines[-1] == "And 60 more rows: --verbose shows all."
+    assert len(outcome(*asked).stdout.splitlines()) == 2 + 100
+    assert len(on_a_terminal(80, *asked, "--verbose")) == 1 + 2 + 100

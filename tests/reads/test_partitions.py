@@ -433,8 +433,12 @@ def test_those_of_a_folder_that_is_named_are_none(tmp_path, monkeypatch):
     ):
         assert pb.rows(name, {"id": 1}).column_names == ["id"]
         assert pb.rows(name, {"id": 1}, index="index").column_names == ["id"]
+        assert pb.dataset(name, {"id": 1}).schema.names == ["id"]
+        assert pb.polars_source(name).collect().columns == ["id"]
     for name in (".", "./", "*"):
         assert pb.rows(name, {"id": 1}).column_names == ["id", "day"]
+        assert pb.dataset(name, {"id": 1}).schema.names == ["id", "day"]
+        assert pb.polars_source(name).collect().columns == ["id", "day"]
 
 
 def test_those_in_a_store(server, monkeypatch):

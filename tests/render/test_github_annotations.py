@@ -152,3 +152,18 @@ def test_a_rule_that_files_break_differently_is_a_command_for_each():
     assert [each.split(",")[0] for each in found] == [
         "::error file=000.parquet", "::error file=x",
     ]  # fmt: skip
+
+
+def test_numbers_in_commands_are_never_ranges():
+    """What helps in one row group of one file is no help with another of another file."""
+    others = [
+        report(
+            finding("PB308", "is empty", column="a", place=Place(group, "parquet"),
+                    next=f"pbloom strip {name} -c a -g {group} --in-place"), path=name)
+        for name, group in (("x", 1), ("y", 2), ("z", 2))
+    ]  # fmt: skip
+    found = [each.split("next: ")[1] for each in github_annotations(others, 3)]
+    assert found == [
+        "pbloom strip x -c a -g 1 --in-place",
+        "pbloom strip FILE -c a -g 2 --in-place",
+    ]

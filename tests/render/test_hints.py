@@ -134,7 +134,7 @@ def here(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("here")
 def test_commands_lead_on():
     assert outcome("validate", "a.parquet", "--no-config").stdout.splitlines() == [
-        "a.parquet: no filters, so nothing was checked", "  next: pbloom advise a.parquet",
+        "a.parquet: no filters, so nothing was checked", "  next: pbloom advise a.parquet --no-config",
     ]  # fmt: skip
     build = "pbloom build a.parquet -c a --in-place"
     assert outcome("probe", "a.parquet", "-c", "a", "-v", "1").stdout.splitlines()[-1] == (

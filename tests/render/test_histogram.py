@@ -13,7 +13,7 @@ from make.commands import on_a_terminal, outcome
 import parquet_bloom as pb
 from parquet_bloom.files import open_file
 from parquet_bloom.options import InspectOptions
-from parquet_bloom.render.histogram import HistogramWriter, chart
+from parquet_bloom.render.histogram import MOST_CHARTS, HistogramWriter, chart
 from parquet_bloom.verbs.occupancy import inspect_occupancy
 
 
@@ -181,3 +181,16 @@ def test_without_a_filter(path):
     run = outcome("inspect", path, "--histogram", "-c", "c")
     assert run.code == 0
     assert run.stdout.splitlines()[1:] == ["row group\tcolumn\tbits set\tblocks\texpected"]
+
+
+def test_a_terminal_shows_a_screen_of_them(tmp_path):
+    path = tmp_path / "a.parquet"
+    names = [f"c{number:02}" for number in range(MOST_CHARTS + 2)]
+    pq.write_table(pa.table({name: range(1000) for name in names}), path)
+    pb.build(path, columns=names, in_place=True)
+    asked = ("inspect", path, "--histogram")
+    short, full = (on_a_terminal(80, *asked, *more) for more in ((), ("--verbose",)))
+    assert sum("column c" in line for line in short) == MOST_CHARTS
+    assert short[-1] == "And 2 more filters: -c NAME draws those of a column, --verbose all."
+    assert sum("column c" in line for line in full) == len(names)
+    assert sum("column c" in line for line in outcome(*asked).stdout.splitlines()) == len(names)

@@ -75,6 +75,7 @@ def test_when_colours_are_used():
         ({}, (), plain),
         ({"FORCE_COLOR": "1"}, (), colored),
         ({"FORCE_COLOR": ""}, (), plain),
+        ({"FORCE_COLOR": "0"}, (), plain),
         ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, (), plain),
         ({"FORCE_COLOR": "1"}, ("--color", "never"), plain),
         ({"NO_COLOR": "1"}, ("--color", "always"), colored),

@@ -6,10 +6,14 @@ import re
 import signal
 import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from rich import console
 
+import parquet_bloom as pb
 from parquet_bloom import program
+from parquet_bloom.commands.pbloom import cli
 from parquet_bloom.render import terminal
 
 
@@ -76,7 +80,7 @@ def test_a_dumb_terminal_gets_no_bar(monkeypatch):
     assert shown.getvalue() == "pbloom: a.parquet: damaged\n"
 
 
-@pytest.mark.parametrize(("rest", "times"), [(0.0, 21), (1e9, 2)])
+@pytest.mark.parametrize(("rest", "times"), [(0.0, 21), (1e9, 1)])
 def test_many_lines_do_not_draw_a_bar_each(monkeypatch, rest, times):
     """That takes most of the time where files are small. The first is drawn at once."""
     shown = on_a_terminal(monkeypatch)
@@ -87,6 +91,35 @@ def test_many_lines_do_not_draw_a_bar_each(monkeypatch, rest, times):
             files(done + 1, 20)
             terminal.complain(f"{done}: damaged")
     assert shown.getvalue().count("\x1b[?25l") == times
+
+
+def test_small_files_within_a_bar_draw_none(monkeypatch):
+    """Each has a bar of its own, if it takes long enough to show one."""
+    shown, now = on_a_terminal(monkeypatch), [0.0]
+    monkeypatch.setattr(terminal, "PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr(terminal, "_drawn", -1.0)
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: now[0])
+    with terminal.progress("100 files") as files:
+        for done in range(100):
+            with terminal.progress(f"{done}.parquet") as chunks:
+                now[0] += 0.1
+                chunks(1, 1)
+            files(done + 1, 100)
+    text = shown.getvalue()
+    assert "100 files" in text
+    assert ".parquet" not in text
+    # Besides those that are due by the clock of rich, which does not stand still.
+    assert text.count("100 files") < 50
+
+
+@pytest.mark.parametrize(("options", "has_bar"), [([], True), (["-q"], False)])
+def test_a_quiet_command_has_none(options, has_bar, monkeypatch, tmp_path):
+    shown = on_a_terminal(monkeypatch)
+    pq.write_table(pa.table({"a": range(10)}), tmp_path / "a.parquet")
+    pb.build(tmp_path / "a.parquet", columns="a", in_place=True)
+    with pytest.raises(SystemExit):
+        cli.main(["validate", str(tmp_path / "a.parquet"), "--no-config", *options])
+    assert ("a.parquet" in shown.getvalue()) is has_bar
 
 
 def test_a_label_in_words_and_the_time_left(monkeypatch):
@@ -157,8 +190,7 @@ def test_an_interrupt_in_the_midst_of_it_leaves_the_cursor(monkeypatch, step, sh
 
 def interrupted_after_a_bar():
     with program.in_order():
-        with terminal.progress("x"):
-            pass
+        a_bar()
         raise KeyboardInterrupt
 
 

@@ -34,3 +34,12 @@ def test_what_is_shown_is_what_is_meant(name, shown):
 
 def test_prose_is_not_for_a_shell():
     assert printable("column 'a\tb': no filter") == r"column 'a\tb': no filter"
+
+
+def test_what_cannot_be_seen_is_escaped():
+    """All format characters, in names as in commands."""
+    unseen = "\u00ad \u200b \u200d \u202e \u2060 \ufeff \U000e0041 \u2028"
+    assert printable(f"a{unseen}b 数é") == (
+        r"a\xad \u200b \u200d \u202e \u2060 \ufeff \U000e0041 \u2028b 数é"
+    )
+    assert visible(unseen) == printable(unseen)

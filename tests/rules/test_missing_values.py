@@ -1,6 +1,8 @@
 """What a finding says about missing values: literals that `probe -v` takes, and their rows."""
 
 import json
+import re
+import shlex
 import uuid
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -77,7 +79,29 @@ def test_values_can_be_named_by_their_hashes_alone(findings_format, tmp_path):
         assert hashes[0] in found
         for value, hash in zip(shown, hashes, strict=True):
             found = found.replace(hash, value)
-        assert found == plain
+        assert without_options(found) == without_options(plain)
+
+
+def without_options(text):
+    """Without what commands take again of where a policy is from, and of values that are not to be named."""
+    return re.sub(r" --no-config| --no-values| --config \S+?pbloom\.toml", "", text)
+
+
+@pytest.mark.parametrize("policy", [("--no-config",), ("--config", "other.toml")])
+def test_what_helps_names_no_values_either(policy, tmp_path, monkeypatch):
+    """And takes the policy from the same place."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other.toml").write_text("[validate]\nfail-on = 'error'\n")
+    path = next(each for each in ALL if each.rule == "PB401").make(tmp_path)
+    shown = {value for each in validate(path).findings for value in each.examples}
+    found = outcome("validate", path, *policy, "--no-values").stdout
+    commands = re.findall("next: pbloom (validate .*)", found)
+    assert commands
+    for each in commands:
+        assert {*policy, "--no-values"} <= {*shlex.split(each)}
+        again = outcome(*shlex.split(each))
+        assert again.code == 1
+        assert not any(value in again.output for value in shown)
 
 
 @pytest.mark.parametrize("defect", [each for each in ORC if each.rule in LOST], ids=str)

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -147,7 +148,7 @@ def next_of(rule, path, **policy):
 
 @pytest.mark.parametrize(
     ("policy", "more"),
-    [({}, " --fpp 0.072"), ({"max_fpp": 0.1}, " --fpp 0.1"), ({"max_fpp": 0.08}, " --fpp 0.08")],
+    [({}, " --fpp 0.08"), ({"max_fpp": 0.1}, " --fpp 0.1"), ({"max_fpp": 0.08}, " --fpp 0.08")],
 )
 def test_a_limit_of_bytes_is_a_limit_for_the_new_filter(policy, more, tmp_path):
     """And the rate is that of the policy, or else what fits, if the usual one does not."""
@@ -229,6 +230,26 @@ def test_what_is_built_is_within_the_limit_of_bytes(tmp_path):
     )
     assert outcome(*shlex.split(command)[1:]).code == 0
     assert validate(path, **policy).findings == ()
+
+
+@pytest.mark.parametrize("output", ["text", "github"])
+def test_commands_for_several_files_leave_no_file_without_filters(output, tmp_path, monkeypatch):
+    """Rates that a number of bytes allows are other ones in other files; those that are close to one another are one."""
+    monkeypatch.chdir(tmp_path)
+    names = []
+    for rows in (20_000, 20_300, 15_000):
+        names.append(f"{rows}.parquet")
+        Path(names[-1]).write_bytes(written(pa.table({"a": range(rows)})))
+        pb.build(names[-1], columns=["a"], in_place=True)
+    asked = ["validate", *names, "--max-bytes", "16KiB", "--format", output]
+    commands = re.findall(r"next: pbloom (build .+?)(?=%0A|\n)", outcome(*asked).stdout)
+    assert commands == [
+        f"build {files} -c a --existing replace --max-bytes 16KiB --in-place --fpp {rate}"
+        for files, rate in (("20000.parquet 20300.parquet", "0.08"), ("15000.parquet", "0.025"))
+    ]
+    for each in commands:
+        assert outcome(*shlex.split(each)).code == 0
+    assert outcome(*asked, "--require", "a").code == 0
 
 
 def test_what_gets_no_filter_is_not_to_be_built(tmp_path):

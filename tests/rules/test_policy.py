@@ -71,6 +71,13 @@ def test_the_same_in_pyproject_toml(tmp_path):
     assert read_policy(written(tmp_path, text, "pyproject.toml")) == PARSED
 
 
+def test_a_byte_order_mark_is_no_part_of_it(tmp_path):
+    """As an editor on Windows writes it."""
+    path = tmp_path / "pbloom.toml"
+    path.write_text(FULL, encoding="utf-8-sig", newline="\r\n")
+    assert read_policy(path) == PARSED
+
+
 def test_a_file_of_another_name_is_read_as_pbloom_toml(tmp_path):
     assert read_policy(written(tmp_path, FULL, "strict.toml")) == PARSED
 

@@ -223,6 +223,17 @@ REFUSALS = [
         1,
     ),
     (401, "", PermissionError, f"reading was refused (401 Unauthorized): {KEYS}", 1),
+    (
+        400,
+        "<Error><Code>InvalidToken</Code></Error>",
+        PermissionError,
+        (
+            "reading was refused (400 InvalidToken): the session token is none of this access key: set"
+            " AWS_SESSION_TOKEN, or the storage option session_token, to the one that came with the key, or to"
+            " nothing if none did"
+        ),
+        1,
+    ),
     (404, NO_BUCKET, FileNotFoundError, "no bucket lake", 1),
     (
         301,
@@ -327,7 +338,15 @@ def test_a_server_without_ranges(server):
     ("given", "message"),
     [
         ({"regoin": SECRET}, "no storage option regoin; did you mean region?"),
-        ({"timeout": SECRET}, "storage options: "),
+        (
+            {"timeout": SECRET * 2},
+            "the storage option timeout=…: expected a duration, such as 30s",
+        ),
+        ({"allow_http": SECRET * 2}, "the storage option allow_http=…: expected true or false"),
+        (
+            {"conditional_put": SECRET * 2},
+            "the storage option conditional_put=…: expected S3PutConditional",
+        ),
     ],
 )
 def test_wrong_options(store, given, message):

@@ -153,12 +153,39 @@ def test_access_control_lists_that_cannot_be_read(s3, status, code):
     assert is_new(s3.objects[NAME])
 
 
-def test_a_failure_names_what_was_asked(s3):
-    s3.faults.append(Fault(500, in_xml("InternalError"), kind="ACL", times=99))
+@pytest.mark.parametrize("said", ["500 InternalError", "429 TooManyRequests"])
+def test_no_access_control_list_is_lost_where_a_store_fails(s3, said):
+    """It may be asked again later, and says then that there is one."""
+    s3.properties[NAME] = dict(SHARED)
+    status, code = said.split()
+    s3.faults.append(Fault(int(status), in_xml(code), kind="ACL", times=99))
     with pytest.raises(OSError, match="GetObjectAcl") as raised:
         build(s3)
     assert raised.value.strerror == (
-        "the store answered 500 InternalError to GetObjectAcl; nothing was written"
+        f"its access control list cannot be read and would be lost ({said} to GetObjectAcl): -o writes the new"
+        " version elsewhere, without one; nothing was written"
+    )
+    assert s3.objects == {NAME: OLD}
+
+
+def test_a_failure_names_what_was_asked(s3):
+    s3.faults.append(Fault(500, in_xml("InternalError"), kind="TAGS", times=99))
+    with pytest.raises(OSError, match="GetObjectTagging") as raised:
+        build(s3)
+    assert raised.value.strerror == (
+        "the store answered 500 InternalError to GetObjectTagging; nothing was written"
+    )
+
+
+def test_a_session_token_of_another_key_is_refused(s3):
+    """AWS says so of a bad request."""
+    s3.faults.append(Fault(400, in_xml("InvalidToken"), kind="CREATE", times=99))
+    with pytest.raises(PermissionError) as raised:
+        build(s3)
+    assert raised.value.strerror == (
+        "writing was refused (400 InvalidToken): the session token is none of this access key: set"
+        " AWS_SESSION_TOKEN, or the storage option session_token, to the one that came with the key, or to nothing"
+        " if none did; nothing was written"
     )
 
 

@@ -82,7 +82,7 @@ def test_one_file_leads_on(tmp_path):
     made = delta_tables.make_table(tmp_path / "events", commits=1)
     table = (str(made), "--table", "delta")
     assert next_of("inspect", *table) == ["advise", *table]
-    assert next_of("validate", *table, "--no-config") == ["advise", *table]
+    assert next_of("validate", *table, "--no-config") == ["advise", *table, "--no-config"]
     words = next_of("probe", *table, "-c", "id", "-v", "x")
     assert words == ["advise", str(made), "-c", "id", "--table", "delta"]
     build = ("build", str(made), "-c", "id", "--table", "delta", "--all-sizes")

@@ -34,6 +34,8 @@ _DENIED: Final = "AccessDenied"
 # Who asks is not known, in the words of S3, and what may be wrong.
 _MISTAKEN: Final = {
     "InvalidAccessKeyId": "the store knows no such access key",
+    "InvalidToken": "the session token is none of this access key: set AWS_SESSION_TOKEN, or the storage option"
+    " session_token, to the one that came with the key, or to nothing if none did",
     "RequestTimeTooSkewed": "the clock of this machine is wrong",
     "SignatureDoesNotMatch": "the secret is not that of the access key, or the clock of this machine is wrong",
 }
@@ -44,6 +46,11 @@ _GONE: Final = {"404", "BlobNotFound", "NoSuchKey", "notFound"}
 
 # Nobody knows who asks, as was asked for.
 _UNSIGNED: Final = "requests are not signed, because of the storage option skip_signature"
+
+
+def is_refused(status: int, code: str) -> bool:
+    """Whether the store says that who asks may not, or is not known: also as a bad request, as AWS does of tokens."""
+    return status in (401, 403) or code in _MISTAKEN
 
 
 def why_refused(address: Address, code: str, permissions: str) -> str:
@@ -170,7 +177,7 @@ class ChangeFailures(Failures):
             return PermissionError(
                 errno.EACCES, f"the credentials have expired ({said}): renew them; {what}", path
             )
-        if status in (401, 403):
+        if is_refused(status, code):
             why = why_refused(address, code, address.store.to_write)
             refused = f"writing was refused ({said})" + (f": {why}" if why else "")
             return PermissionError(errno.EACCES, f"{refused}; {what}", path)

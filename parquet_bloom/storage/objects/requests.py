@@ -30,6 +30,7 @@ from parquet_bloom.storage.objects.failures import (
     EXPIRED,
     Failures,
     host_of,
+    is_refused,
     not_trusted,
     why_refused,
 )
@@ -194,7 +195,7 @@ def _failure(address: Address, error: BaseException) -> OSError:
         return OSError(errno.EACCES, f"{_UNREADABLE[code]} ({shown})", path)
     if status == 400 and "Server Side Encryption" in line:
         return PermissionError(errno.EACCES, f"{_NO_KEY} ({shown})", path)
-    if status in (401, 403):
+    if is_refused(status, code):
         why = why_refused(address, code, address.store.to_read) or address.store.credentials
         return PermissionError(errno.EACCES, f"reading was refused ({shown}): {why}", path)
     if "without LOCATION" in line or status in (301, 307):

@@ -237,13 +237,20 @@ _GRANTEES: Final = {"ID": "id", "URI": "uri", "EmailAddress": "emailAddress"}
 
 def _grants(client: S3Client) -> dict[str, str]:
     """None for what every object has, full control of its owner: buckets without access control lists
-    refuse any other. Those that cannot be read are not kept, as in most buckets there are none."""
+    refuse any other. Those that may not be read are not kept, as in most buckets there are none."""
     try:
         answer = client.ask("get_object_acl", GET)
     except BOTO3.kinds as error:
-        if 400 <= BOTO3.status(error) < 500 or BOTO3.status(error) == 501:
+        status = BOTO3.status(error)
+        if not status:
+            raise
+        if (status < 500 and not BOTO3.may_pass(error)) or status == 501:
             return {}
-        raise
+        raise OSError(
+            errno.EIO,
+            f"its access control list cannot be read and would be lost ({BOTO3.summary(error)} to GetObjectAcl):"
+            " -o writes the new version elsewhere, without one",
+        ) from None
     owner = answer.get("Owner", {}).get("ID")
     found: dict[str, list[str]] = defaultdict(list)
     is_more = False

@@ -94,13 +94,26 @@ def opened_store(address: Address) -> Renewable[ObjectStore]:
         )
         raise OSError(errno.EINVAL, problem, str(address)) from None
     except (BaseError, ValueError) as error:
-        # The values may be secrets.
         said = str(error).partition("\n")[0]
         if half := next((what for each, what in _HALVES.items() if said.endswith(each)), None):
             raise PermissionError(errno.EACCES, half, str(address)) from None
-        for value in address.options.values():
-            said = said.replace(value, "…") if value else said
-        raise OSError(errno.EINVAL, f"storage options: {said}", str(address)) from None
+        raise OSError(errno.EINVAL, _about_options(said, address.options), str(address)) from None
+
+
+# What values are to be, by obstore's words.
+_EXPECTED: Final = {"Duration": "a duration, such as 30s", "boolean": "true or false"}
+
+
+def _about_options(said: str, options: Mapping[str, str]) -> str:
+    """What obstore says of the values of options, without these, as they may be secrets; with the name of the one that it
+    cannot read, or of those that have the same value."""
+    before, found, kind = said.rpartition(" as ")
+    wrong = [f"{name}=…" for name, value in options.items() if before.endswith(f'"{value}"')]
+    if found and wrong:
+        return f"the storage option {' or '.join(wrong)}: expected {_EXPECTED.get(kind, kind)}"
+    for value in filter(None, options.values()):
+        said = said.replace(value, "…")
+    return f"storage options: {said}"
 
 
 def _check(address: Address) -> None:
