@@ -220,7 +220,7 @@ def test_base_of_relative_paths_is_described():
 )
 def test_what_means_something_in_a_message_is_escaped(column, shown):
     result = result_of(finding("PB310", "missing", column=column))
-    assert result["message"]["text"] == f"column {shown}: missing."
+    assert result["message"]["text"].startswith(f"column {shown}: missing. Next: ")
     assert result["properties"]["column"] == column
 
 
