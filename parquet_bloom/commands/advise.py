@@ -32,6 +32,7 @@ from parquet_bloom.render.engine_use import in_words, limits, notes, users
 from parquet_bloom.render.hints import for_all, united, would_refuse
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView, Summary
+from parquet_bloom.render.schemas import MOST_IN_FULL, differences
 from parquet_bloom.render.terminal import (
     Cells,
     is_cut,
@@ -135,11 +136,11 @@ def advise(
             if details and not as_json:
                 _write_details(report, options, answers.verbose)
     else:
-        summary = Summary(len(reports), view, "table")
-        for report in reports:
-            summary.add(report.path, view.summarize(report))
-        summary.finish()
+        _write_several(reports, view)
     if not as_json:
+        different = list(differences(reports))
+        for line in [""] * bool(details and different) + different:
+            write_text(line)
         judging = (*_judging(options), *words_of_policy(config, no_config))
         to_build = _to_build(reports, options, inputs, judging, advisor.in_need)
         steps = [*_to_repair(reports), *to_build]
@@ -148,6 +149,16 @@ def advise(
         for line in [""] * bool(details and lines) + lines:
             write_line(line)
     sys.exit(code)
+
+
+def _write_several(reports: Sequence[AdviceReport], view: AdviceView) -> None:
+    """What is alike in them once, and a total below."""
+    summary = Summary(len(reports), view, "schema")
+    for report in reports:
+        summary.add(report.path, view.summarize(report))
+        if len(reports) <= MOST_IN_FULL:
+            view.write_columns(report)
+    summary.finish()
 
 
 HEADER = ("column", "type", "verdict", "NDV", "filters", "of the file", "{}s read", "reason")
@@ -188,18 +199,24 @@ class AdviceView(SummarizedView[AdviceReport]):
         return files + failed
 
     def hint(self, states: Mapping[str, int], numbers: Mapping[str, int]) -> str:
-        return "--verbose shows the columns of each table, and why"
+        is_in_full = sum(states.values()) <= MOST_IN_FULL
+        return "" if is_in_full else "--verbose shows the columns of each schema, and why"
 
     def write(self, report: AdviceReport, verbose: bool = False) -> None:
         """One line about the files, then one row per column, or where these are too many for a terminal, per
         verdict; on a terminal, the reasons follow below."""
-        judged = _judged(report)
-        write_text(f"{report.path}: {_heading(report, judged, self._engines, verbose)}")
-        for line in would_refuse(report.obstacles):
-            write_text(line)
+        heading = _heading(report, _judged(report), self._engines, verbose)
+        write_text(f"{report.path}: {heading}")
         for line in _on_budget(report, in_full=verbose or not is_cut(len(report.columns))):
             write_text(line)
-        self._write_columns(report, judged, verbose)
+        self.write_columns(report, verbose)
+
+    def write_columns(self, report: AdviceReport, verbose: bool = False) -> None:
+        """What stands below that line."""
+        judged = _judged(report)
+        for line in would_refuse(report.obstacles):
+            write_text(line)
+        self._write_rows(report, judged, verbose)
         for line in self._notes(judged):
             write_text(line)
 
@@ -216,7 +233,7 @@ class AdviceView(SummarizedView[AdviceReport]):
         asked = self._engines or [use.engine for use in advice.engines]
         yield from (use.loses for use in advice.engines if use.loses and use.engine in asked)
 
-    def _write_columns(
+    def _write_rows(
         self, report: AdviceReport, judged: Sequence[_Judged], verbose: bool
     ) -> None:
         unit, cells = UNITS[report.format].group, list(map(_row, judged))

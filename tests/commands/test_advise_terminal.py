@@ -373,12 +373,11 @@ def test_a_budget_for_several_tables_is_told_of_each(tmp_path):
         pq.write_table(table, tmp_path / name, row_group_size=5_000, use_dictionary=False)
     names = (tmp_path / "a", tmp_path / "b")
     found = outcome("advise", *names, "--budget", "20KiB")
-    assert found.complaint == "--verbose shows the columns of each table, and why"
-    lines = found.stdout.splitlines()
+    lines = [line for line in found.stdout.splitlines() if "\t" not in line]
     assert [line.replace(f"{tmp_path}/", "") for line in lines] == [
         "a: 30,000 rows in 6 row groups, 122.2 KiB; build filters for in_a (at 50 %)",
         "b: 30,000 rows in 6 row groups, 122.2 KiB; the budget is too small",
-        "2 tables: budget: 14.0 KiB of the budget of 20.0 KiB are used, over all files, without headers",
+        "2 schemas: budget: 14.0 KiB of the budget of 20.0 KiB are used, over all files, without headers",
         (
             "a: in_a: filters for 50 %, with an FPP of 42 %, take 14.0 KiB; a look-up reads 3.10 row groups, 2.89"
             " fewer than by min/max"
@@ -386,8 +385,74 @@ def test_a_budget_for_several_tables_is_told_of_each(tmp_path):
         "b: in_b: left out: needs at least 14,336 bytes, and 6,144 of the budget are left",
         "b: --budget 28672 has room for all of them",
         "b: -c COLUMN gives one column the whole budget, and a lower rate where that has room",
-        "2 tables: 1 with columns to build, 1 without columns to build; 2 files",
+        "2 schemas: 1 with columns to build, 1 without columns to build; 2 files",
+        "judged apart, by what differs:",
+        "  a: in_a INT64; no in_b",
+        "  b: in_b INT64; no in_a",
         "next: pbloom build a b --auto --in-place --budget 20480",
+    ]
+
+
+def schemas_in(folder, *tables):
+    for number, table in enumerate(tables):
+        pq.write_table(pa.table(table), folder / f"{number}.parquet")
+    lines = [line.replace(f"{folder}/", "") for line in answers(folder)]
+    return lines[lines.index("judged apart, by what differs:") + 1 :]
+
+
+def answers(folder, *options):
+    return outcome("advise", folder, *options).stdout.splitlines()
+
+
+def test_what_is_judged_apart_is_shown_with_what_differs(tmp_path):
+    """By schema as in one table; where there are too many, those with columns to build have a line."""
+    number, text = pa.array([1, 2]), pa.array(["a", "b"])
+    assert schemas_in(
+        tmp_path,
+        {"id": number, "same": text, "a,b": text},
+        {"id": number.cast("i4"), "same": text},
+        {"id": number.cast("u4"), "same": text, "other": number},
+    ) == [
+        "  0.parquet: id INT64, \"a,b\" STRING; no other",
+        "  1.parquet: id INT32; no \"a,b\", other",
+        "  2.parquet: id INTEGER(32,false), other INT64; no \"a,b\"",
+    ]  # fmt: skip
+    rows = [line.split("\t")[:2] for line in answers(tmp_path) if "\t" in line]
+    assert rows == [
+        ["column", "type"], ["id", "INT64"], ["same", "STRING"], ["a,b", "STRING"],
+        ["column", "type"], ["id", "INT32"], ["same", "STRING"],
+        ["column", "type"], ["id", "INTEGER(32,false)"], ["same", "STRING"], ["other", "INT64"],
+    ]  # fmt: skip
+    *_, total, _, _, _, _ = answers(tmp_path)
+    assert total == "3 schemas: 3 without columns to build; 3 files"
+    assert answers(tmp_path, "--details")[-5:] == [
+        "", "judged apart, by what differs:", *answers(tmp_path)[-3:],
+    ]  # fmt: skip
+    for count in range(7):
+        pq.write_table(pa.table({f"c{count}": number}), tmp_path / f"{count + 3}.parquet")
+    found = outcome("advise", tmp_path)
+    assert found.complaint == "--verbose shows the columns of each schema, and why"
+    assert "\t" not in found.stdout
+    assert found.stdout.splitlines()[-1] == "  and 5 more schemas"
+
+
+def test_schemas_may_differ_in_what_types_do_not_show(tmp_path):
+    number, short, long = pa.array([1]), pa.array([b"ab"], pa.binary(2)), pa.array([b"a"], pa.binary(1))
+    tables = ({"id": number, "at": number}, {"at": number, "id": number})
+    assert schemas_in(tmp_path, *tables) == [
+        "  0.parquet: columns in the order id, at",
+        "  1.parquet: columns in the order at, id",
+    ]
+    assert schemas_in(tmp_path, {"id": short}, {"id": long}) == [
+        f"  {name}.parquet: values of another length, or another annotation that is not known"
+        for name in range(2)
+    ]
+    amount = {"id": pa.array([1], pa.decimal128(9, 2))}
+    pq.write_table(pa.table(amount), tmp_path / "1.parquet")
+    pq.write_table(pa.table(amount), tmp_path / "0.parquet", store_decimal_as_integer=True)
+    assert answers(tmp_path)[-2:] == [
+        f"  {tmp_path}/0.parquet: id INT32 DECIMAL(9,2)",
+        f"  {tmp_path}/1.parquet: id FIXED_LEN_BYTE_ARRAY DECIMAL(9,2)",
     ]
 
 
