@@ -33,6 +33,7 @@ from parquet_bloom.render.hints import for_all, united, would_refuse
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView, Summary
 from parquet_bloom.render.schemas import MOST_IN_FULL, differences
+from parquet_bloom.render.shell_words import for_shells
 from parquet_bloom.render.terminal import (
     Cells,
     is_cut,
@@ -233,9 +234,7 @@ class AdviceView(SummarizedView[AdviceReport]):
         asked = self._engines or [use.engine for use in advice.engines]
         yield from (use.loses for use in advice.engines if use.loses and use.engine in asked)
 
-    def _write_rows(
-        self, report: AdviceReport, judged: Sequence[_Judged], verbose: bool
-    ) -> None:
+    def _write_rows(self, report: AdviceReport, judged: Sequence[_Judged], verbose: bool) -> None:
         unit, cells = UNITS[report.format].group, list(map(_row, judged))
         if not sys.stdout.isatty():
             write_table([name.format(unit) for name in _head(HEADER, report)], cells)
@@ -473,7 +472,8 @@ def _write_details(report: AdviceReport, options: AdviseOptions, verbose: bool) 
             write_line(f"  {line}")
         for settings in advice.settings:
             write_line(f"  {settings.writer}:")
-            for line in settings.text.split("\n"):
+            # Ends of lines in names are none of the text.
+            for line in for_shells(settings.text).split("\n"):
                 write_line(f"    {line}")
     if left := len(deserving) - len(shown):
         write_text(f"And {number_of(left, 'more column')}: -c NAME shows one, --verbose shows all.")

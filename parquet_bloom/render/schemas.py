@@ -1,8 +1,8 @@
 """What differs between files that are judged apart, schema by schema.
 
-    judged apart, by what differs:
-      a.parquet and 19 more: id INT64, email STRING
-      b.parquet: id INT32; no email
+judged apart, by what differs:
+  a.parquet and 19 more: id INT64, email STRING
+  b.parquet: id INT32; no email
 """
 
 from __future__ import annotations

@@ -437,7 +437,11 @@ def test_what_is_judged_apart_is_shown_with_what_differs(tmp_path):
 
 
 def test_schemas_may_differ_in_what_types_do_not_show(tmp_path):
-    number, short, long = pa.array([1]), pa.array([b"ab"], pa.binary(2)), pa.array([b"a"], pa.binary(1))
+    number, short, long = (
+        pa.array([1]),
+        pa.array([b"ab"], pa.binary(2)),
+        pa.array([b"a"], pa.binary(1)),
+    )
     tables = ({"id": number, "at": number}, {"at": number, "id": number})
     assert schemas_in(tmp_path, *tables) == [
         "  0.parquet: columns in the order id, at",
@@ -560,3 +564,23 @@ def test_figures_are_of_filters_that_are_recommended(tmp_path):
         there = outcome("advise", path, "-c", "id", "--details").stdout
         assert f"\nid: {('keep', 'rebuild')[said]}\n" in there
         assert there.count("(recommended)") == said
+
+
+def test_commands_in_settings_can_be_pasted(tmp_path):
+    """Whatever their columns are called: neither are control characters lost, nor ends lines within quotes."""
+    numbers = np.random.default_rng(5).permutation(3_000)
+    names = ["tab\tname", "two\nlines", "it's"]
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({name: numbers for name in names}), path, row_group_size=500)
+    lines = outcome("advise", path, "--details").stdout.splitlines()
+    commands = [lines[at + 1].strip() for at, line in enumerate(lines) if line == "  pbloom:"]
+    assert [each.partition(" -c ")[2].partition(" --fpp")[0] for each in commands] == [
+        r"$'tab\tname'", r"""$'"two\nlines"'""", """'it'"'"'s'""",
+    ]  # fmt: skip
+
+
+def test_a_share_that_is_less_than_a_byte_is_a_budget_of_one(path):
+    """As a budget of none is refused."""
+    for budget in ("0.000001%", "1"):
+        lines = outcome("advise", path, "--budget", budget).stdout.splitlines()
+        assert lines[1] == "0 B of the budget of 1 B are used, over all files, without headers"
