@@ -147,8 +147,9 @@ def advise(
         steps = [*_to_repair(reports), *to_build]
         of_keys = (*arguments_of(keys), *chain.from_iterable(missing_keys))
         lines = _next_lines(reports, options, inputs, steps, of_keys)
+        write_next = write_line if answers.verbose else write_text
         for line in [""] * bool(details and lines) + lines:
-            write_line(line)
+            write_next(line)
     sys.exit(code)
 
 

@@ -584,3 +584,21 @@ def test_a_share_that_is_less_than_a_byte_is_a_budget_of_one(path):
     for budget in ("0.000001%", "1"):
         lines = outcome("advise", path, "--budget", budget).stdout.splitlines()
         assert lines[1] == "0 B of the budget of 1 B are used, over all files, without headers"
+
+
+def test_commands_for_very_many_columns_are_whole_where_all_is_wanted(tmp_path):
+    """On a terminal and in a pull request, they would bury what they help against."""
+    path = tmp_path / "wide.parquet"
+    names = [f"a_column_of_many_{number:03}" for number in range(120)]
+    pq.write_table(pa.table({name: np.arange(300) for name in names}), path)
+    pb.build(path, in_place=True, columns=names, fpp=0.05)
+    asked = ("validate", path, "--max-fpp", "0.001")
+    options = "--existing replace --fpp 0.001 --in-place"
+    whole = f"  next: pbloom build {path} -c {','.join(names)} {options}"
+    assert outcome(*asked).stdout.splitlines()[-1] == whole
+    assert on_a_terminal(100, *asked, "--verbose", code=1)[-1] == whole
+    short = f"next: pbloom build {path} -c {','.join(names[:10])},… (120 columns: "
+    on_terminal = on_a_terminal(100, *asked, code=1)[-1]
+    assert on_terminal == f"  {short}--verbose and a pipe show all) {options}"
+    annotation, _ = outcome(*asked, "--format", "github").stdout.splitlines()
+    assert annotation.endswith(f"%0A{short}--format json has all) {options}")
