@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -20,7 +21,7 @@ from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.parameters import FILE
 from parquet_bloom.commands.sections import Command, output_option, values_option
 from parquet_bloom.container import UNITS, Units, number_of, without_numbers
-from parquet_bloom.container.in_commands import AsTable, command_for
+from parquet_bloom.container.in_commands import AsTable, InCommands, command_for
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engines_named
 from parquet_bloom.errors import quoted_name
@@ -562,24 +563,37 @@ def _next_lines(
     and changed with."""
     if not steps or options.parts or any(each.obstacles for each in reports):
         return []
-    path = _first_read(inputs)
-    named = inputs.in_commands(path)
-    is_one, is_table = len(inputs.files) == 1, isinstance(named, AsTable)
+    named, tables = _as_judged(inputs)
+    is_one = len(inputs.files) == 1
     which = tuple(options_again(click.get_current_context(), _WHICH_FILES))
     commands = []
     for each in steps:
         command = f"pbloom {each.verb} FILE {each.choosing} --in-place"
-        limits = which if is_table or not (is_one or each.files) else ()
+        limits = which if tables or not (is_one or each.files) else ()
         again = (*each.others, *limits, *_as_for_advice(options), *keys)
         found = command_for(named, command, {"COLUMN": each.columns}, again)
         if found is not None:
-            names = each.files or inputs.narrowed_read_names
-            commands.append(found if is_one else for_all(found, path, names))
+            names = tables or each.files or inputs.narrowed_read_names
+            commands.append(found if is_one else for_all(found, named.place, names))
     return [f"next: {each}" for each in united(commands)]
 
 
 def _first_read(inputs: Inputs) -> str:
     return next((each.path for each in inputs.files if each.path not in inputs.unread), "")
+
+
+def _as_judged(inputs: Inputs) -> tuple[InCommands, list[str]]:
+    """How commands name the first file that was read; if that is one of a table, with small files if any is, and the places
+    of all tables that take the same options, else none."""
+    named = inputs.in_commands(_first_read(inputs))
+    if not isinstance(named, AsTable):
+        return named, []
+    read = (
+        inputs.in_commands(each.path) for each in inputs.files if each.path not in inputs.unread
+    )
+    alike = [each for each in read if isinstance(each, AsTable) and each.changing == named.changing]
+    is_small = any(each.is_small for each in alike)
+    return replace(named, is_small=is_small), [*dict.fromkeys(each.place for each in alike)]
 
 
 def _to_repair(reports: Sequence[AdviceReport]) -> Iterator[_Next]:
