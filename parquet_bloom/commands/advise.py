@@ -112,6 +112,7 @@ def advise(
     """
     texts = read_value_sample(value_sample, columns or ()) if value_sample else {}
     inputs, as_json = answers.inputs, answers.as_json
+    inputs.take_once()
     inputs.check_columns((*texts, *(columns or ())))
     sample = {name: list(map(literal, each)) for name, each in texts.items()}
     policy = policy_of(config, no_config).for_advice()

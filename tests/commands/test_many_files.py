@@ -743,6 +743,25 @@ def test_files_that_are_given_twice(lake, verb):
     assert (f"{FILES} filters" in total) == (verb == "build"), total
 
 
+@pytest.mark.parametrize(
+    ("verb", "told"),
+    [
+        (("advise",), f"and {FILES - 1} more: "),
+        (("inspect", "--summary"), f"{FILES} files, "),
+        (("report", "--no-deep", "-o", "page.html"), f"{FILES} files"),
+    ],
+)
+def test_files_that_are_given_twice_are_summed_up_once(lake, verb, told):
+    link = Path("links", "other")
+    link.parent.mkdir()
+    link.symlink_to(min(Path(lake).iterdir()).resolve())
+    result = outcome(*verb, lake, Path(lake, "..", lake), link)
+    page = Path("page.html").read_text() if "page.html" in verb else result.stdout
+    assert told in page
+    left = f"{FILES + 1} of {2 * FILES + 1} files left out: links to others of them: "
+    assert result.stderr.startswith(f"pbloom: {left}{lake}/../{lake}/")
+
+
 def test_copies_are_made_of_links_too(lake):
     link = Path("links", "other.parquet")
     link.parent.mkdir()
