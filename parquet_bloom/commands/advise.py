@@ -584,8 +584,8 @@ def _first_read(inputs: Inputs) -> str:
 
 
 def _as_judged(inputs: Inputs) -> tuple[InCommands, list[str]]:
-    """How commands name the first file that was read; if that is one of a table, with small files if any is, and the places
-    of all tables that take the same options, else none."""
+    """How commands name the first file that was read; if that is one of a table, with small files if any is, and the
+    places of all tables that take the same options, else none."""
     named = inputs.in_commands(_first_read(inputs))
     if not isinstance(named, AsTable):
         return named, []

@@ -154,7 +154,7 @@ OUTPUT_PLACE = OutputPlace()
 
 
 class Number(click.IntRange):
-    """A whole number within limits, which a message names in words. As in all of our numbers, digits are those of ASCII."""
+    """A whole number within limits, which a message names in words. Digits are those of ASCII, as in all of them."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         with suppress(click.BadParameter):

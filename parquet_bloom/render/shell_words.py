@@ -1,5 +1,5 @@
-"""Names in commands that are shown: those with control characters as shells take them, without what moves cursors; and the
-first of very many, where people read them."""
+"""Names in commands that are shown: those with control characters as shells take them, without what moves cursors;
+and the first of very many, where people read them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COLUMNS: Final = re.compile(r"(?<= -c )(?:'[^']*'|\"'\"|[^\s'\";])+")
 
 
 def in_short(text: str, whole: str) -> str:
-    """`text` with the first columns of a command that is longer than what people read, followed by how many these are;
+    """`text` with the first columns of a command that is longer than what people read, and how many there are;
     `whole`: what shows all."""
     if len(text) <= MOST_CHARACTERS:
         return text

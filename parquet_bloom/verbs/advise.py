@@ -473,8 +473,8 @@ def options_to_build(report: AdviceReport, options: BuildOptions) -> BuildOption
 
 
 def report_on(file: Container, reports: Sequence[AdviceReport]) -> AdviceReport:
-    """That on the table of the file, which has all columns that were judged of it, of types that look-ups search as one;
-    the only report is on any file. Raises ColumnError if there is none."""
+    """That on the table of the file, which has all columns that were judged of it, of types that look-ups search as
+    one; the only report is on any file. Raises ColumnError if there is none."""
     if len(reports) == 1:
         return reports[0]
     types = {column.name: _searched_as(column) for column in file.select(None)}

@@ -34,10 +34,6 @@ def test_what_is_shown_is_what_is_meant(name, shown):
     assert ran.stdout == name.encode(errors="surrogateescape")
 
 
-def test_prose_is_not_for_a_shell():
-    assert printable("column 'a\tb': no filter") == r"column 'a\tb': no filter"
-
-
 def test_of_very_many_columns_in_a_command_people_see_the_first():
     names = ["it's", "a,b", *(f"column_{number:03}" for number in range(100))]
     listed = ",".join(map(quoted_name, names))
@@ -54,3 +50,7 @@ def test_of_very_many_columns_in_a_command_people_see_the_first():
     prose = f"{'a column -c a,b; ' * 100}of the file"
     for whole in (f"next: {command[:900]}", f"next: {few}", prose):
         assert in_short(whole, "a pipe shows all") == whole
+
+
+def test_prose_is_not_for_a_shell():
+    assert printable("column 'a\tb': no filter") == r"column 'a\tb': no filter"
