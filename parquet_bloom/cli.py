@@ -34,3 +34,7 @@ def _end(number: int, frame: FrameType | None) -> NoReturn:
     imported, or be shown and forgotten by a lock of the imports."""
     os.write(2, b"pbloom: interrupted\n")
     os._exit(130)
+
+
+if __name__ == "__main__":
+    main()

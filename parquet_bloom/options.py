@@ -392,9 +392,9 @@ class AdviseOptions(ReadOptions):
         return accepted.get(column, accepted.get(None))
 
     def budget_for(self, num_bytes: int) -> int | None:
-        """The budget for files of so many bytes."""
+        """The budget for files of so many bytes: one at least, as a budget of none is refused."""
         if isinstance(self.budget, str):
-            return int(parse_share(self.budget) * num_bytes)
+            return max(1, int(parse_share(self.budget) * num_bytes))
         return self.budget
 
 

@@ -29,7 +29,7 @@ from parquet_bloom.advice.sketch import (
 from parquet_bloom.advice.survey import AnySurveyor, survey_columns
 from parquet_bloom.advice.verdict import Evidence, judge
 from parquet_bloom.container import UNITS
-from parquet_bloom.container.protocols import Container
+from parquet_bloom.container.protocols import Column, Container
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import EngineUse, without_filters
 from parquet_bloom.errors import ColumnError, ValueTypeError
@@ -114,10 +114,10 @@ class JudgedColumn:
 # From files to the sketch of a table
 
 
-def table_key(file: Container, columns: Sequence[Any]) -> str:
-    """The same for files that are judged together: those of a format whose `columns` have the same names
-    and types."""
-    named = repr((file.format, [(column.name, column.type) for column in columns]))
+def table_key(file: Container, columns: Sequence[Column]) -> str:
+    """The same for files that are judged together: those of a format whose `columns` have the same names, in the same
+    order, and types that look-ups search as one."""
+    named = repr((file.format, [(column.name, column.searched_type) for column in columns]))
     return sha256(named.encode(errors="surrogateescape")).hexdigest()[:32]
 
 

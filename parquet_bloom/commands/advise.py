@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -20,7 +21,7 @@ from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.parameters import FILE
 from parquet_bloom.commands.sections import Command, output_option, values_option
 from parquet_bloom.container import UNITS, Units, number_of, without_numbers
-from parquet_bloom.container.in_commands import AsTable, command_for
+from parquet_bloom.container.in_commands import AsTable, InCommands, command_for
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engines_named
 from parquet_bloom.errors import quoted_name
@@ -32,6 +33,8 @@ from parquet_bloom.render.engine_use import in_words, limits, notes, users
 from parquet_bloom.render.hints import for_all, united, would_refuse
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView, Summary
+from parquet_bloom.render.schemas import MOST_IN_FULL, differences
+from parquet_bloom.render.shell_words import for_shells
 from parquet_bloom.render.terminal import (
     Cells,
     is_cut,
@@ -109,6 +112,7 @@ def advise(
     """
     texts = read_value_sample(value_sample, columns or ()) if value_sample else {}
     inputs, as_json = answers.inputs, answers.as_json
+    inputs.take_once()
     inputs.check_columns((*texts, *(columns or ())))
     sample = {name: list(map(literal, each)) for name, each in texts.items()}
     policy = policy_of(config, no_config).for_advice()
@@ -135,19 +139,30 @@ def advise(
             if details and not as_json:
                 _write_details(report, options, answers.verbose)
     else:
-        summary = Summary(len(reports), view, "table")
-        for report in reports:
-            summary.add(report.path, view.summarize(report))
-        summary.finish()
+        _write_several(reports, view)
     if not as_json:
+        different = list(differences(reports))
+        for line in [""] * bool(details and different) + different:
+            write_text(line)
         judging = (*_judging(options), *words_of_policy(config, no_config))
         to_build = _to_build(reports, options, inputs, judging, advisor.in_need)
         steps = [*_to_repair(reports), *to_build]
         of_keys = (*arguments_of(keys), *chain.from_iterable(missing_keys))
         lines = _next_lines(reports, options, inputs, steps, of_keys)
+        write_next = write_line if answers.verbose else write_text
         for line in [""] * bool(details and lines) + lines:
-            write_line(line)
+            write_next(line)
     sys.exit(code)
+
+
+def _write_several(reports: Sequence[AdviceReport], view: AdviceView) -> None:
+    """What is alike in them once, and a total below."""
+    summary = Summary(len(reports), view, "schema")
+    for report in reports:
+        summary.add(report.path, view.summarize(report))
+        if len(reports) <= MOST_IN_FULL:
+            view.write_columns(report)
+    summary.finish()
 
 
 HEADER = ("column", "type", "verdict", "NDV", "filters", "of the file", "{}s read", "reason")
@@ -188,18 +203,24 @@ class AdviceView(SummarizedView[AdviceReport]):
         return files + failed
 
     def hint(self, states: Mapping[str, int], numbers: Mapping[str, int]) -> str:
-        return "--verbose shows the columns of each table, and why"
+        is_in_full = sum(states.values()) <= MOST_IN_FULL
+        return "" if is_in_full else "--verbose shows the columns of each schema, and why"
 
     def write(self, report: AdviceReport, verbose: bool = False) -> None:
         """One line about the files, then one row per column, or where these are too many for a terminal, per
         verdict; on a terminal, the reasons follow below."""
-        judged = _judged(report)
-        write_text(f"{report.path}: {_heading(report, judged, self._engines, verbose)}")
-        for line in would_refuse(report.obstacles):
-            write_text(line)
+        heading = _heading(report, _judged(report), self._engines, verbose)
+        write_text(f"{report.path}: {heading}")
         for line in _on_budget(report, in_full=verbose or not is_cut(len(report.columns))):
             write_text(line)
-        self._write_columns(report, judged, verbose)
+        self.write_columns(report, verbose)
+
+    def write_columns(self, report: AdviceReport, verbose: bool = False) -> None:
+        """What stands below that line."""
+        judged = _judged(report)
+        for line in would_refuse(report.obstacles):
+            write_text(line)
+        self._write_rows(report, judged, verbose)
         for line in self._notes(judged):
             write_text(line)
 
@@ -216,9 +237,7 @@ class AdviceView(SummarizedView[AdviceReport]):
         asked = self._engines or [use.engine for use in advice.engines]
         yield from (use.loses for use in advice.engines if use.loses and use.engine in asked)
 
-    def _write_columns(
-        self, report: AdviceReport, judged: Sequence[_Judged], verbose: bool
-    ) -> None:
+    def _write_rows(self, report: AdviceReport, judged: Sequence[_Judged], verbose: bool) -> None:
         unit, cells = UNITS[report.format].group, list(map(_row, judged))
         if not sys.stdout.isatty():
             write_table([name.format(unit) for name in _head(HEADER, report)], cells)
@@ -456,7 +475,8 @@ def _write_details(report: AdviceReport, options: AdviseOptions, verbose: bool) 
             write_line(f"  {line}")
         for settings in advice.settings:
             write_line(f"  {settings.writer}:")
-            for line in settings.text.split("\n"):
+            # Ends of lines in names are none of the text.
+            for line in for_shells(settings.text).split("\n"):
                 write_line(f"    {line}")
     if left := len(deserving) - len(shown):
         write_text(f"And {number_of(left, 'more column')}: -c NAME shows one, --verbose shows all.")
@@ -544,24 +564,37 @@ def _next_lines(
     and changed with."""
     if not steps or options.parts or any(each.obstacles for each in reports):
         return []
-    path = _first_read(inputs)
-    named = inputs.in_commands(path)
-    is_one, is_table = len(inputs.files) == 1, isinstance(named, AsTable)
+    named, tables = _as_judged(inputs)
+    is_one = len(inputs.files) == 1
     which = tuple(options_again(click.get_current_context(), _WHICH_FILES))
     commands = []
     for each in steps:
         command = f"pbloom {each.verb} FILE {each.choosing} --in-place"
-        limits = which if is_table or not (is_one or each.files) else ()
+        limits = which if tables or not (is_one or each.files) else ()
         again = (*each.others, *limits, *_as_for_advice(options), *keys)
         found = command_for(named, command, {"COLUMN": each.columns}, again)
         if found is not None:
-            names = each.files or inputs.narrowed_read_names
-            commands.append(found if is_one else for_all(found, path, names))
+            names = tables or each.files or inputs.narrowed_read_names
+            commands.append(found if is_one else for_all(found, named.place, names))
     return [f"next: {each}" for each in united(commands)]
 
 
 def _first_read(inputs: Inputs) -> str:
     return next((each.path for each in inputs.files if each.path not in inputs.unread), "")
+
+
+def _as_judged(inputs: Inputs) -> tuple[InCommands, list[str]]:
+    """How commands name the first file that was read; if that is one of a table, with small files if any is, and the
+    places of all tables that take the same options, else none."""
+    named = inputs.in_commands(_first_read(inputs))
+    if not isinstance(named, AsTable):
+        return named, []
+    read = (
+        inputs.in_commands(each.path) for each in inputs.files if each.path not in inputs.unread
+    )
+    alike = [each for each in read if isinstance(each, AsTable) and each.changing == named.changing]
+    is_small = any(each.is_small for each in alike)
+    return replace(named, is_small=is_small), [*dict.fromkeys(each.place for each in alike)]
 
 
 def _to_repair(reports: Sequence[AdviceReport]) -> Iterator[_Next]:

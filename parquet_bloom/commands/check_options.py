@@ -10,7 +10,7 @@ import click
 
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.completers import leaf_columns, rule_names
-from parquet_bloom.commands.parameters import RATE, any_size, names
+from parquet_bloom.commands.parameters import RATE, any_size, names, names_like
 from parquet_bloom.commands.sections import SIZE, Callback, checks_option, together
 from parquet_bloom.rules.policy import Policy, find_config, read_policy
 from parquet_bloom.vocabulary import FailOn, words
@@ -66,7 +66,7 @@ def checks(command: Callback) -> Callback:
         checks_option(
             "--ignore",
             multiple=True,
-            callback=names,
+            callback=names_like("a rule, such as PB302"),
             metavar="RULE",
             shell_complete=rule_names,
             help="Rule to ignore, by id or name; repeatable or comma-separated.",

@@ -136,7 +136,7 @@ class Inputs:
         self.files = left
 
     def take_once(self) -> None:
-        """Leave out links to others of them, which are changed themselves, and say so."""
+        """Leave out links to others of them, which are changed or counted themselves, and say so."""
         if links := links_to_others(self.files):
             what = "a link to another" if len(links) == 1 else "links to others"
             files = number_of(len(self.files), "file")

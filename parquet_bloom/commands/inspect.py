@@ -66,6 +66,7 @@ def inspect(
             return inspect_file(file, options)
 
     if summary:
+        inputs.take_once()
         sys.exit(_sum_up(answers, work, at_a_time))
     if histogram:
         sys.exit(_draw(answers, options, keys))

@@ -36,6 +36,7 @@ from parquet_bloom.commands.parameters import (
     filter_size,
     least_size,
     names,
+    names_like,
     numbers,
 )
 from parquet_bloom.commands.sections import (
@@ -165,7 +166,7 @@ engines = columns_option(
     "--engine",
     "engines",
     multiple=True,
-    callback=names,
+    callback=names_like("an engine, such as spark"),
     metavar="NAME",
     shell_complete=engine_names,
     help="Recommend for this engine alone, such as spark, duckdb or trino; repeatable or comma-separated.",

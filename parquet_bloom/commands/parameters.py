@@ -154,11 +154,12 @@ OUTPUT_PLACE = OutputPlace()
 
 
 class Number(click.IntRange):
-    """A whole number within limits, which a message names in words."""
+    """A whole number within limits, which a message names in words. Digits are those of ASCII, as in all of them."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         with suppress(click.BadParameter):
-            return int(super().convert(value, param, ctx))
+            if str(value).isascii():
+                return int(super().convert(value, param, ctx))
         limits = f"{self.min:,} or more" if self.max is None else f"{self.min:,} to {self.max:,}"
         meant = _number_like(str(value))
         such_as = f", such as {meant}" if meant is not None and self._takes(meant) else ""
@@ -190,7 +191,7 @@ class Rate(click.ParamType[float]):
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         with suppress(ValueError):
-            if 0 < (rate := float(str(value))) < 1:
+            if str(value).isascii() and 0 < (rate := float(str(value))) < 1:
                 return rate
         column, _, text = str(value).rpartition("=")
         expected = f"expected a rate between 0 and 1, such as {_rate_like(text):g}"
@@ -277,15 +278,36 @@ _EMPTY: Final = "an empty name, expected a leaf column"
 
 
 def names(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
-    """The comma-separated names in each text; one is empty only where it is quoted."""
+    """The comma-separated columns in each text; one is empty only where it is quoted."""
+    lines = _lists_of_names(ctx, texts)
+    if any("" in line and '""' not in text for text, line in zip(texts, lines, strict=True)):
+        raise click.BadParameter(f"{_EMPTY}, or '\"\"' for one that is called so")
+    return tuple(name for line in lines for name in line)
+
+
+def names_like(
+    expected: str,
+) -> Callable[[click.Context, click.Parameter, tuple[str, ...]], tuple[str, ...]]:
+    """The same of what has names that are never empty; `expected`: one of them, in a message."""
+
+    def convert(
+        ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        found = tuple(name for line in _lists_of_names(ctx, texts) for name in line)
+        if "" in found:
+            raise click.BadParameter(f"an empty name, expected {expected}")
+        return found
+
+    return convert
+
+
+def _lists_of_names(ctx: click.Context, texts: Sequence[str]) -> list[list[str]]:
     try:
         lines = [names_in(text) for text in texts]
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
     _check_lists_are_whole(ctx, texts)
-    if any("" in line and '""' not in text for text, line in zip(texts, lines, strict=True)):
-        raise click.BadParameter(f"{_EMPTY}, or '\"\"' for one that is called so")
-    return tuple(name for line in lines for name in line)
+    return lines
 
 
 def _check_lists_are_whole(ctx: click.Context, texts: Iterable[str]) -> None:
@@ -357,7 +379,7 @@ def age(text: str) -> timedelta:
     """`90s`, `30m`, `12h`, `2d`, `1w`; 0 is so in any unit."""
     if text == "0":
         return timedelta()
-    matched = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", text)
+    matched = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", text, re.ASCII)
     if matched is None:
         raise click.BadParameter(f"'{text}': expected {_AGES}")
     try:

@@ -84,6 +84,7 @@ def report(
     with needing("report", "jinja2", "report"):
         import_module("parquet_bloom.render.report")
     inputs = option.inputs_of(files, view)
+    inputs.take_once()
     options = ValidateOptions(
         deep=deep, diagnose=deep, policy=policy, union_by_name=union_by_name, **given
     )

@@ -78,7 +78,9 @@ _where = table_option(
 _version = table_option(
     "--version",
     "version",
-    callback=lambda ctx, param, text: int(text) if text and text.isdecimal() else text,
+    callback=lambda ctx, param, text: (
+        int(text) if text and text.isascii() and text.isdecimal() else text
+    ),
     metavar="N",
     help="The table as of this version or snapshot, or the NAME of a branch or tag.  [default: the latest]",
 )

@@ -65,6 +65,10 @@ class Column(Protocol):
     @property
     def logical_type(self) -> str | None: ...
     @property
+    def searched_type(self) -> object:
+        """Equal where look-ups search columns of several files as one: without an annotation that says nothing."""
+
+    @property
     def is_in_list(self) -> bool:
         """Whether a row may have several of its values, or it is such a list or a map itself."""
 

@@ -121,7 +121,8 @@ def parse_size(text: str) -> int:
     whole, point, part = digits.partition(".")
     # Bytes have no parts.
     is_part = part.isdecimal() and unit not in ("", "B")
-    if not whole.isdecimal() or (point and not is_part) or unit not in _UNITS:
+    is_number = text.isascii() and whole.isdecimal() and (is_part or not point)
+    if not is_number or unit not in _UNITS:
         raise ValueError(f"{text!r}: not a size: expected {SIZES}")
     return int(Fraction(digits) * _UNITS[unit])
 
@@ -129,8 +130,9 @@ def parse_size(text: str) -> int:
 def parse_share(text: str) -> Fraction:
     """The share of `1%`, or of `0.5 %`: more than 0, and at most 1. Raises ValueError for anything else."""
     whole, point, part = text.removesuffix("%").rstrip().partition(".")
-    is_number = whole.isdecimal() and (part.isdecimal() or not point) and text.endswith("%")
-    share = Fraction(f"{whole}{point}{part}") / 100 if is_number else Fraction(0)
+    is_number = text.isascii() and whole.isdecimal() and (part.isdecimal() or not point)
+    is_share = is_number and text.endswith("%")
+    share = Fraction(f"{whole}{point}{part}") / 100 if is_share else Fraction(0)
     if not 0 < share <= 1:
         raise ValueError(
             f"{text!r}: not a share: expected more than 0% and at most 100%, such as 0.5%"

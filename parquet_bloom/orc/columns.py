@@ -93,6 +93,10 @@ class OrcColumn:
                 return self.kind
 
     @property
+    def searched_type(self) -> str:
+        return self.type
+
+    @property
     def logical_type(self) -> None:
         """ORC has no logical types."""
         return None

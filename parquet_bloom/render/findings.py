@@ -237,10 +237,12 @@ class ValidationView(SummarizedView[ValidationReport]):
                 write_text(f"  {line if verbose else without_list(line)}")
         if len(found) < len(groups):
             write_text("  -c NAME shows a column, --verbose shows all.")
+        # Where nothing is cut, no command is.
+        write_next = write_line if verbose else write_text
         for command in self._diagnosing(report):
-            write_line(f"  next: {command}")
+            write_next(f"  next: {command}")
         for command in next_commands(item for group in found for item in group.findings):
-            write_line(f"  {command}")
+            write_next(f"  {command}")
         if not found and not report.checked.filters:
             of_columns = " -c COLUMN" * bool(self._columns)
             for line in self._next_lines.lines(

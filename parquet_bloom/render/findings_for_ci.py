@@ -32,6 +32,7 @@ from parquet_bloom.render.findings import (
 )
 from parquet_bloom.render.hints import concerned_of
 from parquet_bloom.render.reports import Remark, ReportView, about_alike, without_path
+from parquet_bloom.render.shell_words import in_short
 from parquet_bloom.render.terminal import printable, write_line
 from parquet_bloom.render.wording import files_named
 from parquet_bloom.rules.finding import Finding
@@ -169,7 +170,7 @@ _OF_PROPERTIES: Final = {"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": 
 
 
 def _command(name: str, path: str, title: str, lines: Sequence[str]) -> str:
-    message = "%0A".join(_escaped(line) for line in lines)
+    message = "%0A".join(_escaped(in_short(line, "--format json has all")) for line in lines)
     return f"::{name} file={_escaped_property(path)},title={_escaped_property(title)}::{message}"
 
 

@@ -27,7 +27,7 @@ from unicodedata import category
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.interruptions import undisturbed
 from parquet_bloom.render.palette import HEADINGS, in_color, is_dumb, painted, without_colors
-from parquet_bloom.render.shell_words import for_shells
+from parquet_bloom.render.shell_words import for_shells, in_short
 from parquet_bloom.render.table import (
     NAMES,
     cut,
@@ -169,15 +169,14 @@ def write_line(*cells: str) -> None:
 
 def write_text(text: str) -> None:
     """A line to be read: a terminal that is narrower has it folded between words. What can be pasted
-    into a shell stays on one line, see hints."""
+    into a shell stays on one line, see hints; of very many columns in it, a terminal has the first."""
     if not sys.stdout.isatty():
         write_line(text)
         return
+    shown = printable(in_short(text, "--verbose and a pipe show all"))
     # All at once: no bar comes between its lines.
     with standard_output() as out:
-        out.writelines(
-            f"{in_color(line)}\n" for line in folded(printable(text), terminal_columns())
-        )
+        out.writelines(f"{in_color(line)}\n" for line in folded(shown, terminal_columns()))
 
 
 def terminal_columns() -> int:

@@ -90,6 +90,19 @@ class LeafType:
         return f"{physical} {self.logical}" if self.logical else physical
 
 
+# What the annotation of these physical types would say that have none.
+_IMPLIED: Final = {"INT32": "INTEGER(32,true)", "INT64": "INTEGER(64,true)"}
+
+
+def said_besides(physical: str, logical: str | None) -> str | None:
+    """The logical type of a column, None if it says nothing that the physical type does not: some writers leave such
+    an annotation out, and look-ups search both kinds of files as one column.
+
+    Spec: parquet-format, LogicalTypes.md, "Signed Integers".
+    """
+    return None if logical == _IMPLIED.get(physical) else logical
+
+
 # What messages say of a value; before it stands the value, behind it the type.
 CANNOT_BE: Final = ": cannot be a value of "
 

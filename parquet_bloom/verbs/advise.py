@@ -51,6 +51,7 @@ from parquet_bloom.options import DEFAULT_FPP, AdviseOptions, BuildOptions, Tabl
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.policy import Policy, policy_given
 from parquet_bloom.storage import with_options
+from parquet_bloom.values.types import said_besides
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.several import (
     Failure,
@@ -70,7 +71,7 @@ from parquet_bloom.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from parquet_bloom.container.protocols import Container
+    from parquet_bloom.container.protocols import Column, Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.storage.traffic import Requests
 
@@ -95,7 +96,8 @@ class RateOffer:
 
 @dataclass(frozen=True, slots=True)
 class ColumnAdvice:
-    """One column. If it cannot have a filter, what was not counted is None or 0.
+    """One column, of the types that the first of the files that were judged together gives it. If it cannot have a
+    filter, what was not counted is None or 0.
 
     In this file: `num_values`, with nulls in Parquet but not in ORC; `already`: groups with a filter;
     `missing`: groups without one that would get one;
@@ -493,31 +495,30 @@ def rates_to_build(report: AdviceReport, options: BuildOptions) -> dict[str, flo
 def report_on(
     file: Container, reports: Sequence[AdviceReport], called: Mapping[str, str] | None = None
 ) -> AdviceReport:
-    """That on the table of the file, which has all columns that were judged of it, of the same types; the only report is
-    on any file. `called`: what the reports call the columns, by what the file calls them, None for the same. Raises
+    """That on the table of the file, which has all columns that were judged of it, of types that look-ups
+    search as one; the only report is on any file. `called`: what the reports call the columns, by what the file calls them, None for the same. Raises
     ColumnError if there is none."""
     if len(reports) == 1:
         return reports[0]
     types = {
-        column.name if called is None else called.get(column.name): (
-            column.physical_type,
-            column.logical_type,
-        )
+        column.name if called is None else called.get(column.name): _searched_as(column)
         for column in file.select(None)
     }
     of_file = [
         report
         for report in reports
         if report.format == file.format
-        and all(
-            types.get(each.column) == (each.physical_type, each.logical_type)
-            for each in report.columns
-        )
+        and all(types.get(each.column) == _searched_as(each) for each in report.columns)
     ]
     if not of_file:
         raise ColumnError(f"{file.path}: advice: no report is on files with its columns")
     # Where a table lacks what another has, all of its columns are in both.
     return max(of_file, key=lambda report: len(report.columns))
+
+
+def _searched_as(column: Column | ColumnAdvice) -> tuple[str, str | None]:
+    physical = column.physical_type
+    return physical, said_besides(physical, column.logical_type)
 
 
 def _without(options: BuildOptions, unread: Sequence[str]) -> BuildOptions:

@@ -377,12 +377,11 @@ def test_a_budget_for_several_tables_is_told_of_each(tmp_path):
         pq.write_table(table, tmp_path / name, row_group_size=5_000, use_dictionary=False)
     names = (tmp_path / "a", tmp_path / "b")
     found = outcome("advise", *names, "--budget", "20KiB")
-    assert found.complaint == "--verbose shows the columns of each table, and why"
-    lines = found.stdout.splitlines()
+    lines = [line for line in found.stdout.splitlines() if "\t" not in line]
     assert [line.replace(f"{tmp_path}/", "") for line in lines] == [
         "a: 30,000 rows in 6 row groups, 122.2 KiB; build filters for in_a (at 50 %)",
         "b: 30,000 rows in 6 row groups, 122.2 KiB; the budget is too small",
-        "2 tables: budget: 14.1 KiB of the budget of 20.0 KiB are used, over all files",
+        "2 schemas: budget: 14.1 KiB of the budget of 20.0 KiB are used, over all files",
         (
             "a: in_a: filters for 50 %, with an FPP of 42 %, take 14.1 KiB; a look-up reads 3.10 row groups, 2.89"
             " fewer than by min/max"
@@ -390,8 +389,78 @@ def test_a_budget_for_several_tables_is_told_of_each(tmp_path):
         "b: in_b: left out: needs at least 14,432 bytes, and 6,048 of the budget are left",
         "b: --budget 28864 has room for all of them",
         "b: -c COLUMN gives one column the whole budget, and a lower rate where that has room",
-        "2 tables: 1 with columns to build, 1 without columns to build; 2 files",
+        "2 schemas: 1 with columns to build, 1 without columns to build; 2 files",
+        "judged apart, by what differs:",
+        "  a: in_a INT64; no in_b",
+        "  b: in_b INT64; no in_a",
         "next: pbloom build a b --auto --in-place --budget 20480",
+    ]
+
+
+def schemas_in(folder, *tables):
+    for number, table in enumerate(tables):
+        pq.write_table(pa.table(table), folder / f"{number}.parquet")
+    lines = [line.replace(f"{folder}/", "") for line in answers(folder)]
+    return lines[lines.index("judged apart, by what differs:") + 1 :]
+
+
+def answers(folder, *options):
+    return outcome("advise", folder, *options).stdout.splitlines()
+
+
+def test_what_is_judged_apart_is_shown_with_what_differs(tmp_path):
+    """By schema as in one table; where there are too many, those with columns to build have a line."""
+    number, text = pa.array([1, 2]), pa.array(["a", "b"])
+    assert schemas_in(
+        tmp_path,
+        {"id": number, "same": text, "a,b": text},
+        {"id": number.cast("i4"), "same": text},
+        {"id": number.cast("u4"), "same": text, "other": number},
+    ) == [
+        "  0.parquet: id INT64, \"a,b\" STRING; no other",
+        "  1.parquet: id INT32; no \"a,b\", other",
+        "  2.parquet: id INTEGER(32,false), other INT64; no \"a,b\"",
+    ]  # fmt: skip
+    rows = [line.split("\t")[:2] for line in answers(tmp_path) if "\t" in line]
+    assert rows == [
+        ["column", "type"], ["id", "INT64"], ["same", "STRING"], ["a,b", "STRING"],
+        ["column", "type"], ["id", "INT32"], ["same", "STRING"],
+        ["column", "type"], ["id", "INTEGER(32,false)"], ["same", "STRING"], ["other", "INT64"],
+    ]  # fmt: skip
+    *_, total, _, _, _, _ = answers(tmp_path)
+    assert total == "3 schemas: 3 without columns to build; 3 files"
+    assert answers(tmp_path, "--details")[-5:] == [
+        "", "judged apart, by what differs:", *answers(tmp_path)[-3:],
+    ]  # fmt: skip
+    for count in range(7):
+        pq.write_table(pa.table({f"c{count}": number}), tmp_path / f"{count + 3}.parquet")
+    found = outcome("advise", tmp_path)
+    assert found.complaint == "--verbose shows the columns of each schema, and why"
+    assert "\t" not in found.stdout
+    assert found.stdout.splitlines()[-1] == "  and 5 more schemas"
+
+
+def test_schemas_may_differ_in_what_types_do_not_show(tmp_path):
+    number, short, long = (
+        pa.array([1]),
+        pa.array([b"ab"], pa.binary(2)),
+        pa.array([b"a"], pa.binary(1)),
+    )
+    tables = ({"id": number, "at": number}, {"at": number, "id": number})
+    assert schemas_in(tmp_path, *tables) == [
+        "  0.parquet: columns in the order id, at",
+        "  1.parquet: columns in the order at, id",
+    ]
+    assert schemas_in(tmp_path, {"id": short}, {"id": long}) == [
+        f"  {name}.parquet: values of another length, or another annotation that is not known"
+        for name in range(2)
+    ]
+    amount = {"id": pa.array([1], pa.decimal128(9, 2))}
+    pq.write_table(pa.table(amount), tmp_path / "1.parquet")
+    pq.write_table(pa.table(amount), tmp_path / "0.parquet", store_decimal_as_integer=True)
+    assert answers(tmp_path)[-2:] == [
+        f"  {tmp_path}/0.parquet: id INT32 DECIMAL(9,2)",
+        f"  {tmp_path}/1.parquet: id FIXED_LEN_BYTE_ARRAY DECIMAL(9,2)",
     ]
 
 
@@ -537,3 +606,41 @@ def test_a_page_is_not_called_after_columns_that_some_files_lack(tmp_path):
     page = tmp_path / "page.html"
     assert outcome("report", tmp_path, "-o", page).code == 0
     assert f"{tmp_path.name} and " not in page.read_text()
+
+
+def test_commands_in_settings_can_be_pasted(tmp_path):
+    """Whatever their columns are called: neither are control characters lost, nor ends lines within quotes."""
+    numbers = np.random.default_rng(5).permutation(3_000)
+    names = ["tab\tname", "two\nlines", "it's"]
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({name: numbers for name in names}), path, row_group_size=500)
+    lines = outcome("advise", path, "--details").stdout.splitlines()
+    commands = [lines[at + 1].strip() for at, line in enumerate(lines) if line == "  pbloom:"]
+    assert [each.partition(" -c ")[2].partition(" --fpp")[0] for each in commands] == [
+        r"$'tab\tname'", r"""$'"two\nlines"'""", """'it'"'"'s'""",
+    ]  # fmt: skip
+
+
+def test_a_share_that_is_less_than_a_byte_is_a_budget_of_one(path):
+    """As a budget of none is refused."""
+    for budget in ("0.000001%", "1"):
+        lines = outcome("advise", path, "--budget", budget).stdout.splitlines()
+        assert lines[1] == "0 B of the budget of 1 B are used, over all files"
+
+
+def test_commands_for_very_many_columns_are_whole_where_all_is_wanted(tmp_path):
+    """On a terminal and in a pull request, they would bury what they help against."""
+    path = tmp_path / "wide.parquet"
+    names = [f"a_column_of_many_{number:03}" for number in range(120)]
+    pq.write_table(pa.table({name: np.arange(300) for name in names}), path)
+    pb.build(path, in_place=True, columns=names, fpp=0.05)
+    asked = ("validate", path, "--max-fpp", "0.001")
+    options = "--existing replace --fpp 0.001 --in-place"
+    whole = f"  next: pbloom build {path} -c {','.join(names)} {options}"
+    assert outcome(*asked).stdout.splitlines()[-1] == whole
+    assert on_a_terminal(100, *asked, "--verbose", code=1)[-1] == whole
+    short = f"next: pbloom build {path} -c {','.join(names[:10])},… (120 columns: "
+    on_terminal = on_a_terminal(100, *asked, code=1)[-1]
+    assert on_terminal == f"  {short}--verbose and a pipe show all) {options}"
+    annotation, _ = outcome(*asked, "--format", "github").stdout.splitlines()
+    assert annotation.endswith(f"%0A{short}--format json has all) {options}")

@@ -632,3 +632,14 @@ def test_the_program_runs_as_a_module():
 def test_file_urls_are_local_paths():
     result = outcome("inspect", f"file://{FIXTURES}/pyarrow_types.parquet")
     assert result.code == 0
+
+
+@pytest.mark.parametrize("module", ["parquet_bloom", "parquet_bloom.cli"])
+def test_modules_that_are_the_command(module):
+    """None does nothing and says that all is well."""
+    command = [sys.executable, "-m", module, "inspect", "gone.parquet"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "pbloom: gone.parquet: No such file or directory\n",
+    )

@@ -346,3 +346,44 @@ def test_the_smallest_fpp(source: Path) -> None:
     result = outcome("build", source, "-c", "a", "--fpp", "1e-300", "--in-place")
     assert result.code == 0
     assert verdicts(source, "a", 7)[0] in ("maybe", "unknown")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *(("build", "--fpp", "0.٣"), ("build", "--ndv", "٣"), ("build", "--max-bytes", "٣KiB")),
+        *(("advise", "--budget", "٣%"), ("advise", "--budget", "1.٣KiB"), ("advise", "-g", "٣")),
+        *(
+            ("inspect", "--since", "٣d"),
+            ("inspect", "--threads", "٣"),
+            ("inspect", "--shard", "٣/٣"),
+        ),
+    ],
+    ids=" ".join,
+)
+def test_numbers_have_the_digits_of_ascii(
+    write: Callable[[bytes], Path], option: tuple[str, str, str]
+) -> None:
+    """Others are taken for what they are in no other tool."""
+    verb, name, number = option
+    path = write(forge(Column([HONEST], 3)))
+    refused = outcome(verb, path, name, number)
+    assert refused.code == 2
+    assert f"'{number}': " in refused.complaint
+    assert "expected" in refused.complaint
+
+
+@pytest.mark.parametrize("text", [",", "", "a,", ",a"])
+@pytest.mark.parametrize(
+    ("verb", "option", "expected"),
+    [
+        ("advise", "--engine", "an engine, such as spark"),
+        ("validate", "--ignore", "a rule, such as PB302"),
+    ],
+)
+def test_an_empty_name_is_refused_as_what_it_should_be(
+    write: Callable[[bytes], Path], verb: str, option: str, expected: str, text: str
+) -> None:
+    refused = outcome(verb, write(forge(Column([HONEST], 3))), option, text)
+    assert refused.code == 2
+    assert refused.complaint == f"{option}: an empty name, expected {expected}"

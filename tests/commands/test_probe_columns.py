@@ -151,8 +151,9 @@ def test_filters_that_may_be_full_are_told(tmp_path, ending):
     assert "note" not in outcome("probe", built, "-c", "id", "-v", "7").stdout
 
 
-def test_a_terminal_sums_up_many_values(tmp_path):
-    path = tmp_path / "a.parquet"
+def test_a_terminal_sums_up_many_values(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = "a.parquet"
     pq.write_table(pa.table({"id": range(0, 100, 2)}), path)
     pb.build(path, columns="id", in_place=True)
     values = [word for number in range(0, 200, 2) for word in ("-v", number)]

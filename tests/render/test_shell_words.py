@@ -5,7 +5,9 @@ import subprocess
 
 import pytest
 
+from parquet_bloom.errors import quoted_name
 from parquet_bloom.render.report import visible
+from parquet_bloom.render.shell_words import in_short
 from parquet_bloom.render.terminal import printable
 
 
@@ -30,6 +32,24 @@ def test_what_is_shown_is_what_is_meant(name, shown):
         ["bash", "-c", script], check=True, capture_output=True, env={"LC_ALL": "C.UTF-8"}
     )
     assert ran.stdout == name.encode(errors="surrogateescape")
+
+
+def test_of_very_many_columns_in_a_command_people_see_the_first():
+    names = ["it's", "a,b", *(f"column_{number:03}" for number in range(100))]
+    listed = ",".join(map(quoted_name, names))
+    command = shlex.join(["pbloom", "build", "it's.parquet", "-c", listed, "--fpp", "0.1"])
+    short = (
+        """next: pbloom build 'it'"'"'s.parquet' -c it's,"a,b","""
+        f"{','.join(names[2:10])},… (102 columns: a pipe shows all) --fpp 0.1"
+    )
+    said = f"100 errors; next: {command}; next: {command}"
+    assert in_short(said, "a pipe shows all") == f"100 errors; {short}; {short}"
+    few = shlex.join(
+        ["pbloom", "build", "FILE", "-c", ",".join(f"{'c' * 200}{n}" for n in range(10))]
+    )
+    prose = f"{'a column -c a,b; ' * 100}of the file"
+    for whole in (f"next: {command[:900]}", f"next: {few}", prose):
+        assert in_short(whole, "a pipe shows all") == whole
 
 
 def test_prose_is_not_for_a_shell():

@@ -98,6 +98,14 @@ def test_what_was_not_judged_is_not_built(which, tmp_path):
     assert words == ["build", str(made), "-c", "id", "--table", "delta", "--all-sizes", *which]
 
 
+def test_all_tables_that_were_judged_are_built(tmp_path):
+    tables = [str(delta_tables.make_table(tmp_path / name, commits=1)) for name in "ab"]
+    words = next_of("advise", *tables, "--table", "delta", "-c", "id")
+    assert words == ["build", *tables, "-c", "id", "--table", "delta", "--all-sizes"]
+    assert outcome(*words).code == 0
+    assert "; keep the filters of id\n" in outcome("advise", *tables, *words[3:-1]).stdout
+
+
 def test_options_of_stores_come_again(tmp_path, monkeypatch):
     use_catalog(tmp_path, monkeypatch)
     iceberg_tables.make_table(commits=1)
@@ -249,3 +257,19 @@ def test_every_command_of_the_catalogue(tmp_path, command):
         open_file(next(Path(made).glob("*.parquet"))).in_commands, command, values
     )
     assert as_file is not None
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_all_files_that_were_judged_are_built(tmp_path, monkeypatch, order):
+    """Small ones among others, too, whichever comes first."""
+    numbers = np.random.default_rng(6).permutation(30_000)
+    sizes = {"a": 30_000, "b": 3_000}
+    for name, size in sizes.items():
+        rows = pa.table({"id": numbers[:size]})
+        pq.write_table(rows, tmp_path / name, row_group_size=size // 3, use_dictionary=False)
+    paths = [tmp_path / name for name in [*sizes][::order]]
+    monkeypatch.setattr("parquet_bloom.tables.table.MIN_FILE_SIZE", 50_000)
+    assert sorted(path.stat().st_size < 50_000 for path in paths) == [False, True]
+    made = str(delta_tables.table_of(tmp_path / "events", *paths, id="long"))
+    words = next_of("advise", made, "--table", "delta")
+    assert words == ["build", made, "-c", "id", "--table", "delta", "--all-sizes"]

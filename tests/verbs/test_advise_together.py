@@ -153,6 +153,58 @@ def test_other_columns_are_another_table(lake, tmp_path):
     assert [report.path for report in advisor.tables()] == [f"{paths[0]} and 2 more", str(other)]
 
 
+def annotated(path, **names):
+    """The file as a writer makes it that says of plain integers what they are."""
+
+    def annotate(footer):
+        for element in footer.schema:
+            if element.name in names:
+                width, is_signed = names[element.name]
+                element.logicalType = ttypes.LogicalType(
+                    INTEGER=ttypes.IntType(bitWidth=width, isSigned=is_signed)
+                )
+
+    path.write_bytes(edited(path.read_bytes(), annotate))
+
+
+def test_files_of_two_writers_are_one_table(tmp_path):
+    """Some writers say of an INT64 that it is a signed integer of 64 bits, as DuckDB, and others leave it out: a
+    look-up searches both."""
+    numbers = np.random.default_rng(3).permutation(4 * ROWS)
+    paths = [tmp_path / f"{name}.parquet" for name in "abcd"]
+    for number, path in enumerate(paths):
+        long = numbers[number * ROWS :][:ROWS]
+        pq.write_table(pa.table({"long": long, "int": long.astype("i4")}), path)
+    (alike,) = advised(paths).tables()
+    for path in paths[1::2]:
+        annotated(path, long=(64, True), int=(32, True))
+    advisor = advised(paths)
+    (together,) = advisor.tables()
+    assert together.recommended == alike.recommended == ("long", "int")
+    assert [each.reason for each in together.columns] == [each.reason for each in alike.columns]
+    assert [(each.files, each.columns[0].logical_type) for each in advisor.reports()] == [
+        (4, None)
+    ] * 4
+    whole = pb.merged_sketches(
+        sketch for path in reversed(paths) for sketch in advised([path]).sketches().values()
+    )
+    assert list(pb.advise_sketches([whole], AdviseOptions())) == [together]
+    other = tmp_path / "other.parquet"
+    pq.write_table(pa.table({"long": [1.5], "int": [1]}), other)
+    advice = pb.advise([*paths, other])
+    built = tmp_path / "built.parquet"
+    assert pb.build(paths[1], built, advice=advice).num_filters == 2
+
+
+@pytest.mark.parametrize("meaning", [(32, False), (16, True), (8, True)])
+def test_integers_of_other_ranges_are_another_table(tmp_path, meaning):
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for path in paths:
+        pq.write_table(pa.table({"int": np.arange(3, dtype="i4")}), path)
+    annotated(paths[1], int=meaning)
+    assert [each.files for each in advised(paths).tables()] == [1, 1]
+
+
 def test_only_columns_that_are_asked_about_have_to_agree(lake, table, tmp_path):
     """Here the column is in another place, and another one is new."""
     path = lake / "00.parquet"

@@ -26,7 +26,13 @@ from parquet_bloom.parquet.footer.inner_names import (
     standard_path,
 )
 from parquet_bloom.parquet.thrift import ttypes
-from parquet_bloom.values.types import LOGICAL_WIDTH, WIDE_TIMESTAMP_BYTES, LeafType, LogicalType
+from parquet_bloom.values.types import (
+    LOGICAL_WIDTH,
+    WIDE_TIMESTAMP_BYTES,
+    LeafType,
+    LogicalType,
+    said_besides,
+)
 
 MAX_DEPTH = 500
 
@@ -118,6 +124,11 @@ class LeafColumn:
     @property
     def logical_type(self) -> str | None:
         return str(self.type.logical) if self.type.logical else None
+
+    @property
+    def searched_type(self) -> LeafType:
+        says_more = said_besides(self.physical_type, self.logical_type)
+        return self.type if says_more else replace(self.type, logical=None)
 
     @property
     def is_in_list(self) -> bool:
