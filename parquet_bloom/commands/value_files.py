@@ -18,6 +18,7 @@ from parquet_bloom.errors import (
     no_column,
 )
 from parquet_bloom.files import open_file
+from parquet_bloom.render.value_lines import is_like_header
 from parquet_bloom.render.wording import files_of
 from parquet_bloom.values.types import CANNOT_BE, LiteralInFile, TextInFile
 
@@ -30,6 +31,14 @@ _MAGIC = b"PAR1"
 # By the end of a name, what stands between fields; and what that and others are called.
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _CALLED = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+# What the first bytes say of what is often given instead, as by `>` in PowerShell.
+_OTHERS = {
+    b"\x1f\x8b": "compressed by gzip",
+    b"\x28\xb5\x2f\xfd": "compressed by Zstandard",
+    b"PK\x03\x04": "a ZIP archive, as .xlsx is",
+    b"\xff\xfe": "text in UTF-16",
+    b"\xfe\xff": "text in UTF-16",
+}
 # Of what would be taken for values, one on each line.
 _NOT_READ = (".json", ".jsonl", ".ndjson", ".xlsx")
 
@@ -48,6 +57,10 @@ def values_in(
     if data[:4] == _MAGIC:
         return _in_parquet(data, name, wanted, columns, read_as)
     suffix = os.path.splitext(name.lower())[1]
+    if kind := next((kind for magic, kind in _OTHERS.items() if data.startswith(magic)), None):
+        raise FormatError(
+            f"{name}: {kind}, expected Parquet, or text in UTF-8 that is not compressed"
+        )
     if suffix in _NOT_READ:
         raise FormatError(
             f"{name}: expected Parquet, .csv, .tsv, or text with a value on each line"
@@ -113,9 +126,10 @@ def _lines(text: str) -> list[str]:
 
 def _check_lines(lines: Sequence[str], name: str, columns: Sequence[str]) -> None:
     """Raise FormatError for what would be a value that nobody means, and so be found nowhere."""
-    if lines and lines[0] in columns:
+    if lines and is_like_header(lines[0], columns):
+        what = "is" if lines[0] in columns else "has"
         raise FormatError(
-            f"{name}: line 1: {lines[0]}: is the name of the column: if it is a header, call the file .csv;"
+            f"{name}: line 1: {lines[0]}: {what} the name of the column: if it is a header, call the file .csv;"
             " if it is a value, give it with --value"
         )
     for number, line in enumerate(lines, 1):

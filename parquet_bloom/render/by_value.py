@@ -12,6 +12,7 @@ from parquet_bloom.container import number_of
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.terminal import complain, write_line, write_table, write_text
+from parquet_bloom.render.value_lines import line_of
 from parquet_bloom.render.wording import (
     MOST_SHOWN,
     SHOWS_ALL,
@@ -87,11 +88,16 @@ def verdict_counts(report: ValuesReport | IndexReport) -> str:
     return ", ".join(verdicts)
 
 
-def write_values_with(verdict: Verdict, results: Iterable[ValueInFiles | IndexedValue]) -> None:
-    """The values alone, each on a line, for another program."""
-    for each in results:
+def write_values_with(
+    verdict: Verdict,
+    results: Iterable[ValueInFiles | IndexedValue],
+    values: Iterable[object],
+    column: str,
+) -> None:
+    """The values alone, each on a line, for another program, or for a command that looks them up. `values`: as given."""
+    for each, given in zip(results, values, strict=True):
         if each.verdict == verdict:
-            write_line(show_value(each.value))
+            write_line(line_of(given, each.value, column))
 
 
 def _write_some(report: ValuesReport) -> None:
