@@ -355,7 +355,7 @@ def compact(index_path: str, everything: bool, older_than: float, as_json: bool)
     if report.unneeded:
         write_text(
             f"{number_of(report.unneeded, 'file')} left that nothing needs, {size(report.bytes_unneeded)}: a later run"
-            " removes what has been so for --older-than, by default an hour"
+            " removes what nothing has needed for an hour, or for --older-than"
         )
 
 

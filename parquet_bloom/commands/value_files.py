@@ -20,6 +20,7 @@ from parquet_bloom.errors import (
 from parquet_bloom.files import open_file
 from parquet_bloom.render.value_lines import is_like_header
 from parquet_bloom.render.wording import files_of
+from parquet_bloom.values.given import list_values
 from parquet_bloom.values.types import CANNOT_BE, LiteralInFile, TextInFile
 
 if TYPE_CHECKING:
@@ -31,11 +32,12 @@ _MAGIC = b"PAR1"
 # By the end of a name, what stands between fields; and what that and others are called.
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _CALLED = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
-# What the first bytes say of what is often given instead, as by `>` in PowerShell.
+# What the first bytes say of what is no UTF-8 and is often given instead, as by `>` in PowerShell.
 _OTHERS = {
     b"\x1f\x8b": "compressed by gzip",
     b"\x28\xb5\x2f\xfd": "compressed by Zstandard",
     b"PK\x03\x04": "a ZIP archive, as .xlsx is",
+    b"ORC": "an ORC file",
     b"\xff\xfe": "text in UTF-16",
     b"\xfe\xff": "text in UTF-16",
 }
@@ -57,10 +59,6 @@ def values_in(
     if data[:4] == _MAGIC:
         return _in_parquet(data, name, wanted, columns, read_as)
     suffix = os.path.splitext(name.lower())[1]
-    if kind := next((kind for magic, kind in _OTHERS.items() if data.startswith(magic)), None):
-        raise FormatError(
-            f"{name}: {kind}, expected Parquet, or text in UTF-8 that is not compressed"
-        )
     if suffix in _NOT_READ:
         raise FormatError(
             f"{name}: expected Parquet, .csv, .tsv, or text with a value on each line"
@@ -68,7 +66,11 @@ def values_in(
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FormatError(f"{name}: byte {error.start}: not UTF-8, expected values") from None
+        if kind := next((kind for magic, kind in _OTHERS.items() if data.startswith(magic)), None):
+            told = f"{kind}, expected Parquet, or text in UTF-8 that is not compressed"
+        else:
+            told = f"byte {error.start}: not UTF-8, expected values"
+        raise FormatError(f"{name}: {told}") from None
     texts: Iterable[tuple[int, str]]
     is_csv = suffix in _DELIMITERS
     if delimiter := _DELIMITERS.get(suffix):
@@ -209,8 +211,6 @@ def _in_parquet(
 ) -> list[object]:
     import pyarrow as pa
     import pyarrow.parquet as pq
-
-    from parquet_bloom.values.given import list_values
 
     try:
         with pq.ParquetFile(pa.BufferReader(data)) as file:

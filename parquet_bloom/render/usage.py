@@ -101,7 +101,16 @@ _TOO_MANY: Final = re.compile(r"Got unexpected extra arguments? \((.*)\)")
 
 
 # What a command does without an option of another one.
-_DONE_ANYWAY: Final = {("pbloom index probe", "--by-value"): "index probe answers by value anyway"}
+_DONE_ANYWAY: Final = {
+    ("pbloom index probe", "--by-value"): "index probe answers by value anyway",
+    **{
+        (
+            "pbloom index add",
+            name,
+        ): "an index is of the columns that it was built of; pbloom index build makes another"
+        for name in ("-c", "--column", "--columns")
+    },
+}
 
 
 def in_one_line(error: click.UsageError, words: Sequence[str] = ()) -> str:

@@ -167,7 +167,7 @@ def _are_several(text: str, read: Callable[[str], None]) -> bool:
     return len(parts) > 1 and all(_is_read(part.strip(), read) for part in parts)
 
 
-def _is_read(text: str, read: Callable[[str], None]) -> bool:
+def _is_read(text: str, read: Callable[[str], object]) -> bool:
     try:
         read(text)
     except ValueTypeError:

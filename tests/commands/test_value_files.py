@@ -126,6 +126,10 @@ WRONG = {
         gzip.compress(b"7\n"),
         "ids: compressed by gzip, expected Parquet, or text in UTF-8 that is not compressed",
     ),
+    "ORC": (
+        b"ORC\xff",
+        "ids: an ORC file, expected Parquet, or text in UTF-8 that is not compressed",
+    ),
     "UTF-16": (
         "7\r\n".encode("utf-16"),
         "ids: text in UTF-16, expected Parquet, or text in UTF-8 that is not compressed",

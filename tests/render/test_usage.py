@@ -26,6 +26,10 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
             "index probe --index x -c id -v 1 --by-value",
             "--by-value: no such option; index probe answers by value anyway",
         ),
+        (
+            "index add --index ix -c id x",
+            "-c: no such option; an index is of the columns that it was built of; pbloom index build makes another",
+        ),
         ("version", "version: no such command; did you mean --version?"),
         ("-V", "-V: no such option; did you mean --version?"),
         (
@@ -124,6 +128,7 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("build x --FPP 1", "--FPP: no such option; did you mean --fpp?"),
         ("probe", "expected --column COLUMN; see pbloom probe --help"),
         ("probe x id 42", "id: no such file; did you mean -c id?"),
+        ("probe . -c id = 42", "42: no such file; did you mean -v 42?"),
         (
             "find . -c id -v 1 2 3",
             "2: no such file; did you mean -v 2?",
