@@ -48,8 +48,8 @@ These hold for every engine:
   their filters, for [some predicates](engines.md#predicates-and-nested-columns).
 - A file of one row group can only be skipped whole.
 - Which types an engine looks up: [engines.md](engines.md#which-types-each-uses-filters-for), or
-  `pbloom advise FILE --engine ENGINE` for the columns of a file. What each version of an engine does with each type, and
-  which lose rows: [the same page](engines.md#rows-that-are-lost).
+  `pbloom advise FILE --engine ENGINE` for the columns of a file. What each version of an engine does with each
+  type, and which lose rows: [the same page](engines.md#rows-that-are-lost).
 """
 
 

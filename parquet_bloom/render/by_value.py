@@ -95,7 +95,7 @@ def write_values_with(
     values: Iterable[object],
     column: str,
 ) -> None:
-    """The values alone, each on a line, for another program, or for a command that looks them up. `values`: as given."""
+    """The values alone, each on a line, for another program or to be looked up again. `values`: as given."""
     for each, given in zip(results, values, strict=True):
         if each.verdict == verdict:
             write_line(line_of(given, each.value, column))

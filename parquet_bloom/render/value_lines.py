@@ -15,9 +15,10 @@ def is_like_header(line: str, columns: Collection[str]) -> bool:
 
 
 def line_of(given: object, value: object, column: str) -> str:
-    """The line for a value of `column` that was `given`, which is this `value` of Python. A text that no line can have, or
-    that would be read as something else, is the escape of its bytes, which columns of text read; one that was given with
-    `--type string` is, too. What was given as any other type is read as the same value with that type again."""
+    """The line for a value of `column` that was `given`, which is this `value` of Python. A text that no line can
+    have, or that would be read as something else, also one that was given with `--type string`, is the escape of
+    its bytes, which columns of text read. What was given as any other type is read as the same value with that
+    type again."""
     shown = show_value(value)
     if not isinstance(given, str | literal):
         return shown

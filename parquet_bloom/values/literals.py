@@ -380,7 +380,7 @@ def is_escaped(text: str) -> bool:
 
 
 def _is_hex(leaf: LeafType, text: str) -> bool:
-    """Whether a literal is stored bytes. Numbers could be meant otherwise, and text is itself, unless it is escaped."""
+    """Whether a literal is stored bytes. Numbers could be meant otherwise; text is itself, unless escaped."""
     if _holds_text(leaf) and is_escaped(text):
         return True
     is_number = leaf.physical in _NUMBERS and leaf.logical_name in ("", "INTEGER")
