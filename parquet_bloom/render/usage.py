@@ -103,13 +103,10 @@ _TOO_MANY: Final = re.compile(r"Got unexpected extra arguments? \((.*)\)")
 # What a command does without an option of another one.
 _DONE_ANYWAY: Final = {
     ("pbloom index probe", "--by-value"): "index probe answers by value anyway",
-    **{
-        (
-            "pbloom index add",
-            name,
-        ): "an index is of the columns that it was built of; pbloom index build makes another"
-        for name in ("-c", "--column", "--columns")
-    },
+    **dict.fromkeys(
+        (("pbloom index add", "-c"), ("pbloom index add", "--column")),
+        "an index is of the columns that it was built of; pbloom index build makes another",
+    ),
 }
 
 
