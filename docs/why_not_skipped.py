@@ -24,8 +24,8 @@ value         verdict  row groups to read  rows to read
 ```
 
 - **All row groups, `maybe`:** the value is in all of them, as `pbloom find` shows, or the filters are
-  full, as `pbloom validate` says ([PB301, PB302](rules.md)).
-- **`unknown`:** there is no filter that can be trusted; the reason says why. `pbloom build FILE -c COLUMN`
+  full, as `pbloom validate` says ([PB301 to PB303](rules.md)).
+- **`unknown`:** there is no filter that can be trusted; the reason says why. `pbloom build FILE -c COLUMN --in-place`
   builds one.
 - **Fewer row groups than the engine reads:** the engine does not use the filters. The rest of this
   page is about that.
@@ -48,8 +48,8 @@ These hold for every engine:
   their filters, for [some predicates](engines.md#predicates-and-nested-columns).
 - A file of one row group can only be skipped whole.
 - Which types an engine looks up: [engines.md](engines.md#which-types-each-uses-filters-for), or
-  `pbloom advise FILE` for the columns of a file. What each version of an engine does with each type, and
-  which lose rows: [the same page](engines.md#rows-that-are-lost).
+  `pbloom advise FILE --engine ENGINE` for the columns of a file. What each version of an engine does with each
+  type, and which lose rows: [the same page](engines.md#rows-that-are-lost).
 """
 
 

@@ -232,6 +232,7 @@ REPLACE_OR_RESUME = f"{REPLACE}, or resume=True to go on with the others"
 LIST = "pass a list of literals"
 LITERAL = "pb.literal(…) to read it from text"
 TEXT = "str(…) to make text of it"
+AS_COLUMN = "without read_as, it is a value of the column"
 
 # Which names the catalog of a table.
 CATALOG = "catalog=NAME"
@@ -257,6 +258,7 @@ _BY_COMMAND = {
     "to_arrow of what `probe` answers can be joined": (
         "`pbloom index probe -o FILE.parquet` writes an answer about more, to be joined"
     ),
+    AS_COLUMN: "without --type, it is a value of the column",
     LITERAL: "--type TYPE to read it from text",
     TEXT: "values from .txt or .csv, which each file reads as its own type, or --type string where all have text",
 }

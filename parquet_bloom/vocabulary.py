@@ -103,6 +103,8 @@ LeftoverKind = Literal["temporary file", "upload"]
 UNKNOWN: Final = "unknown"
 
 NO_FILTER: Final = "no filter"
+# What helps where there is none.
+ADVISED: Final = "pbloom advise says whether it deserves one, pbloom build adds it"
 # Of a chunk that needs none.
 ONLY_NULLS: Final = f"{NO_FILTER}: the chunk has only nulls"
 # Of a value in such a chunk: statistics alone prove nothing.

@@ -293,7 +293,7 @@ def probe(
         if as_json:
             write_json(report)
         elif only:
-            _write_values_with(only, report)
+            _write_values_with(only, report, given["values"])
         else:
             _write_answers(report, verbose)
         if not report.results.are_all_known:
@@ -356,7 +356,7 @@ def compact(index_path: str, everything: bool, older_than: float, as_json: bool)
     if report.unneeded:
         write_text(
             f"{number_of(report.unneeded, 'file')} left that nothing needs, {size(report.bytes_unneeded)}: a later run"
-            " removes what has been so for --older-than, by default an hour"
+            " removes what nothing has needed for an hour, or for --older-than"
         )
 
 
@@ -658,7 +658,7 @@ def _write_answers(report: IndexReport, in_full: bool) -> None:
     write_files_unknown(_in_words_of_commands(report.files_unknown), report.num_files, in_full)
 
 
-def _write_values_with(verdict: Verdict, report: IndexReport) -> None:
+def _write_values_with(verdict: Verdict, report: IndexReport, values: Iterable[object]) -> None:
     """The values alone, and on stderr the files of which the index does not know."""
     from parquet_bloom.render.by_value import (
         complain_of_unknown,
@@ -666,7 +666,7 @@ def _write_values_with(verdict: Verdict, report: IndexReport) -> None:
         write_values_with,
     )
 
-    write_values_with(verdict, report.results)
+    write_values_with(verdict, report.results, values, report.column)
     of_some = _in_words_of_commands(report.results.files_unknown_of_some)
     complain_of_unknown_of_some(of_some, report.num_files)
     complain_of_unknown(_in_words_of_commands(report.files_unknown), report.num_files)

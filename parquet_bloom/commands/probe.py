@@ -193,7 +193,7 @@ def _show_by_value(
     elif answers.as_json:
         write_json(report)
     elif only:
-        write_values_with(only, report.results)
+        write_values_with(only, report.results, options.values, options.column)
         # The values are for another program.
         tell = answers.afterwards.append if answers.is_kept else complain
         for text in totals(report, took):

@@ -37,6 +37,8 @@ def _partitions(
         name, is_given, value = text.partition("=")
         if not is_given or not name:
             raise click.BadParameter(f"{text!r}: expected COLUMN=VALUE")
+        if name != name.strip():
+            raise click.BadParameter(f"{text!r}: expected COLUMN=VALUE, without blanks around =")
         found[name] = (*found.get(name, ()), value)
     return found
 

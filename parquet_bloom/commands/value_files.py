@@ -19,7 +19,9 @@ from parquet_bloom.errors import (
     quoted_name,
 )
 from parquet_bloom.files import open_file
+from parquet_bloom.render.value_lines import is_like_header
 from parquet_bloom.render.wording import files_of
+from parquet_bloom.values.given import list_values
 from parquet_bloom.values.types import CANNOT_BE, LiteralInFile, TextInFile
 
 if TYPE_CHECKING:
@@ -34,6 +36,15 @@ _STDIN = "<stdin>"
 # By the end of a name, what stands between fields; and what that and others are called.
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _CALLED = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+# What the first bytes say of what is no UTF-8 and is often given instead, as by `>` in PowerShell.
+_OTHERS = {
+    b"\x1f\x8b": "compressed by gzip",
+    b"\x28\xb5\x2f\xfd": "compressed by Zstandard",
+    b"PK\x03\x04": "a ZIP archive, as .xlsx is",
+    b"ORC": "an ORC file",
+    b"\xff\xfe": "text in UTF-16",
+    b"\xfe\xff": "text in UTF-16",
+}
 # Of what would be taken for values, one on each line.
 _NOT_READ = (".json", ".jsonl", ".ndjson", ".xlsx")
 
@@ -59,7 +70,11 @@ def values_in(
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FormatError(f"{name}: byte {error.start}: not UTF-8, expected values") from None
+        if kind := next((kind for magic, kind in _OTHERS.items() if data.startswith(magic)), None):
+            told = f"{kind}, expected Parquet, or text in UTF-8 that is not compressed"
+        else:
+            told = f"byte {error.start}: not UTF-8, expected values"
+        raise FormatError(f"{name}: {told}") from None
     texts: Iterable[tuple[int, str]]
     is_csv = suffix in _DELIMITERS
     if delimiter := _DELIMITERS.get(suffix):
@@ -117,10 +132,11 @@ def _lines(text: str) -> list[str]:
 
 def _check_lines(lines: Sequence[str], name: str, columns: Sequence[str]) -> None:
     """Raise FormatError for what would be a value that nobody means, and so be found nowhere."""
-    if lines and lines[0] in columns:
+    if lines and is_like_header(lines[0], columns):
+        what = "is" if lines[0] in columns else "has"
         way = "leave it out" if name == _STDIN else "call the file .csv"
         raise FormatError(
-            f"{name}: line 1: {lines[0]}: is the name of the column: if it is a header, {way};"
+            f"{name}: line 1: {lines[0]}: {what} the name of the column: if it is a header, {way};"
             " if it is a value, give it with --value"
         )
     for number, line in enumerate(lines, 1):
@@ -200,8 +216,6 @@ def _in_parquet(
 ) -> list[object]:
     import pyarrow as pa
     import pyarrow.parquet as pq
-
-    from parquet_bloom.values.given import list_values
 
     try:
         with pq.ParquetFile(pa.BufferReader(data)) as file:

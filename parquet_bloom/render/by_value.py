@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Final
 from parquet_bloom.container import number_of
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import percent
+from parquet_bloom.render.hints import with_hint
 from parquet_bloom.render.terminal import complain, write_line, write_table, write_text
+from parquet_bloom.render.value_lines import line_of
 from parquet_bloom.render.wording import (
     MOST_SHOWN,
     SHOWS_ALL,
@@ -21,7 +23,7 @@ from parquet_bloom.render.wording import (
     size,
 )
 from parquet_bloom.values.given import show_value
-from parquet_bloom.vocabulary import BY_NAME
+from parquet_bloom.vocabulary import BY_NAME, NO_FILTER
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.index_probe import IndexedFile, IndexedValue, IndexReport
@@ -87,11 +89,16 @@ def verdict_counts(report: ValuesReport | IndexReport) -> str:
     return ", ".join(verdicts)
 
 
-def write_values_with(verdict: Verdict, results: Iterable[ValueInFiles | IndexedValue]) -> None:
-    """The values alone, each on a line, for another program."""
-    for each in results:
+def write_values_with(
+    verdict: Verdict,
+    results: Iterable[ValueInFiles | IndexedValue],
+    values: Iterable[object],
+    column: str,
+) -> None:
+    """The values alone, each on a line, for another program or to be looked up again. `values`: as given."""
+    for each, given in zip(results, values, strict=True):
         if each.verdict == verdict:
-            write_line(show_value(each.value))
+            write_line(line_of(given, each.value, column))
 
 
 def _write_some(report: ValuesReport) -> None:
@@ -117,7 +124,8 @@ def write_files_unknown(
             write_text(f"{file.path}: {what}: {file.reason}")
         return
     for line in _about_unknown(files, num_files, what):
-        write_text(line)
+        # What could not be opened has been complained about, with what helps.
+        write_text(with_hint(line) if line.endswith(NO_FILTER) else line)
 
 
 def write_files_unknown_of_some(files: Sequence[IndexedFile], num_files: int) -> None:

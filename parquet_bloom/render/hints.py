@@ -11,6 +11,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import COLUMN_KEY_GIVEN_BY, WRAPPED_KEY_GIVEN_BY
 from parquet_bloom.storage import without_options
 from parquet_bloom.vocabulary import (
+    ADVISED,
     HAS_ONE,
     IS_INDEX,
     NO_FILTER,
@@ -43,7 +44,7 @@ MADE_ANEW: Final = (
 
 _HINTS: Final = {
     HAS_ONE: "--existing replace rebuilds it for the rate of --fpp",
-    NO_FILTER: "pbloom build adds one",
+    NO_FILTER: ADVISED,
     NO_META_DATA: "nobody knows what is there: take another copy of the file",
     NO_MEMORY: "--memory raises it",
     NO_KEY: "--keys, --kms or --column-key gives it",

@@ -143,7 +143,9 @@ def value_meant(files: Sequence[str]) -> str | None:
     if not os.path.lexists(files[0]):
         return None
     for name in filter(_may_be_a_value, files[1:]):
-        return f"{name}: no such file; did you mean -v {shlex.quote(name)}?"
+        # `-c id = 42`
+        if any(map(str.isalnum, name)):
+            return f"{name}: no such file; did you mean -v {shlex.quote(name)}?"
     return None
 
 

@@ -41,6 +41,10 @@ _CALLED_ELSEWHERE: Final = {
     "explain": ("rule",),
 }
 
+# What is only for a new file that is there already, and the options that name one.
+_OVERWRITE: Final = "--overwrite"
+_OUTPUTS: Final = ("-o", "--output", "--output-dir", "--report")
+
 # What others call options, and what they are called here, of which a command has some.
 _OPTIONS_ELSEWHERE: Final = {
     **dict.fromkeys(
@@ -50,7 +54,9 @@ _OPTIONS_ELSEWHERE: Final = {
     **dict.fromkeys(("-j", "-t", "--jobs", "--workers", "--parallel"), ("--threads",)),
     **dict.fromkeys(("-n", "--simulate"), ("--dry-run",)),
     **dict.fromkeys(("-i", "--replace"), ("--in-place",)),
-    **dict.fromkeys(("-f", "-y", "--yes", "--force"), ("--overwrite",)),
+    # As grep takes a file of patterns.
+    "-f": ("--ids", _OVERWRITE),
+    **dict.fromkeys(("-y", "--yes", "--force"), (_OVERWRITE,)),
     **dict.fromkeys(("-d", "--out-dir", "--outdir"), ("--output-dir",)),
     **dict.fromkeys(("--cols", "--field", "--fields", "--select"), ("--columns", "--column")),
     **dict.fromkeys(("--rg", "--group", "--groups", "--stripe"), ("--row-group",)),
@@ -76,9 +82,7 @@ _UNNEEDED: Final = {
     ),
     **dict.fromkeys(("-q", "--quiet", "-s", "--silent"), _NO_ANSWER),
     **dict.fromkeys(("-f", "--force", "-y", "--yes"), "no command asks before it works"),
-    **dict.fromkeys(
-        ("--all", "--all-columns"), "without -c, all columns are meant where none is needed"
-    ),
+    **dict.fromkeys(("--all", "--all-columns"), "where -c may be left out, all columns are meant"),
     **dict.fromkeys(
         ("--limit", "--head", "--top", "--max-rows"),
         "a terminal shows the first of many rows, `| head` those of a pipe",
@@ -106,6 +110,10 @@ _DONE_ANYWAY: Final = {
             ("pbloom repair", "--version"),
         ),
         "the newest version of a table is changed; pbloom --version tells that of pbloom",
+    ),
+    **dict.fromkeys(
+        (("pbloom index add", "-c"), ("pbloom index add", "--column")),
+        "an index is of the columns that it was built of; pbloom index build makes another",
     ),
 }
 
@@ -159,6 +167,8 @@ def _option_meant(error: click.NoSuchOption, words: Sequence[str]) -> str:
     options = [] if ctx is None else ctx.command.get_params(ctx)
     names = [name for each in options for name in each.opts if name.startswith("-")]
     called = [name for name in _OPTIONS_ELSEWHERE.get(typed, ()) if name in names]
+    if called == [_OVERWRITE] and not _writes_anew(names, words):
+        called = []
     if ctx is not None and (ctx.command_path, typed) in _DONE_ANYWAY:
         return f"no such option; {_DONE_ANYWAY[ctx.command_path, typed]}"
     if typed in _UNNEEDED and not called:
@@ -170,6 +180,12 @@ def _option_meant(error: click.NoSuchOption, words: Sequence[str]) -> str:
     similar_ones = _near_options(typed, names)
     helps = f"did you mean {either(similar_ones)}?" if similar_ones else _see_help(error)
     return f"no such option; {helps}"
+
+
+def _writes_anew(names: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether the command of these options writes a new file: it always does, or one is named."""
+    is_asked = any(word.startswith(_OUTPUTS) for word in words)
+    return is_asked or not {*names}.intersection(_OUTPUTS)
 
 
 def _spelled_alike(typed: str, names: Sequence[str]) -> list[str]:

@@ -61,5 +61,5 @@ def _no_partition(column: str, columns: Sequence[str]) -> str:
     if not columns:
         return f"no partition column {column}; the table is not partitioned"
     close = similar(column, columns)
-    hint = f"did you mean {', '.join(close)}?" if close else f"there are {', '.join(columns)}"
+    hint = f"did you mean {', '.join(close)}?" if close else f"the table has {', '.join(columns)}"
     return f"no partition column {column}; {hint}"

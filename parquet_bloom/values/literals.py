@@ -19,7 +19,7 @@ from math import isinf, isnan
 from typing import Literal
 from uuid import UUID
 
-from parquet_bloom.errors import LIST, LITERAL, TEXT, ValueTypeError
+from parquet_bloom.errors import AS_COLUMN, LIST, LITERAL, TEXT, ValueTypeError
 from parquet_bloom.values.encode import (
     INTEGERS,
     NANOS,
@@ -77,7 +77,8 @@ def encode_given(leaf: LeafType, value: object) -> Encodings:
         try:
             return _encode_verbatim(leaf, value) or encode_literal(leaf, value.text, value.read_as)
         except ValueTypeError as error:
-            told = ValueTypeError(f"{error}{_hint_at_hex(leaf, value)}")
+            hint = _hint_at_hex(leaf, value) or _hint_at_type(leaf, value)
+            told = ValueTypeError(f"{error}{hint}")
             raise _blaming(value, told, partial(_encode_like, leaf, value)) from None
     try:
         return encode(leaf, value)
@@ -105,6 +106,13 @@ def _hint_at_hex(leaf: LeafType, given: literal) -> str:
     if not is_text or not re.fullmatch(rf"[0-9a-fA-F]{{{2 * leaf.length}}}", given.text):
         return ""
     return "; if these are the bytes in hexadecimal, begin with 0x"
+
+
+def _hint_at_type(leaf: LeafType, given: literal) -> str:
+    """For one that is a value of the column, but not of the type that it is to be read as."""
+    if given.read_as is None or not _is_read(given.text, partial(encode_literal, leaf)):
+        return ""
+    return f"; {AS_COLUMN}"
 
 
 def _encode_verbatim(leaf: LeafType, given: literal) -> Encodings | None:
@@ -135,14 +143,23 @@ def _encode_like(leaf: LeafType, given: literal, text: str) -> None:
 def _blaming(given: literal, error: ValueTypeError, read: Callable[[str], None]) -> ValueTypeError:
     """The error with the place of a literal that is in a file, or with what may be meant by others. `read`: raises
     ValueTypeError for another text in its place."""
-    if given.text != given.text.strip() and _is_read(given.text.strip(), read):
-        error = ValueTypeError(f"{error}; leave out the blanks around it")
+    around = _around(given.text, read)
+    if around:
+        error = ValueTypeError(f"{error}; leave out the {around} around it")
     if isinstance(given, LiteralInFile):
         # The header of CSV is no value.
-        hint = "; if this is a header, call the file .csv" * (given.line == 1)
+        hint = "; if this is a header, call the file .csv" * (given.line == 1 and not around)
         return ValueTypeError(f"{given.place}: {error}{hint}")
     hint = f"; if these are several values, {LIST}" * _are_several(given.text, read)
     return ValueTypeError(f"{error}{hint}")
+
+
+def _around(text: str, read: Callable[[str], None]) -> str:
+    """What there is around a value that can be read without it; empty if nothing is."""
+    without = {"blanks": text.strip(), "quotes": without_quotes(text)}
+    return next(
+        (what for what, each in without.items() if each != text and _is_read(each, read)), ""
+    )
 
 
 def _are_several(text: str, read: Callable[[str], None]) -> bool:
@@ -150,7 +167,7 @@ def _are_several(text: str, read: Callable[[str], None]) -> bool:
     return len(parts) > 1 and all(_is_read(part.strip(), read) for part in parts)
 
 
-def _is_read(text: str, read: Callable[[str], None]) -> bool:
+def _is_read(text: str, read: Callable[[str], object]) -> bool:
     try:
         read(text)
     except ValueTypeError:
@@ -230,7 +247,7 @@ def _read_as(read_as: str, leaf: LeafType, text: str) -> object:
         return _READERS[read_as.upper()](leaf, text)
     except ValueTypeError as error:
         _, _, expected = str(error).partition(": expected ")
-        raise ValueTypeError(f"{text}: not of type {read_as}: expected {expected}") from None
+        raise ValueTypeError(f"{shown(text)}: not of type {read_as}: expected {expected}") from None
 
 
 def _as_integer(leaf: LeafType) -> LogicalType | None:
@@ -344,24 +361,37 @@ def _zone_nanos(leaf: LeafType, text: str, zone: str) -> int:
 
 
 def _text(leaf: LeafType, text: str) -> str:
-    """Without quotes around the whole literal, which make an empty text possible."""
-    if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'":
-        return text[1:-1]
-    return text
+    return without_quotes(text)
+
+
+def without_quotes(text: str) -> str:
+    """Without those around the whole literal, which make an empty text possible."""
+    return text[1:-1] if is_in_quotes(text) else text
+
+
+def is_in_quotes(text: str) -> bool:
+    """Whether a literal may be a text that has quotes around it, as in SQL."""
+    return len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'"
+
+
+def is_escaped(text: str) -> bool:
+    """Whether a literal is the bytes of a text that cannot be printed, or of an empty one: `\\x…`."""
+    return bool(re.fullmatch(r"\\x(?:[0-9a-fA-F]{2})*", text))
 
 
 def _is_hex(leaf: LeafType, text: str) -> bool:
-    """Whether a literal is stored bytes. Numbers could be meant otherwise, text is itself."""
-    if leaf.logical_name in _TEXTS:
-        return bool(re.fullmatch(r"\\x(?:[0-9a-fA-F]{2})+", text))
+    """Whether a literal is stored bytes. Numbers could be meant otherwise; text is itself, unless escaped."""
+    if _holds_text(leaf) and is_escaped(text):
+        return True
     is_number = leaf.physical in _NUMBERS and leaf.logical_name in ("", "INTEGER")
-    return not is_number and text[:2].lower() == "0x"
+    return not is_number and leaf.logical_name not in _TEXTS and text[:2].lower() == "0x"
 
 
 def _hex(text: str) -> bytes:
-    match = re.fullmatch(r"(?:0[xX]|\\x)?((?:[0-9a-fA-F]{2})*)", text)
+    # Without a prefix, `cafe` could as well be text.
+    match = re.fullmatch(r"(?:0[xX]|\\x)((?:[0-9a-fA-F]{2})*)", text)
     if not match:
-        raise ValueTypeError(f"{text}: not bytes: expected 0x and pairs of hex digits")
+        raise ValueTypeError(f"{shown(text)}: not bytes: expected 0x and pairs of hex digits")
     return bytes.fromhex(match[1])
 
 

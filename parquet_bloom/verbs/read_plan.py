@@ -11,6 +11,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.reads.pruning import MISSING_COLUMN, MOST_LEFT
 from parquet_bloom.verbs.documents import VerbReport, html_table
 from parquet_bloom.verbs.reading import Reading
+from parquet_bloom.vocabulary import ADVISED
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -28,7 +29,6 @@ _LEAST: Final = 0.5
 # More row groups than this share of them, and few are spared.
 _MUCH: Final = 0.5
 _HELP: Final = "a lower fpp of filters, an index or fewer values leave fewer"
-_WHICH: Final = "pbloom advise says whether it deserves one, pbloom build adds it"
 _WITHOUT: Final = "without a column of the conditions"
 _UNDECIDED: Final = "nothing to ask files, as of !=, not in, null, NaN and values of another type"
 _WITHOUT_ZONE: Final = "in UTC, so that only pb.rows asks about moments without a zone, which it takes as UTC: give them one"
@@ -203,7 +203,7 @@ def _left_by_chance(told: LeftByChance) -> str:
 def _lacking(told: WithoutFilter) -> str:
     """`8 row groups in 2 files have no filter on id: pbloom advise says whether it deserves one`"""
     groups, files = number_of(told.row_groups, "row group"), number_of(told.files, "file")
-    return f"{groups} in {files} have no filter on {told.column}: {_WHICH}"
+    return f"{groups} in {files} have no filter on {told.column}: {ADVISED}"
 
 
 def read_plan(

@@ -464,7 +464,7 @@ COMPLAINTS = {
         "s3:/lake/a b.parquet: no such file; did you mean 's3://lake/a b.parquet'?"
     ),
     ("dump", "events.parquet", "-c", "user_id"): (
-        "events.parquet: row group 0, column user_id: no filter; pbloom build adds one"
+        "events.parquet: row group 0, column user_id: no filter; pbloom advise says whether it deserves one, pbloom build adds it"
     ),
     ("dump", "events.parquet", "-c", "user_id", "-g", "7"): (
         "events.parquet: row group 7: expected 0 to 1"

@@ -1,5 +1,6 @@
 """Values from files: text, CSV and Parquet."""
 
+import gzip
 import io
 import json
 from pathlib import Path
@@ -121,6 +122,18 @@ def with_bad_name():
 
 WRONG = {
     "bytes": (b"7\n\xff\n", "ids: byte 2: not UTF-8, expected values"),
+    "gzip": (
+        gzip.compress(b"7\n"),
+        "ids: compressed by gzip, expected Parquet, or text in UTF-8 that is not compressed",
+    ),
+    "ORC": (
+        b"ORC\xff",
+        "ids: an ORC file, expected Parquet, or text in UTF-8 that is not compressed",
+    ),
+    "UTF-16": (
+        "7\r\n".encode("utf-16"),
+        "ids: text in UTF-16, expected Parquet, or text in UTF-8 that is not compressed",
+    ),
     "no Parquet": (
         b"PAR1 and more",
         "ids: truncated or not a Parquet file: does not end with PAR1; if it was one, its end is lost: take another copy",
@@ -145,6 +158,8 @@ def test_what_is_no_file_of_values(folder, case):
 
 NOT_VALUES = {
     "s.txt": ("s\nx\n", "line 1: s: is the name of the column: if it is a header, call the file .csv; if it is a value, give it with --value"),
+    "csv.txt": ("k,s\nx,1\n", "line 1: k,s: has the name of the column: if it is a header, call the file .csv; if it is a value, give it with --value"),
+    "quoted.txt": ('"s"\n"x"\n', 'line 1: "s": has the name of the column: if it is a header, call the file .csv; if it is a value, give it with --value'),
     "blank.txt": ("x\n y\n", "line 2: blanks around the value, expected a value alone on each line; .csv and Parquet can hold others"),
     "tab.txt": ("x\t1\n", "line 1: a tab, expected a value alone on each line; .csv and Parquet can hold others"),
     "semicolon.csv": ("s;n\nx;1\n", "line 1: semicolons between the names, expected commas"),
@@ -217,6 +232,14 @@ def test_several_values_in_one_are_hinted_at(folder, more):
         assert found.complaint.endswith(": expected an integer")
     pq.write_table(pa.table({"id": ["7,9"]}), "text.parquet")
     assert rows(outcome("find", "text.parquet", "-c", "id", "-v", "7,9")) == ["7,9"]
+
+
+def test_quotes_are_blamed_and_not_a_header(folder):
+    (folder / "ids").write_text('"7"\n9\n')
+    assert outcome(*COMMAND, "--ids", "ids").complaint == (
+        'ids: line 1: "7": cannot be a value of INT64: expected an integer; leave out the quotes around it;'
+        " unknown: a.parquet"
+    )
 
 
 def test_which_column_is_meant_has_to_be_clear(folder):

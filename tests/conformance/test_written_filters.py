@@ -262,7 +262,7 @@ def test_files_that_are_there(written, tmp_path):
     assert table[1:3] == ["values\t1/1\t\t2", "header\t1/3\t\t"]
     assert table[2 + len(CHECKS) :] == [
         "fails: header/many: no such file; about: 3,000 values in each row group",
-        "fails: header/few-texts: few-texts.parquet: not a Parquet file: 4 bytes, expected 12 or more; about: four texts and nulls",
+        "fails: header/few-texts: few-texts.parquet: truncated or not a Parquet file: 4 bytes, expected 12 or more; about: four texts and nulls",
         f"next: pbloom validate {path.parent}/few-texts.parquet --diagnose",
     ]
     # What a writer does not write can be known, as anything else.

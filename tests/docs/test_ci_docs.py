@@ -135,7 +135,7 @@ def test_a_change_without_data_files_passes(tmp_path, monkeypatch):
     written(repository, "broken.parquet", "PAR1")
     code, said = checked()
     assert code == 2
-    assert "broken.parquet: not a Parquet file" in said
+    assert "broken.parquet: truncated or not a Parquet file" in said
 
 
 def test_every_option_of_the_document_is_one_of_the_command():

@@ -81,6 +81,12 @@ def test_every_command_is_on_the_page_about_them():
     assert re.findall(r"^\| `pbloom (\S+)` \|", page, re.MULTILINE) == list(cli.commands)
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.stem)
+def test_a_block_that_is_pasted_alone_has_its_import(path):
+    using = [code for code in blocks(path.read_text(), "python") if re.search(r"\bpb\.", code)]
+    assert [code for code in using if "import parquet_bloom as pb" not in code] == []
+
+
 def test_build_is_undone_as_the_page_says(tmp_path, monkeypatch):
     """Where some files, or row groups, had filters before."""
     monkeypatch.chdir(tmp_path)

@@ -188,7 +188,7 @@ def of_types(tmp_path_factory):
     at = pa.array(numbers * 1_000_000_000, pa.timestamp("us"))
     columns = {
         "ratio": pa.array(numbers / 4, pa.float32()), "price": prices,
-        "local": at, "utc": at.cast(pa.timestamp("us", "UTC")),
+        "number": pa.array(numbers), "local": at, "utc": at.cast(pa.timestamp("us", "UTC")),
     }  # fmt: skip
     for name in ("bytes", "integers"):
         path = folder / f"{name}.parquet"
@@ -219,6 +219,10 @@ AWARE = NAIVE.replace(tzinfo=UTC)
         ("price = ?", "2048.5", "integers", 1),
         ("price = ?", 2048, "integers", 1),
         ("price = ?", Decimal("2048.5"), "bytes", 8),
+        ("number = ?", 4 * NUMBER, "integers", 8),
+        ("number = ?", Decimal(4 * NUMBER), "integers", 8),
+        ("number = ?", int(4 * NUMBER), "integers", 1),
+        ("number = ?", str(int(4 * NUMBER)), "integers", 1),
         ("local = ?", AWARE, "integers", 8),
         ("local = ?::TIMESTAMPTZ", NAIVE, "integers", 8),
         ("local = ?", NAIVE, "integers", 1),

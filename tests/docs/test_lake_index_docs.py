@@ -37,7 +37,7 @@ def test_its_commands_and_its_example_run(
         run = outcome(*shlex.split(command, comments=True)[1:])
         assert run.code == 0, (command, run.stderr)
         assert "unknown" not in run.stdout
-    example = "\n".join(["ids = [42, 10**6]", *blocks(PAGE, "python"), "print(new.tolist())"])
+    example = "\n".join([*blocks(PAGE, "python"), "print(new.tolist())"])
     Path("example.py").write_text(example)
     run_path("example.py")
     first, _, new = capsys.readouterr().out.splitlines()

@@ -97,4 +97,6 @@ def test_what_cannot_be_written(bare, tmp_path):
     assert complaint(in_orc).endswith(": --unparsed is not supported for ORC files")
     none = tmp_path / "none.parquet"
     pq.write_table(pa.table({"a": [1]}), none)
-    assert complaint(none).endswith("row group 0, column a: no filter; pbloom build adds one")
+    assert complaint(none).endswith(
+        "row group 0, column a: no filter; pbloom advise says whether it deserves one, pbloom build adds it"
+    )

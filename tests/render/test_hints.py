@@ -16,7 +16,10 @@ from parquet_bloom.render.hints import for_many, in_options, next_line, with_hin
 @pytest.mark.parametrize(
     ("message", "with_its_hint"),
     [
-        ("a.parquet: row group 0, column a: no filter", "; pbloom build adds one"),
+        (
+            "a.parquet: row group 0, column a: no filter",
+            "; pbloom advise says whether it deserves one, pbloom build adds it",
+        ),
         ("has a filter already", "; --existing replace rebuilds it for the rate of --fpp"),
         ("a.parquet: column a: encrypted, no key", "; --keys, --kms or --column-key gives it"),
         (
@@ -141,7 +144,7 @@ def test_commands_lead_on():
         "next: pbloom advise a.parquet -c a"
     )
     assert outcome("dump", "a.parquet", "-c", "a").stderr == (
-        "pbloom: a.parquet: row group 0, column a: no filter; pbloom build adds one\n"
+        "pbloom: a.parquet: row group 0, column a: no filter; pbloom advise says whether it deserves one, pbloom build adds it\n"
     )
     assert outcome(*build.split()[1:]).code == 0
     assert "next" not in outcome("probe", "a.parquet", "-c", "a", "-v", "1").stdout

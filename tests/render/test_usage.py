@@ -26,6 +26,10 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
             "index probe --index x -c id -v 1 --by-value",
             "--by-value: no such option; index probe answers by value anyway",
         ),
+        (
+            "index add --index ix -c id x",
+            "-c: no such option; an index is of the columns that it was built of; pbloom index build makes another",
+        ),
         ("version", "version: no such command; did you mean --version?"),
         ("-V", "-V: no such option; did you mean --version?"),
         (
@@ -64,7 +68,12 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ),
         ("--foo", "--foo: no such option; see pbloom --help"),
         ("probe x --foo", "--foo: no such option; see pbloom probe --help"),
-        ("probe x -y", "-y: no such option; did you mean --overwrite?"),
+        ("probe x -y", "-y: no such option; no command asks before it works"),
+        ("probe x -o out --force", "--force: no such option; did you mean --overwrite?"),
+        ("repair x -oout -y", "-y: no such option; did you mean --overwrite?"),
+        ("index build --index ix x -f", "-f: no such option; did you mean --overwrite?"),
+        ("repair x -f", "-f: no such option; no command asks before it works"),
+        ("probe x -c id -f ids.txt", "-f: no such option; did you mean --ids?"),
         ("build x --columns id", "--columns: no such option; did you mean --column?"),
         ("inspect x --format json", "--format: no such option; did you mean --json?"),
         (
@@ -79,7 +88,7 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("build x --all", "--all: no such option; did you mean --auto?"),
         (
             "inspect x --all",
-            "--all: no such option; without -c, all columns are meant where none is needed",
+            "--all: no such option; where -c may be left out, all columns are meant",
         ),
         (
             "validate x -o y.sarif",
@@ -124,6 +133,7 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("build x --FPP 1", "--FPP: no such option; did you mean --fpp?"),
         ("probe", "expected --column COLUMN; see pbloom probe --help"),
         ("probe x id 42", "id: no such file; did you mean -c id?"),
+        ("probe . -c id = 42", "42: no such file; did you mean -v 42?"),
         (
             "find . -c id -v 1 2 3",
             "2: no such file; did you mean -v 2?",
@@ -406,12 +416,17 @@ def test_a_file_that_is_not_there_keeps_no_other_from_being_built(arguments):
 def test_what_is_in_another_format_must_be_written_anew(here):
     (here / "a.csv").write_text("id\n" * 100)
     (here / "empty.parquet").touch()
+    (here / "cut.parquet").write_bytes(b"PAR1")
     assert outcome("inspect", "a.csv").complaint == (
         "a.csv: not a Parquet file: does not start with PAR1; what is in another format must first be written as"
         " Parquet or ORC"
     )
     assert outcome("inspect", "empty.parquet").complaint == (
         "empty.parquet: not a Parquet file: 0 bytes, expected 12 or more; it is empty: take another copy"
+    )
+    assert outcome("inspect", "cut.parquet").complaint == (
+        "cut.parquet: truncated or not a Parquet file: 4 bytes, expected 12 or more; if it was one, its end is lost:"
+        " take another copy"
     )
 
 

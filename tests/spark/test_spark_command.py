@@ -171,8 +171,8 @@ def test_trouble_is_named_and_the_rest_is_done(lake):
     assert lines(result)[0] == "build: 2 added, 2 error"
     assert result.stderr.splitlines() == [
         (
-            f"pbloom: {bad}: not a Parquet file: 4 bytes, expected 12 or more; what is in another format must first be"
-            " written as Parquet or ORC"
+            f"pbloom: {bad}: truncated or not a Parquet file: 4 bytes, expected 12 or more; if it was one, its end is"
+            " lost: take another copy"
         ),
         f"pbloom: {lake}/none: no such file or folder",
     ]

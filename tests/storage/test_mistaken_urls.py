@@ -85,10 +85,10 @@ def test_encoded_wildcards_beside_others(server):
 def test_what_follows_a_question_mark_is_not_ignored(server):
     server.put("lake/a.parquet", DATA)
     server.put("lake/a.parquet?x.parquet", OTHER)
-    hint = "in a URL, options follow a question mark; write one in a key as %3F"
+    hint = "if it is part of a key, write the question mark before it as %3F"
     for query, name in {"?x.parquet": "x.parquet", "?.parquet": ".parquet", "?v": "v"}.items():
         said = complaint(server, f"s3://lake/a.parquet{query}")
-        assert said == f"s3://lake/a.parquet: no storage option {name}: {hint}"
+        assert said == f"s3://lake/a.parquet: no storage option {name}; {hint}"
     assert "no storage option versionid" in complaint(server, "s3://lake/a.parquet?versionId=1")
     assert size_of(server, "s3://lake/a.parquet%3Fx.parquet") == len(OTHER)
     assert server.count() == 1

@@ -187,7 +187,7 @@ def test_where(table):
         ({"day": "2026-11-03"}, "day=2026-11-03: no live file, expected 2026-11-01, 2026-11-02"),
         ({"day": None}, "day=__HIVE_DEFAULT_PARTITION__: no live file, expected 2026-11-01, 2026-"),
         ({"days": "x"}, "no partition column days; did you mean day?"),
-        ({"id": "x"}, "no partition column id; there are day"),
+        ({"id": "x"}, "no partition column id; the table has day"),
     ],
 )
 def test_where_nothing_is(table, where, problem):
@@ -500,6 +500,10 @@ def test_command_on_several_tables(table, tmp_path):
             "expected at most one of --min-file-size and --all-sizes",
         ),
         (("--table", "auto", "--where", "a"), "'a': expected COLUMN=VALUE"),
+        (
+            ("--table", "auto", "--where", "a = 1"),
+            "'a = 1': expected COLUMN=VALUE, without blanks around =",
+        ),
     ],
 )
 def test_command_takes_tables_or_files(table, arguments, problem):

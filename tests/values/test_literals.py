@@ -407,6 +407,14 @@ def test_no_pairs_of_hex_digits(spelling: str, text: str) -> None:
     assert str(refused.value) == f"{text}: not bytes: expected 0x and pairs of hex digits"
 
 
+@pytest.mark.parametrize("text", ["cafe", "00"])
+def test_stored_bytes_begin_with_0x(text: str) -> None:
+    """Without, `-v cafe` would find another row with `--type bytes` than without it."""
+    with pytest.raises(ValueTypeError) as refused:
+        encode_literal(leaf("BYTE_ARRAY"), text, "bytes")
+    assert str(refused.value) == f"{text}: not bytes: expected 0x and pairs of hex digits"
+
+
 # (column, literal, read as, how the message shows it, what is expected instead)
 REFUSED_AS: list[tuple[str, str, str, str, str]] = [
     ("INT32", "0x0102", "bytes", "0x0102", "4 bytes, found 2"),
@@ -551,6 +559,11 @@ REFUSED: list[tuple[str, object, str]] = [
     ("BYTE_ARRAY STRING", True, "True: cannot be a value of BYTE_ARRAY STRING: expected text or bytes"),
     ("BYTE_ARRAY", 7, "7: cannot be a value of BYTE_ARRAY: expected text or bytes"),
     ("INT64", literal(" 42"), " 42: cannot be a value of INT64: expected an integer; leave out the blanks around it"),
+    ("INT64", literal('"42"'), '"42": cannot be a value of INT64: expected an integer; leave out the quotes around it'),
+    ("INT64", literal("'x'"), "'x': cannot be a value of INT64: expected an integer"),
+    ("INT64", literal("42", "string"), "42: cannot be a value of INT64: expected an integer; without read_as, it is a value of the column"),
+    ("BYTE_ARRAY STRING", literal("12", "int"), "12: cannot be a value of BYTE_ARRAY STRING: expected text or bytes; without read_as, it is a value of the column"),
+    ("INT64", literal("x", "string"), "x: cannot be a value of INT64: expected an integer"),
     ("INT64", literal(" x"), " x: cannot be a value of INT64: expected an integer"),
     ("INT32 DATE", literal("2024-01-01,2024-01-02"), "2024-01-01,2024-01-02: cannot be a value of INT32 DATE: expected a date such as 2024-01-31; if these are several values, pass a list of literals"),
 ]  # fmt: skip

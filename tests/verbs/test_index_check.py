@@ -275,7 +275,7 @@ def test_the_command(lake, tmp_path):
     )
     assert second.startswith("4 files left that nothing needs, ")
     assert second.endswith(
-        ": a later run removes what has been so for --older-than, by default an hour"
+        ": a later run removes what nothing has needed for an hour, or for --older-than"
     )
     run = outcome("index", "compact", "--index", folder, "--older-than", "0")
     assert run.stdout.startswith(f"{folder}: 1 segment, nothing to merge; 4 files removed, ")

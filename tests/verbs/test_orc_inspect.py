@@ -303,7 +303,7 @@ def test_dump_as_json(file):
     [
         (
             ["-c", "name"],
-            "stripe 0, index group 0, column name: no filter; pbloom build adds one",
+            "stripe 0, index group 0, column name: no filter; pbloom advise says whether it deserves one, pbloom build adds it",
         ),
         (["-c", "id", "--index-group", "2"], "stripe 0, index group 2: expected 0 to 1"),
         (["-c", "id", "-g", "1"], "stripe 1: expected 0 to 0"),

@@ -306,7 +306,9 @@ def test_a_notebook_sees_what_remains_to_be_read(lake):
 def test_a_notebook_names_what_failed(lake):
     (lake / "<b>.parquet").write_bytes(b"PAR1")
     page = pb.validate("lake")._repr_html_()
-    message = "lake/&lt;b&gt;.parquet: not a Parquet file: 4 bytes, expected 12 or more"
+    message = (
+        "lake/&lt;b&gt;.parquet: truncated or not a Parquet file: 4 bytes, expected 12 or more"
+    )
     assert f"<ul><li>{message}</li></ul>" in page
 
 

@@ -186,7 +186,7 @@ def test_a_parquet_file_has_a_row_for_each_value_and_file(lake, tmp_path):
         "probe", *names, str(lake / "plain.parquet"), *command, "--by-value", "-o", table, "--overwrite",
     )  # fmt: skip
     assert unknown.complaint == (
-        f"{lake}/plain.parquet: may hold any value, so none is absent: no filter; pbloom build adds one"
+        f"{lake}/plain.parquet: may hold any value, so none is absent: no filter; pbloom advise says whether it deserves one, pbloom build adds it"
     )
     assert {row["verdict"] for row in pq.read_table(table).to_pylist()} == {"maybe", "unknown"}
 
@@ -200,7 +200,7 @@ def test_the_command_names_what_may_hold_any_value(lake):
     first, *unknown = found.stdout.splitlines()
     assert first.startswith("id in 2 files: 1 value, 0 in no file, 0 maybe in some, 1 unknown; ")
     assert unknown == [
-        f"{names[0]}: may hold any value: no filter",
+        f"{names[0]}: may hold any value: no filter; pbloom advise says whether it deserves one, pbloom build adds it",
         f"{names[1]}: may hold any value: {reason}",
     ]
 

@@ -68,9 +68,10 @@ def read_footer(source: Source, keys: Keys | None = None) -> Footer:
     """
     where = source.path
     if source.size < len(MAGIC) + TAIL_BYTES:
+        is_cut = _beginning(source).startswith((MAGIC, MAGIC_ENCRYPTED))
         raise NotSupportedFileError(
-            f"{where}: not a Parquet file: {source.size} bytes, expected {len(MAGIC) + TAIL_BYTES}"
-            " or more"
+            f"{where}: {'truncated or ' * is_cut}not a Parquet file: {source.size} bytes, expected"
+            f" {len(MAGIC) + TAIL_BYTES} or more"
         )
     tail = bytes(source.read_at(source.size - TAIL_BYTES, TAIL_BYTES))
     # To read the head would take a request, and the tail says the same.
@@ -132,7 +133,7 @@ def _bytes_behind(source: Source, magic: bytes) -> int:
 
 
 def _beginning(source: Source) -> bytes:
-    return bytes(source.read_at(0, min(_KIND_BYTES, source.size)))
+    return bytes(source.read_at(0, min(_KIND_BYTES, source.size))) if source.size else b""
 
 
 def _as_others(found: bytes) -> str:

@@ -87,10 +87,10 @@ def opened_store(address: Address) -> Renewable[ObjectStore]:
         name = str(error).split("'")[1]
         of_store = address.store.endpoint_options[:1] if "endpoint" in name else ()
         close = of_store or [each for each in similar(name, _COMMON_NAMES) if each != name]
-        problem = f"no storage option {name}" + (
-            f"; did you mean {', '.join(close)}?"
+        problem = f"no storage option {name}; " + (
+            f"did you mean {', '.join(close)}?"
             if close
-            else ": in a URL, options follow a question mark; write one in a key as %3F"
+            else "if it is part of a key, write the question mark before it as %3F"
         )
         raise OSError(errno.EINVAL, problem, str(address)) from None
     except (BaseError, ValueError) as error:
