@@ -312,7 +312,7 @@ class OrcBuild(BuiltChange, BuildChange):
         self, file: OrcReader, options: BuildOptions, progress: Progress | None = None
     ) -> None:
         refuse(file.path, options, _PARQUET_ONLY, "an ORC file")
-        file.tail.check_writable()
+        file.check_writable()
         self.filters = []
         self.skipped = []
         wanted = list(self._planned(file, options))

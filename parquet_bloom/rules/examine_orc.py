@@ -101,6 +101,9 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
         self.file.will_read_filters(self.parts, self.columns)
         if doubt := self.file.tail.row_count_doubt:
             opening.findings.append(finding("PB115", doubt))
+        if gained := self.file.gained_bytes:
+            opening.findings.append(finding("PB612", gained))
+            opening.has_lost_bytes = True
         for stripe in self._stripes:
             opening.findings += check_streams(self.file, stripe, self.columns)
         encrypted = [*filter(self.file.tail.is_encrypted_column, self.columns)]

@@ -25,8 +25,8 @@ _UNPROVEN: Final = "either the filter is wrong, or bytes of the values became ot
 def diagnose(file: OrcContainer, options: RepairOptions, progress: Progress | None) -> Diagnosed:
     """See files.FileFormat.diagnose."""
     refuse(file.path, options, ["max_bytes"], "ORC files")
-    file.tail.check_writable()
-    file.tail.check_row_counts()
+    file.check_writable()
+    file.check_row_counts()
     stripes = set(file.select_parts(options.parts))
     asked = ValidateOptions(
         columns=options.columns, deep=options.reads_values, threads=options.threads
