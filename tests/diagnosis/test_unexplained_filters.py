@@ -44,7 +44,7 @@ def found_in(path):
 @pytest.mark.parametrize(("num_blocks", "is_known"), [(1, True), (2, False), (4, True)])
 def test_two_blocks_tell_little_of_how_they_were_chosen(num_blocks, is_known):
     """A missing value is in the other block, whatever chose that."""
-    search = HashSearch((), Bitset(np.zeros((num_blocks, 8), np.uint32)), "each value")
+    search = HashSearch((), Bitset(np.zeros((num_blocks, 8), np.uint32), num_blocks), "each value")
     assert ("more values than chance would" in search.none_is_nearest) == is_known
 
 
