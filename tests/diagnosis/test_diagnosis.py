@@ -438,6 +438,18 @@ def test_a_filter_that_was_closed_early(tmp_path, use_dictionary):
     assert diagnosed(path) is None
 
 
+@pytest.mark.parametrize("rest", [0, 9])
+def test_values_left_out_evenly_are_not_those_of_the_first_or_last_rows(tmp_path, rest):
+    """Behind the last, or before the first, are some that are all found."""
+    path = tmp_path / "x.parquet"
+    values = [b"%d" % i for i in range(20_000)]
+    table = pa.table({"values": pa.array(values, pa.binary())})
+    path.write_bytes(written(table, use_dictionary=False))
+    pb.build(path, columns=["values"], in_place=True)
+    insert_only(path, [value for i, value in enumerate(values) if i % 10 != rest])
+    assert diagnosed(path) is None
+
+
 @pytest.mark.parametrize("use_dictionary", [False, True])
 def test_a_filter_that_was_opened_late(tmp_path, use_dictionary):
     """In the middle of a page; early rows have some values of later ones."""
