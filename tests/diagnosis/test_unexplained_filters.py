@@ -21,8 +21,9 @@ from make.wrong_writers import make_column
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.diagnosis.hashes import XXH64, hashed
 from parquet_bloom.diagnosis.hypotheses import HashSearch
-from parquet_bloom.diagnosis.layouts import Bitset
+from parquet_bloom.diagnosis.layouts import Bitset, bits_set_of
 from parquet_bloom.parquet.thrift.ttypes import Statistics
 from parquet_bloom.verbs.validate import validate
 
@@ -274,6 +275,22 @@ def test_a_bit_that_was_lost_is_one_of_the_filter(tmp_path):
     assert found.undiagnosed == (
         "no diagnosis: 1 missing value, too few to prove anything: expected 4; 7 of its 8 bits are set, where about 3 would"
         " be of a value that was never inserted: bits of the filter may have been lost"
+    )
+
+
+def test_no_bits_were_lost_where_rather_few_are_set(tmp_path):
+    """As luck has it of some values that a writer left out."""
+    inserted, others = ((np.arange(1000) * 7919 + first).tolist() for first in (0, 1))
+    bits = bits_of(inserted, 128)
+    words = Bitset(np.frombuffer(bits, np.uint32).reshape(-1, 8), 128)
+    hashes = hashed([value.to_bytes(8, "little") for value in others], XXH64)
+    few = [at for at in range(1000) if bits_set_of(words, hashes[at : at + 1]).hits == 1][:15]
+    path = tmp_path / "file.parquet"
+    values = [*inserted[:500], *(others[at] for at in few), *inserted[500:]]
+    path.write_bytes(with_bits(built(written(pa.table({"n": values})), ["n"]), bits))
+    assert re.search(
+        "; 15 of their 120 bits are set, where about 2. would be of values that were never inserted: with so few missing",
+        found_in(path).undiagnosed,
     )
 
 
