@@ -147,4 +147,4 @@ def changed_bytes(bitset: Bitset, missing: Sequence[StoredValue]) -> str:
     luck = min(bits.log_luck, 0.0 if bits.hits else clear.log_luck)
     if luck <= MAX_LOG_LUCK_OF_BITS:
         return f"{found}: bits of the filter may have been lost"
-    return f"{found}: with so few missing, {PAGES_MAY_HAVE_CHANGED}"
+    return f"{found}{PAGES_MAY_HAVE_CHANGED}"

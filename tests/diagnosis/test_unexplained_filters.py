@@ -210,7 +210,7 @@ def test_few_missing_values_may_be_the_fault_of_a_page(tmp_path):
     assert found.rows.count in (50, 51)
     assert re.search(
         r"; 1\d\d of their 4\d\d bits are set, where about 1\d\d would be of values that were never inserted:"
-        " with so few missing, bytes of a page may have changed, and not the filter$",
+        " with so few missing, bytes of a page without a checksum may have changed, and not the filter$",
         found.undiagnosed,
     )
     # None that repairs, after which no trace would be left.
@@ -259,7 +259,8 @@ def test_so_may_one_be(tmp_path):
     (found,) = validate(path, diagnose=True).findings
     assert found.undiagnosed == (
         "no diagnosis: 1 missing value, too few to prove anything: expected 4; 4 of its 8 bits are set, where about 4 would"
-        " be of a value that was never inserted: with so few missing, bytes of a page may have changed, and not the filter"
+        " be of a value that was never inserted: with so few missing, bytes of a page without a checksum may have"
+        " changed, and not the filter"
     )
 
 
@@ -395,6 +396,7 @@ def test_pages_that_nothing_is_wrong_with_put_it_on_the_filter(tmp_path, checksu
     assert "next" in outcome(*command.split()[1:]).stdout
     (found,) = validate(path, pages=True, diagnose=True).findings
     assert found.undiagnosed.endswith(said)
+    assert ("may have changed, and not the filter" in found.undiagnosed) is not checksums
     repair = f"pbloom repair {path} --rebuild --in-place"
     assert (found.next, found.by_hand) == ((repair, None) if checksums else (None, LOOK_FIRST))
     shown = outcome(*command.split()[1:], "--no-config").stdout
@@ -476,7 +478,9 @@ def test_few_that_are_not_adjacent_are_looked_at_first(tmp_path, monkeypatch):
     look = "pbloom validate a.parquet -c n --pages --diagnose"
     assert next_of("a.parquet") == next_of("a.parquet", diagnose=True) == [(look, None)]
     (found,) = validate("a.parquet", diagnose=True).findings
-    assert found.undiagnosed.endswith("bytes of a page may have changed, and not the filter")
+    assert found.undiagnosed.endswith(
+        "bytes of a page without a checksum may have changed, and not the filter"
+    )
     assert next_of("a.parquet", pages=True) == [(look, None)]
     assert next_of("a.parquet", pages=True, diagnose=True) == [(None, LOOK_FIRST)]
 
