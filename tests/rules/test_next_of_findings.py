@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -271,9 +272,24 @@ def test_whether_a_filter_that_is_required_deserves_its_bytes_is_not_asked(polic
     assert next_of("PB306", path) == set()
 
 
-@pytest.mark.parametrize("rule", ["PB207", "PB305", "PB609", "PB621", "PB626"])
+def test_no_filters_are_stripped_for_those_of_one_stripe(tmp_path):
+    """Of a column with a NaN in one stripe, readers use the filters in the others."""
+    numbers = np.arange(5000, dtype=np.float64)
+    numbers[0] = np.nan
+    path = tmp_path / "a.orc"
+    size = {"stripe_size": 4000, "row_index_stride": 1000, "batch_size": 500}
+    orc.write_table(pa.table({"f": numbers}), path, compression="uncompressed", **size)
+    pb.build(path, columns="f", in_place=True)
+    (found,) = validate(path).findings
+    assert (found.rule, found.place.part, found.next) == ("PB621", 0, None)
+    pb.strip(path, columns="f", row_groups=range(1, 10), in_place=True)
+    (found,) = (each for each in validate(path).findings if each.rule == "PB621")
+    assert found.next == f"pbloom strip {path} -c f --in-place"
+
+
+@pytest.mark.parametrize("rule", ["PB207", "PB305", "PB621", "PB626"])
 def test_no_filter_that_is_required_is_stripped_for_its_size(rule, tmp_path):
-    """PB122 and PB70x are about wrong ones, PB308 about one that nothing requires."""
+    """PB122 and PB70x are about wrong ones, PB308 about one that nothing requires, PB609 is of one stripe of two."""
     defect = next(each for each in READABLE if each.rule == rule)
     if hasattr(defect, "row_group"):
         path = defect.make(tmp_path)
