@@ -30,6 +30,8 @@ _BUILD: Final = "pbloom build FILE -c COLUMN --in-place"
 # Where a filter is required, and nobody asks if it is worth its bytes; or its rate is.
 _REBUILD: Final = "pbloom build FILE -c COLUMN --existing replace --in-place"
 _STRIP_COLUMN: Final = "pbloom strip FILE -c COLUMN --in-place"
+# Nothing is written to such a file, whatever else there is to say of it.
+_ENCRYPTION_STRIPPED: Final = "PB508"
 # Of filters of one block, and of those that a dictionary makes needless.
 _ONE_BLOCK: Final = "PB202"
 _NEEDLESS: Final = "PB305"
@@ -74,6 +76,8 @@ class NextCommands:
 
     def add_to(self, findings: Sequence[Finding]) -> None:
         """Fill in the `next` of these, which nobody else has yet."""
+        if any(each.rule == _ENCRYPTION_STRIPPED for each in findings):
+            return
         self._lacking = {_chunk_of(each): each for each in findings if each.rule == "PB401"}
         self._needless = {_chunk_of(each): each for each in findings if each.rule == _NEEDLESS}
         for each in findings:
