@@ -32,6 +32,7 @@ _REBUILD: Final = "pbloom build FILE -c COLUMN --existing replace --in-place"
 _STRIP_COLUMN: Final = "pbloom strip FILE -c COLUMN --in-place"
 # Nothing is written to such a file, whatever else there is to say of it.
 _ENCRYPTION_STRIPPED: Final = "PB508"
+_OVERSIZED: Final = "PB304"
 # Of filters of one block, and of those that a dictionary makes needless.
 _ONE_BLOCK: Final = "PB202"
 _NEEDLESS: Final = "PB305"
@@ -131,6 +132,9 @@ class NextCommands:
         """The same, whatever else is wrong with the column."""
         if found.definition.repair == "set length":
             # Values that the filter lacks are the greater loss, and say more about what is wrong.
+            found = self._lacking.get(_chunk_of(found), found)
+        if found.rule == _OVERSIZED and not self._limits(_REBUILD, found.column, True):
+            # What is rebuilt for the values that it lacks is as large as it need be.
             found = self._lacking.get(_chunk_of(found), found)
         if found.rule == _ONE_BLOCK:
             needless = self._needless.get(_chunk_of(found))

@@ -11,10 +11,10 @@ import pytest
 from make.commands import outcome
 from make.defects import ALL
 from make.defects_files import ROWS, table
-from make.filters import with_bits
+from make.filters import bits_of, with_bits
 from make.footers import with_meta
 from make.orc_defects import ORC
-from make.parquet_files import written
+from make.parquet_files import built, written
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -270,6 +270,22 @@ def test_whether_a_filter_that_is_required_deserves_its_bytes_is_not_asked(polic
     assert command == f"pbloom build {path} -c a --existing replace --in-place{more}"
     assert outcome(*shlex.split(command)[1:]).code == 0
     assert next_of("PB306", path) == set()
+
+
+def test_a_filter_that_is_wrong_and_too_large_is_built_once(tmp_path):
+    """Repaired, it is as large as it need be; but no limit of a policy is known to repair."""
+    path = tmp_path / "a.parquet"
+    data = built(written(pa.table({"n": range(1000)})), ["n"])
+    path.write_bytes(with_bits(data, bits_of(range(1000, 2000), 4096)))
+    commands = {"PB401": f"pbloom repair {path} --rebuild --in-place"}
+    commands["PB304"] = commands["PB401"]
+    found = validate(path).findings
+    assert {each.rule: each.next for each in found if each.rule in commands} == commands
+    found = validate(path, policy=Policy(max_fpp=0.001)).findings
+    commands["PB304"] = f"pbloom build {path} -c n --existing replace --in-place --fpp 0.001"
+    assert {each.rule: each.next for each in found if each.rule in commands} == commands
+    pb.repair(path, rebuild=True, in_place=True)
+    assert not {each.rule for each in validate(path).findings} & commands.keys()
 
 
 def test_no_filters_are_stripped_for_those_of_one_stripe(tmp_path):
