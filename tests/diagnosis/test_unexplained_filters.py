@@ -331,8 +331,8 @@ def test_so_may_adjacent_rows_of_an_index_group(tmp_path):
     (done,) = pb.repair(path, in_place=True, rebuild=True).repaired
     assert done.action == "rebuilt"
     assert done.reason.endswith(
-        f"; in rows {found.rows.first} to {found.rows.last}: either the filter is wrong, or bytes of the values became"
-        " others that fit, which nothing in an ORC file tells"
+        f"; in rows {found.rows.first} to {found.rows.last}: either the filter is wrong, which pbloom validate"
+        " --diagnose may tell beforehand, or bytes of the values became others that fit: ORC files have no checksums"
     )
 
 
