@@ -121,8 +121,9 @@ class BitLayout(Deviation):
         blocks, positions = _distinct(blocks[is_known], positions[is_known])
         rows = self.arrange(bitset.words[blocks])
         chance = mean_fpp(rows)
-        if self.block is not _standard_block or self.key is not low_half:
-            chance += (1 - chance) / bitset.num_blocks
+        is_cut = len(bitset.words) < bitset.num_blocks
+        if is_cut or self.block is not _standard_block or self.key is not low_half:
+            chance += (1 - chance) / len(bitset.words)
         return Trial(
             hits=int(np.count_nonzero(_are_set(rows, positions))), tried=len(blocks), chance=chance
         )
