@@ -77,7 +77,7 @@ class OrcSurveyor:
         """Raises UnsupportedError for max_bytes: sizes follow from the rows of an index group;
         ColumnError, FooterError if stripes are missing from the footer."""
         refuse(file.path, options, ["max_bytes"], "ORC files")
-        file.tail.check_row_counts()
+        file.check_row_counts()
         self.file = file
         self.parts = file.select_parts(options.parts)
         file.will_read_stripes(self.parts)
@@ -123,7 +123,7 @@ class OrcSurveyor:
 
     def reason_for_none(self, column: OrcColumn) -> str:
         try:
-            self.file.tail.check_writable()
+            self.file.tail.check_not_encrypted()
         except UnsupportedError as error:
             return str(error).removeprefix(f"{self.file.path}: ")
         return never_absent(column) or reason_unreadable(self.file.tail.columns, column) or ""

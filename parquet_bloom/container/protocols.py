@@ -262,7 +262,8 @@ class Askable(WithFilters, Protocol):
         if there is no such part, UnsupportedError for a dialect that the format does not have."""
 
     def check_row_counts(self) -> None:
-        """Raise FooterError if the rows of all parts are not those of the file: a part may be missing, and its rows."""
+        """Raise FooterError if the rows of all parts are not those of the file: a part may be missing, and its rows, or
+        be that of another file."""
 
     def num_groups(self, part: int) -> int:
         """How many answers there are about a value in a part. Raises FooterError."""

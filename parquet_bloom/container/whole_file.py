@@ -53,8 +53,14 @@ def _without_them(source: Source, end: int) -> str:
     return f"`head -c {end} {shlex.quote(source.path)}` is that file"
 
 
-def in_two(source: Source, end: int) -> str:
-    """How to get at two whole files of which the second begins at `end`."""
+def behind_another(source: Source, end: int) -> str:
+    """That the file of the footer begins at `end` of another, and how to get at either."""
+    return (
+        f"another file ends at byte {end}, where that of the footer begins: {_in_two(source, end)}"
+    )
+
+
+def _in_two(source: Source, end: int) -> str:
     import shlex
 
     if source.is_remote:

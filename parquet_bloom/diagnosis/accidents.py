@@ -143,6 +143,8 @@ def changed_bytes(bitset: Bitset, missing: Sequence[StoredValue]) -> str:
         f"; {bits.hits:,} of {whose} {bits.tried:,} bits are set, where about {bits.tried * bits.chance:,.0f} would be of"
         f" {values} never inserted"
     )
-    if min(bits.log_luck, clear.log_luck) <= MAX_LOG_LUCK_OF_BITS:
+    # Rather few are those that a writer left out.
+    luck = min(bits.log_luck, 0.0 if bits.hits else clear.log_luck)
+    if luck <= MAX_LOG_LUCK_OF_BITS:
         return f"{found}: bits of the filter may have been lost"
-    return f"{found}: with so few missing, {PAGES_MAY_HAVE_CHANGED}"
+    return f"{found}{PAGES_MAY_HAVE_CHANGED}"

@@ -108,7 +108,7 @@ def _explanations(
     search = HashSearch(missing_values(file, chunk, bits, filter.pages), bitset, filter.whose)
     forms, places = list(key_forms(leaf.type)), list(layouts(bitset.num_blocks))
     every = chain(
-        single(forms, places, bitset_choices(file, filter.stored)),
+        single(forms, places, bitset_choices(file, filter.stored, bits)),
         double(forms, places),
         map(Hypothesis, rare_key_forms(leaf.type, leaf.name)),
     )

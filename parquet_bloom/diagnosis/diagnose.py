@@ -104,7 +104,7 @@ def _explained(
     leaf = chunk.leaf.type
     forms, places = list(key_forms(leaf)), list(layouts(bitset.num_blocks))
     rare_forms = list(rare_key_forms(leaf, chunk.leaf.name))
-    choices = list(bitset_choices(file, stored))
+    choices = list(bitset_choices(file, stored, filter))
     return (
         made_equal(leaf, filter, membership, missing)
         or _best(file, chunk, search, single(forms, places, choices))

@@ -44,7 +44,9 @@ OPENED_LATE: Final = (
 )
 
 # Of few values that look like none that was ever inserted into a filter that is right otherwise.
-PAGES_MAY_HAVE_CHANGED: Final = "bytes of a page may have changed, and not the filter"
+PAGES_MAY_HAVE_CHANGED: Final = (
+    ": with so few missing, bytes of a page without a checksum may have changed, and not the filter"
+)
 
 # Of pages that agree with all that is said of them, and have no checksums.
 NOTHING_TELLS: Final = (

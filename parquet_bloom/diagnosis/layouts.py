@@ -51,14 +51,14 @@ _PACKING = np.arange(0, 5 * WORDS_PER_BLOCK, 5, dtype=np.uint64)
 
 @dataclass(frozen=True, slots=True)
 class Bitset:
-    """`words`, of shape (num_blocks, 8), uint32; the bits of blocks before `first` are not known."""
+    """`words`, of shape (n, 8), uint32, are the first of `num_blocks`; the bits of blocks before `first` are not known."""
 
     words: Words
+    num_blocks: int
     first: int = 0
 
-    @property
-    def num_blocks(self) -> int:
-        return len(self.words)
+    def knows(self, blocks: Hashes) -> NDArray[np.bool_]:
+        return (blocks >= self.first) & (blocks < len(self.words))
 
 
 def high_half(hashes: Hashes) -> Hashes:
@@ -101,14 +101,14 @@ class BitLayout(Deviation):
         return self.block(hashes, bitset.num_blocks), self.positions(keys)
 
     def share_found(self, bitset: Bitset, hashes: Hashes) -> float:
-        """The share of the hashes, shape (n,), n > 0, that are found; in unknown blocks, all are.
+        """The share of the hashes, shape (n,), that are found in known blocks; 0 if none belongs there.
 
         A quick look that proves nothing.
         """
         blocks, positions = self._places(bitset, hashes)
-        rows = self.arrange(bitset.words[blocks])
-        is_found = _are_set(rows, positions) | (blocks < bitset.first)
-        return np.count_nonzero(is_found) / is_found.size
+        is_known = bitset.knows(blocks)
+        is_found = _are_set(self.arrange(bitset.words[blocks[is_known]]), positions[is_known])
+        return float(is_found.mean()) if is_found.size else 0.0
 
     def look_up(self, bitset: Bitset, hashes: Hashes) -> Trial:
         """Look up hashes, shape (n,), each set of eight bits once.
@@ -116,11 +116,14 @@ class BitLayout(Deviation):
         A writer who chooses blocks in a way that is not listed here still sets the right bits in one
         of all blocks. Where there are few, that is often the block that is looked at.
         """
-        blocks, positions = _distinct(*self._places(bitset, hashes), bitset.first)
+        blocks, positions = self._places(bitset, hashes)
+        is_known = bitset.knows(blocks)
+        blocks, positions = _distinct(blocks[is_known], positions[is_known])
         rows = self.arrange(bitset.words[blocks])
         chance = mean_fpp(rows)
-        if self.block is not _standard_block or self.key is not low_half:
-            chance += (1 - chance) / bitset.num_blocks
+        is_cut = len(bitset.words) < bitset.num_blocks
+        if is_cut or self.block is not _standard_block or self.key is not low_half:
+            chance += (1 - chance) / len(bitset.words)
         return Trial(
             hits=int(np.count_nonzero(_are_set(rows, positions))), tried=len(blocks), chance=chance
         )
@@ -132,11 +135,10 @@ def _are_set(rows: Words, positions: Words) -> NDArray[np.bool_]:
     return are_set
 
 
-def _distinct(blocks: Hashes, positions: Words, first: int) -> tuple[Hashes, Words]:
-    """Each pair of a known block and eight positions once."""
+def _distinct(blocks: Hashes, positions: Words) -> tuple[Hashes, Words]:
+    """Each pair of a block and eight positions once."""
     packed = np.bitwise_or.reduce(positions.astype(np.uint64) << _PACKING, axis=1)
     _, chosen = np.unique(packed | blocks << np.uint64(40), return_index=True)
-    chosen = chosen[blocks[chosen] >= first]
     return blocks[chosen], positions[chosen]
 
 
@@ -362,6 +364,7 @@ def _without(words: Sequence[int], name: str, what: str) -> BitLayout:
 #     | header | bitset: numBytes |          what the header says
 #              | shift | bitset |            padding, a second header, a length; or a shift back
 #     | header | bitset | ...                numBytes counts bits, words or blocks instead of bytes
+#     | header | bitset: | numBytes ...      the blocks behind were not written
 #
 # Only bytes in front of the footer are looked at.
 
@@ -382,19 +385,42 @@ AS_DESCRIBED = BitsetChoice()
 
 def as_bitset(filter: SplitBlockBloomFilter) -> Bitset:
     """The blocks of a filter, not copied."""
-    return Bitset(filter.words.reshape(-1, WORDS_PER_BLOCK))
+    return _first_of(filter, filter.num_blocks)
+
+
+def _first_of(filter: SplitBlockBloomFilter, num_blocks: int) -> Bitset:
+    """The blocks of a filter as the first of so many."""
+    return Bitset(filter.words.reshape(-1, WORDS_PER_BLOCK), num_blocks)
 
 
 def _bitset_at(data: bytes, start: int, size: int, first: int = 0) -> Bitset:
     """The whole blocks in `size` bytes from `start`, which need not be a multiple of 4."""
     words = np.frombuffer(data, "<u4", count=size // WORD_BYTES, offset=start)
-    return Bitset(words.reshape(-1, WORDS_PER_BLOCK), first)
+    blocks = words.reshape(-1, WORDS_PER_BLOCK)
+    return Bitset(blocks, len(blocks), first)
 
 
-def bitset_choices(file: ParquetContainer, stored: StoredFilter) -> Iterator[BitsetChoice]:
-    """The other choices; none for an encrypted bitset."""
-    if stored.is_encrypted:
-        return
+def bitset_choices(
+    file: ParquetContainer, stored: StoredFilter, filter: SplitBlockBloomFilter
+) -> Iterator[BitsetChoice]:
+    """The other choices than `filter`; only those of its bytes for an encrypted bitset."""
+    if not stored.is_encrypted:
+        yield from _elsewhere(file, stored)
+    yield from _cut(filter)
+
+
+def _cut(filter: SplitBlockBloomFilter) -> Iterator[BitsetChoice]:
+    """Of a larger filter, whose other blocks nobody knows."""
+    kept = filter.num_blocks
+    for larger in (2 * kept, 4 * kept, 8 * kept):
+        yield BitsetChoice(
+            "bitset-cut",
+            f"stored only the first {number_of(kept, 'block')} of a filter of {larger:,}",
+            _first_of(filter, larger),
+        )
+
+
+def _elsewhere(file: ParquetContainer, stored: StoredFilter) -> Iterator[BitsetChoice]:
     start = stored.offset + stored.header_bytes
     for name, said, size in _sizes(stored):
         if size % BLOCK_BYTES == 0 and 0 < size <= MAX_BYTES and start + size <= file.footer.start:

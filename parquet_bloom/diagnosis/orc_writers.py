@@ -1,4 +1,4 @@
-"""Why stored values are missing from the filter of an ORC index group.
+"""Why stored values are missing from the filter of an ORC index group, or bits are in it that come from none.
 
 What writers are known to have hashed instead is looked up if it follows from the stored values, and
 claimed only if luck cannot explain what is found (see evidence). Otherwise only the writer and the
@@ -58,6 +58,8 @@ _BY_CPP = {
     "FLOAT": ("cpp-float", "ORC C++ hashes the double given for a FLOAT, which is not stored"),
 }
 
+_NONE: Final[Hashes] = np.empty(0, np.uint64)
+
 _INVERTED = ("bits-inverted", "all bits are inverted")
 
 # Its name and explanation, and the hashes of what may have been hashed instead of missing values.
@@ -84,19 +86,35 @@ class Lacking:
 
 def diagnose(lacking: Lacking) -> Diagnosis | None:
     """What the writer did instead; None if nothing fits."""
+    if found := _hashed_otherwise(lacking) or _inverted(lacking) or _cut_off(lacking):
+        return found
+    if lacking.generation.writer == CPP and lacking.column.kind in _BY_CPP:
+        return Diagnosis(*_BY_CPP[lacking.column.kind], hits=0, tried=0)
+    return None
+
+
+def where_foreign_bits_are_from(group: Lacking) -> str | None:
+    """What the writer hashed beside the values, which are all found, so `is_missing` is all of them here; None if nothing
+    fits."""
+    known = lookup_hashes(group.column, group.values, group.key_form).ravel()
+    if found := _hashed_otherwise(group, known):
+        return found.explanation
+    # Of too few values, or with nulls between them, nothing is proven; but ORC C++ does this to each batch.
+    is_usual = group.generation.writer == CPP and group.column.kind == "BYTE"
+    return _BY_CPP["BYTE"][1] if is_usual else None
+
+
+def _hashed_otherwise(lacking: Lacking, known: Hashes = _NONE) -> Diagnosis | None:
+    """The hypothesis whose hashes, without those that are `known`, are found more often than luck finds any."""
     for name, explanation, of_missing in _hypotheses(lacking):
         try:
-            hashes = np.unique(of_missing())
+            hashes = np.setdiff1d(of_missing(), known)
         except UnsupportedError:
             continue
         hits = int(lacking.filter.check_hashes(hashes).sum())
         trial = Trial(hits, hashes.size, lacking.filter.fpp)
         if trial.is_convincing:
             return Diagnosis(name, explanation, trial.hits, trial.tried)
-    if found := _inverted(lacking) or _cut_off(lacking):
-        return found
-    if lacking.generation.writer == CPP and lacking.column.kind in _BY_CPP:
-        return Diagnosis(*_BY_CPP[lacking.column.kind], hits=0, tried=0)
     return None
 
 

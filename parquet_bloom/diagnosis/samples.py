@@ -161,10 +161,11 @@ def inside_and_outside(
 ) -> tuple[Hashes, Hashes]:
     """The hashes of some distinct values among these, counted as rows have them, and of some of the others that are not
     among these. Raises as chunk_runs."""
+    random = np.random.default_rng(0)
     inside, outside = np.empty(0, np.uint64), np.empty(0, np.uint64)
     for within, before, after in _parted(file, chunk, values):
-        inside = np.union1d(inside, _spread_out(within))
-        outside = np.union1d(outside, _spread_out(np.concatenate((before, after))))
+        inside = np.union1d(inside, _some(within, random))
+        outside = np.union1d(outside, _some(np.concatenate((before, after)), random))
     stored = np.zeros(outside.size, np.bool_)
     for within, _, _ in _parted(file, chunk, values):
         stored |= np.isin(outside, within)
@@ -190,9 +191,9 @@ def _in_order(file: ParquetContainer, chunk: ColumnChunk) -> Iterator[Hashes]:
         yield hashes[: part.rows.size] if part.indices is None else hashes[part.indices]
 
 
-def _spread_out(hashes: Hashes) -> Hashes:
-    """Some of them, evenly spaced."""
-    return hashes[:: -(-hashes.size // SAMPLE_VALUES) or 1]
+def _some(hashes: Hashes, random: np.random.Generator) -> Hashes:
+    """Not evenly spaced: what a writer left out may be."""
+    return random.choice(hashes, min(hashes.size, SAMPLE_VALUES), replace=False)
 
 
 def _used(file: ParquetContainer, chunk: ColumnChunk, num_entries: int) -> NDArray[np.bool_]:

@@ -22,8 +22,8 @@ class OrcValues:
     """Reads one file; see values_reader.ValuesReader."""
 
     def __init__(self, file: OrcContainer) -> None:
-        """Raises FooterError if stripes are missing from the footer."""
-        file.tail.check_row_counts()
+        """Raises FooterError if stripes may be missing from the footer."""
+        file.check_row_counts()
         self.file = file
 
     def kind(self, column: OrcColumn) -> str:

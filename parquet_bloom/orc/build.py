@@ -165,7 +165,7 @@ class _Room:
             return None
         return (
             f"the filters are {percent(share)} of its size, as each has room for {number_of(self.entries, 'value')},"
-            f" and {percent(smaller / self.column_bytes)} with an ndv of {needed}, which is enough for each index group"
+            f" and {percent(smaller / self.column_bytes)} with --ndv {needed}, which is enough for each index group"
         )
 
 
@@ -281,7 +281,7 @@ class BuiltChange(StripesChange):
         if not (self.force or size.allows(fpp)):
             return (
                 f"FPP {percent(fpp, 3)}: index groups have up to {max(counts)} values, and filters are sized"
-                f" for {size.entries}; set ndv to size them for more"
+                f" for {size.entries}; --ndv sizes them for more"
             )
         compression = self.file.tail.compression
         return BuiltStreams(
@@ -312,7 +312,7 @@ class OrcBuild(BuiltChange, BuildChange):
         self, file: OrcReader, options: BuildOptions, progress: Progress | None = None
     ) -> None:
         refuse(file.path, options, _PARQUET_ONLY, "an ORC file")
-        file.tail.check_writable()
+        file.check_writable()
         self.filters = []
         self.skipped = []
         wanted = list(self._planned(file, options))

@@ -22,7 +22,13 @@ from parquet_bloom.container import (
 )
 from parquet_bloom.container.conditions import PartsLeft
 from parquet_bloom.container.in_commands import AsFile, InCommands
-from parquet_bloom.errors import ColumnError, ParquetBloomError, UnsupportedError, ValueTypeError
+from parquet_bloom.errors import (
+    ColumnError,
+    FooterError,
+    ParquetBloomError,
+    UnsupportedError,
+    ValueTypeError,
+)
 from parquet_bloom.filters.rates import at_least_once, never_false
 from parquet_bloom.native import _kernel
 from parquet_bloom.orc.columns import OrcColumn
@@ -133,8 +139,8 @@ class OrcContainer(OrcReader):
     @property
     def obstacles(self) -> tuple[str, ...]:
         try:
-            self.tail.check_writable()
-        except UnsupportedError as error:
+            self.check_writable()
+        except (FooterError, UnsupportedError) as error:
             return (str(error).removeprefix(f"{self.path}: "),)
         return ()
 
@@ -194,10 +200,11 @@ class OrcContainer(OrcReader):
         self._check_dialect(dialect)
         wanted = self.select_parts(parts)
         if not any(self.tail.stripes[index].num_rows for index in wanted):
-            self.tail.check_row_counts()
+            self.check_row_counts()
 
     def check_row_counts(self) -> None:
-        self.tail.check_row_counts()
+        if self.doubt_about_rows:
+            raise FooterError(f"{self.path}: {self.doubt_about_rows}")
 
     def num_groups(self, part: int) -> int:
         """The index groups of a stripe. Raises FooterError for a damaged stripe footer."""
@@ -224,7 +231,7 @@ class OrcContainer(OrcReader):
         from parquet_bloom.orc.probe import askable
 
         column = self.column(condition.column)
-        if self.tail.row_count_doubt:
+        if self.doubt_about_rows:
             return PartsLeft(parts, parts)
         holds = may_hold(self.generation, column, condition)
         asked = None

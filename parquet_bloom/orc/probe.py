@@ -142,7 +142,7 @@ class StripeProber:
     def _without_filter(self, told: AnswerToAll, asked: AskedValues, group: int) -> GroupAnswers:
         """The same answer about all values, but those that the column cannot hold."""
         answers, picks = [self._answer(group, *told)], [0] * len(asked)
-        if told.verdict == "unknown" and not self._file.tail.row_count_doubt:
+        if told.verdict == "unknown" and not self._file.doubt_about_rows:
             reasons = [*dict.fromkeys(asked.not_held.values())]
             answers += [self._answer(group, "absent", why) for why in reasons]
             for at, why in asked.not_held.items():
@@ -157,7 +157,7 @@ class StripeProber:
 
     def _question(self, asked: AskedValues) -> _Question | AnswerToAll:
         """What to ask the filters, or what is said of all values where these cannot be asked, and why."""
-        if doubt := self._file.tail.row_count_doubt:
+        if doubt := self._file.doubt_about_rows:
             return AnswerToAll("unknown", doubt)
         stored, reason = self._stored
         if stored is None:

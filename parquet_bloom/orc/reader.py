@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.container import by_name
@@ -16,6 +17,7 @@ from parquet_bloom.errors import (
 )
 from parquet_bloom.orc.bloom import OrcKeyForm, StoredIndex, is_marked, read_filters
 from parquet_bloom.orc.columns import OrcColumn
+from parquet_bloom.orc.gained_bytes import gained_bytes
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.stripe import (
     BLOOM_FILTER_UTF8,
@@ -62,6 +64,26 @@ class OrcReader:
     @property
     def num_stripes(self) -> int:
         return len(self.tail.stripes)
+
+    @cached_property
+    def gained_bytes(self) -> str:
+        """See gained_bytes."""
+        return gained_bytes(self.source, self.tail)
+
+    @property
+    def doubt_about_rows(self) -> str:
+        """Why rows of the file may be in none of its stripes; empty for a sound one."""
+        return self.tail.row_count_doubt or self.gained_bytes
+
+    def check_writable(self) -> None:
+        """Raise UnsupportedError for a file whose filters cannot be changed, FooterError for one that has gained bytes:
+        nobody could tell any more, or get at them."""
+        self.tail.check_not_encrypted()
+        self._check_nothing_is_gained()
+
+    def _check_nothing_is_gained(self) -> None:
+        if self.gained_bytes:
+            raise FooterError(f"{self.path}: {self.gained_bytes}")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -132,8 +154,13 @@ class OrcReader:
         place = tail.stripes[index]
         check_fits(f"{where}: footer: takes", place.footer_length)
         stored = self.source.read_at(place.footer_start, place.footer_length)
-        raw = expand(tail.compression, stored, f"{where}: footer")
-        footer = decode(orc_pb2.StripeFooter, raw, f"{where}: footer")
+        try:
+            raw = expand(tail.compression, stored, f"{where}: footer")
+            footer = decode(orc_pb2.StripeFooter, raw, f"{where}: footer")
+        except FooterError:
+            # What is read for the footer of a stripe then is beside the point.
+            self._check_nothing_is_gained()
+            raise
         first_row = tail.first_rows[index]
         stripe = Stripe(where, index, place, first_row, tail.row_index_stride, footer, raw)
         if stripe.num_index_groups > MAX_INDEX_GROUPS:

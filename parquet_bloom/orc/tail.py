@@ -152,11 +152,6 @@ class Tail:
             return ""
         return f"footer: the stripes hold {held} rows, the file {self.num_rows}"
 
-    def check_row_counts(self) -> None:
-        """Raise FooterError if there is a row_count_doubt."""
-        if self.row_count_doubt:
-            raise FooterError(f"{self.where}: {self.row_count_doubt}")
-
     @cached_property
     def first_rows(self) -> tuple[int, ...]:
         """The first row of each stripe, counted from the start of the file."""
@@ -167,8 +162,8 @@ class Tail:
     def is_encrypted(self) -> bool:
         return bool(self.footer.HasField("encryption"))
 
-    def check_writable(self) -> None:
-        """Raise UnsupportedError for a file whose filters cannot be changed."""
+    def check_not_encrypted(self) -> None:
+        """Raise UnsupportedError for a file with encrypted columns, whose filters cannot be changed."""
         if self.is_encrypted:
             raise UnsupportedError(
                 f"{self.where}: has encrypted columns: the filters of such ORC files cannot be changed"

@@ -59,7 +59,7 @@ class StripesChange(Change):
     if its filters cannot be changed."""
 
     def __init__(self, file: OrcReader) -> None:
-        file.tail.check_writable()
+        file.check_writable()
         self.file = file
         self._places: list[StripePlace] = []
         self._digests: list[Digests] = []

@@ -12,7 +12,7 @@ from typing import Final
 
 from parquet_bloom.container import Place
 from parquet_bloom.container.room import TO_VALIDATE, check_room
-from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.diagnosis.diagnosis import NOTHING_TELLS, PAGES_MAY_HAVE_CHANGED, Diagnosis
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.rules import filter_bits, portability
 from parquet_bloom.rules.finding import Finding
@@ -74,7 +74,10 @@ def _add_proofs(examined: Examined) -> None:
             continue
         # A record can be changed.
         if each.rows is not None and each.undiagnosed is not None:
-            vars(each)["undiagnosed"] = f"{each.undiagnosed}; {proof}"
+            said = each.undiagnosed
+            if not proof.endswith(NOTHING_TELLS):
+                said = said.removesuffix(PAGES_MAY_HAVE_CHANGED)
+            vars(each)["undiagnosed"] = f"{said}; {proof}"
         elif each.rule == "PB405":
             vars(each)["undiagnosed"] = proof
 

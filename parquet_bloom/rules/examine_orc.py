@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from parquet_bloom.container import STRIPES, Place
 from parquet_bloom.dataclass import dataclass
@@ -53,6 +55,10 @@ from parquet_bloom.rules.finding import (
 )
 from parquet_bloom.rules.view import Examination, Examined, FilterView, ItemView
 from parquet_bloom.values.literals import as_examples
+
+if TYPE_CHECKING:
+    from parquet_bloom.diagnosis.orc_writers import Lacking
+    from parquet_bloom.native.lazy import Array
 
 MAX_EXAMPLES: Final = 5
 
@@ -101,6 +107,9 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
         self.file.will_read_filters(self.parts, self.columns)
         if doubt := self.file.tail.row_count_doubt:
             opening.findings.append(finding("PB115", doubt))
+        if gained := self.file.gained_bytes:
+            opening.findings.append(finding("PB612", gained))
+            opening.has_lost_bytes = True
         for stripe in self._stripes:
             opening.findings += check_streams(self.file, stripe, self.columns)
         encrypted = [*filter(self.file.tail.is_encrypted_column, self.columns)]
@@ -168,6 +177,7 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
                 examples=partial(_examples, column, membership),
                 missing_rows=partial(getattr, membership, "rows", None),
                 diagnose=partial(self._diagnosis, chunk, index, group, membership),
+                foreign_from=partial(self._foreign_from, chunk, index, group, membership),
                 max_bits=partial(_most_bits, column, known[group], filter),
             )
             for group, (filter, membership) in enumerate(
@@ -199,21 +209,44 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
         """What the writer did instead if values are missing, or what was tried; None if nobody asked."""
         if membership is None or membership.is_missing is None or not self.options.diagnose:
             return None
-        from parquet_bloom.diagnosis.orc_writers import Lacking, diagnose, unexplained
+        from parquet_bloom.diagnosis.orc_writers import diagnose, unexplained
+
+        lacking = self._lacking(chunk, index, group, membership, membership.is_missing)
+        return diagnose(lacking) or unexplained(lacking)
+
+    def _foreign_from(
+        self, chunk: OrcChunk, index: IndexFilters, group: int, membership: GroupMembership | None
+    ) -> str | None:
+        """What the writer hashed beside the values; None if that is not known, or pbloom built the filters."""
+        if membership is None or index.is_marked:
+            return None
+        from parquet_bloom.diagnosis.orc_writers import where_foreign_bits_are_from
+
+        are_all = np.ones(len(membership.values), np.bool_)
+        return where_foreign_bits_are_from(self._lacking(chunk, index, group, membership, are_all))
+
+    def _lacking(
+        self,
+        chunk: OrcChunk,
+        index: IndexFilters,
+        group: int,
+        membership: GroupMembership,
+        is_missing: Array,
+    ) -> Lacking:
+        from parquet_bloom.diagnosis.orc_writers import Lacking
 
         filter, stripe = index.filters[group], chunk.stripe
         assert filter is not None
-        lacking = Lacking(
+        return Lacking(
             column=chunk.column,
             key_form=index.key_form,
             generation=self.file.generation,
             filter=filter,
             values=membership.values,
-            is_missing=membership.is_missing,
+            is_missing=is_missing,
             first_row=stripe.first_row + stripe.group_first_row(group),
             num_rows=stripe.group_num_rows(group),
         )
-        return diagnose(lacking) or unexplained(lacking)
 
     # --------------------------------------------------------------------------------------------
     # Columns, and the file

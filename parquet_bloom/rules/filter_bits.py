@@ -286,7 +286,7 @@ def _check_excess(view: FilterView, membership: Membership) -> Iterator[Finding]
     yield view.finding(
         "PB405",
         f"{membership.foreign_bits:,} of {view.bits.bits_set:,} bits come from no stored value:"
-        " the filter was not cleared first, or has values from elsewhere",
+        f" {view.foreign_from() or 'the filter was not cleared first, or has values from elsewhere'}",
         expected=0,
         found=membership.foreign_bits,
     )

@@ -29,6 +29,10 @@ _ADVISE_COLUMN: Final = "pbloom advise FILE -c COLUMN"
 _BUILD: Final = "pbloom build FILE -c COLUMN --in-place"
 # Where a filter is required, and nobody asks if it is worth its bytes; or its rate is.
 _REBUILD: Final = "pbloom build FILE -c COLUMN --existing replace --in-place"
+_STRIP_COLUMN: Final = "pbloom strip FILE -c COLUMN --in-place"
+# Nothing is written to such a file, whatever else there is to say of it.
+_ENCRYPTION_STRIPPED: Final = "PB508"
+_OVERSIZED: Final = "PB304"
 # Of filters of one block, and of those that a dictionary makes needless.
 _ONE_BLOCK: Final = "PB202"
 _NEEDLESS: Final = "PB305"
@@ -64,8 +68,9 @@ class NextCommands:
         self._may_be_damage = LikeDamage(file).or_few
         self._lacking: dict[_ChunkOf, Finding] = {}
         self._needless: dict[_ChunkOf, Finding] = {}
-        # By column, whether all of its filters are.
-        self._are_needless: dict[str, bool] = {}
+        # By rule, the chunks whose column may be stripped for it; by column, too, whether these are all with filters.
+        self._stripped: dict[str, set[_ChunkOf]] = {}
+        self._are_all: dict[tuple[str, str], bool] = {}
         # Of filters of a column that may be such traces: whether they lack values, and what is said of them.
         self._cautions: dict[str | None, set[tuple[bool, str | None]]] = {}
         self._has_open_traces = False
@@ -75,8 +80,13 @@ class NextCommands:
 
     def add_to(self, findings: Sequence[Finding]) -> None:
         """Fill in the `next` of these, which nobody else has yet."""
+        if any(each.rule == _ENCRYPTION_STRIPPED for each in findings):
+            return
         self._lacking = {_chunk_of(each): each for each in findings if each.rule == "PB401"}
         self._needless = {_chunk_of(each): each for each in findings if each.rule == _NEEDLESS}
+        for each in findings:
+            if each.definition.command == _STRIP_COLUMN:
+                self._stripped.setdefault(each.rule, set()).add(_chunk_of(each))
         traces = [each for each in findings if self._may_be_trace(each)]
         self._cautions = {column: set() for column in {each.column for each in traces}}
         for each in traces:
@@ -126,6 +136,9 @@ class NextCommands:
         if found.definition.repair == "set length":
             # Values that the filter lacks are the greater loss, and say more about what is wrong.
             found = self._lacking.get(_chunk_of(found), found)
+        if found.rule == _OVERSIZED and not self._limits(_REBUILD, found.column, True):
+            # What is rebuilt for the values that it lacks is as large as it need be.
+            found = self._lacking.get(_chunk_of(found), found)
         if found.rule == _ONE_BLOCK:
             needless = self._needless.get(_chunk_of(found))
             # The larger one that build writes would be needless, too.
@@ -155,13 +168,18 @@ class NextCommands:
         command = found.definition.command
         if command is None or found.column is None:
             return command
-        if found.rule == _NEEDLESS and not self._are_all_needless(found.column):
-            # Without this one, advise would ask for the column to be built again.
-            return None
         if command.startswith("pbloom strip "):
             # Wrong filters go, and an empty chunk needs none.
             is_kept = found.rank < Severity.ERROR and "ROW_GROUP" not in command
-            return None if is_kept and self._policy_of(found.column).required else command
+            if not is_kept:
+                return command
+            # Others help. Without this one alone, validate and advise would ask for it to be built again.
+            is_required = self._policy_of(found.column).required
+            return (
+                command
+                if self._is_of_all_filters(found.rule, found.column) and not is_required
+                else None
+            )
         if command == _BUILD and not self._may_be_built(found.column):
             return None
         if "--existing" in command and self._none_keeps(found.column):
@@ -175,14 +193,15 @@ class NextCommands:
             return _REBUILD
         return command
 
-    def _are_all_needless(self, column: str) -> bool:
-        if column not in self._are_needless:
-            file, columns = self._file, self._file.select([column])
+    def _is_of_all_filters(self, rule: str, column: str) -> bool:
+        """Whether the rule is broken wherever the column has filters."""
+        if (rule, column) not in self._are_all:
+            file, columns, found = self._file, self._file.select([column]), self._stripped[rule]
             chunks = (each for part in range(file.num_parts) for each in file.chunks(part, columns))
-            self._are_needless[column] = all(
-                (each.place.part, column) in self._needless for each in chunks if each.has_filters
+            self._are_all[rule, column] = all(
+                (each.place.part, column) in found for each in chunks if each.has_filters
             )
-        return self._are_needless[column]
+        return self._are_all[rule, column]
 
     def _none_keeps(self, column: str) -> bool:
         """Whether no filter of its values is within the limits, so that those that are there would go for none."""

@@ -19,14 +19,17 @@ from parquet_bloom.rules.examine_orc import OrcExamination
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, count_useless, way_out
 
-_UNPROVEN: Final = "either the filter is wrong, or bytes of the values became others that fit, which nothing in an ORC file tells"
+_UNPROVEN: Final = (
+    "either the filter is wrong, which pbloom validate --diagnose may tell beforehand, or bytes of the values became"
+    " others that fit: ORC files have no checksums"
+)
 
 
 def diagnose(file: OrcContainer, options: RepairOptions, progress: Progress | None) -> Diagnosed:
     """See files.FileFormat.diagnose."""
     refuse(file.path, options, ["max_bytes"], "ORC files")
-    file.tail.check_writable()
-    file.tail.check_row_counts()
+    file.check_writable()
+    file.check_row_counts()
     stripes = set(file.select_parts(options.parts))
     asked = ValidateOptions(
         columns=options.columns, deep=options.reads_values, threads=options.threads

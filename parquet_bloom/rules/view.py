@@ -38,7 +38,8 @@ class FilterView:
     `num_values`: how many non-null values should be in it, as counted or else as the file says; None if
     unknown, or if readers find every value anyway. `membership`: None if the values were not looked up.
     If values are missing, `examples` are some of them, as literals, `missing_rows` their rows, and
-    `diagnose` what the writer did instead, or what was tried. `lacking_form`: the rule about a form of the values that
+    `diagnose` what the writer did instead, or what was tried. If bits come from no value, `foreign_from` is what they
+    come from, None if that is not known. `lacking_form`: the rule about a form of the values that
     some readers look for and the filter lacks. `dictionary_bytes`: size of the dictionary page if it
     tells as much as the filter. `digest`: of the bits; None where equal filters mean nothing. `max_bits`: as
     many as the values that the file says there are can set; None if unknown.
@@ -53,6 +54,7 @@ class FilterView:
     examples: Callable[[], tuple[str, ...]] = tuple
     missing_rows: Callable[[], MissingRows | None] = lambda: None
     diagnose: Callable[[], Diagnosis | str | None] = lambda: None
+    foreign_from: Callable[[], str | None] = lambda: None
     lacking_form: str | None = None
     dictionary_bytes: int | None = None
     digest: bytes | None = None

@@ -310,6 +310,19 @@ def test_size_in_another_unit(tmp_path, name, said, clause):
     check(diagnosed(path), name, clause)
 
 
+@pytest.mark.parametrize("share", [2, 4, 8])
+def test_a_bitset_of_which_only_the_first_blocks_were_stored(tmp_path, share):
+    """Where the others belong, there is nothing that could tell."""
+    path = tmp_path / "x.parquet"
+    bits = sound_bits(path, ndv=10_000)
+    kept = bits[: len(bits) // share]
+    header = bloom.encode_header(len(kept))
+    wrong.append(path, header + kept, len(header) + len(kept))
+    diagnosis = diagnosed(path)
+    blocks = f"the first {len(kept) // 32:,} blocks of a filter of {len(bits) // 32:,}"
+    check(diagnosis, "bitset-cut", f"stored only {blocks}")
+
+
 @pytest.mark.parametrize("less", [32, 64, 2048])
 def test_another_size_than_the_length_in_the_footer(tmp_path, less):
     """With one block less, the next block explains what is missing, too."""
@@ -422,6 +435,18 @@ def test_a_filter_that_was_closed_early(tmp_path, use_dictionary):
     insert_only(path, [*values[:2500], *values[2600:2700]])
     assert diagnosed(path) is None
     insert_only(path, values[:3])
+    assert diagnosed(path) is None
+
+
+@pytest.mark.parametrize("rest", [0, 9])
+def test_values_left_out_evenly_are_not_those_of_the_first_or_last_rows(tmp_path, rest):
+    """Behind the last, or before the first, are some that are all found."""
+    path = tmp_path / "x.parquet"
+    values = [b"%d" % i for i in range(20_000)]
+    table = pa.table({"values": pa.array(values, pa.binary())})
+    path.write_bytes(written(table, use_dictionary=False))
+    pb.build(path, columns=["values"], in_place=True)
+    insert_only(path, [value for i, value in enumerate(values) if i % 10 != rest])
     assert diagnosed(path) is None
 
 
@@ -899,7 +924,7 @@ def _inverted(filter: KHashFilter) -> KHashFilter:
 # --- names ----------------------------------------------------------------------------------------
 
 OTHER_NAMES = {
-    "bitset-shifted", "size-in-bits", "size-in-words", "size-in-blocks", "size-by-length",
+    "bitset-shifted", "bitset-cut", "size-in-bits", "size-in-words", "size-in-blocks", "size-by-length",
     "pages-not-inserted", "closed-early", "opened-late", "dictionary-not-inserted", "only-dictionary-inserted",
     "filter-of-another-chunk", "filter-at-another-chunk", "filter-of-another-file", "zero-sign", "nan-payload",
     "bits-inverted", "one-block", "blocks-lost", "blocks-changed", "blocks-alike", "as-stored", "salts-permuted", "other-salt",

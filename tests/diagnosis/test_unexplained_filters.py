@@ -21,8 +21,9 @@ from make.wrong_writers import make_column
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.diagnosis.hashes import XXH64, hashed
 from parquet_bloom.diagnosis.hypotheses import HashSearch
-from parquet_bloom.diagnosis.layouts import Bitset
+from parquet_bloom.diagnosis.layouts import Bitset, bits_set_of
 from parquet_bloom.parquet.thrift.ttypes import Statistics
 from parquet_bloom.verbs.validate import validate
 
@@ -44,7 +45,7 @@ def found_in(path):
 @pytest.mark.parametrize(("num_blocks", "is_known"), [(1, True), (2, False), (4, True)])
 def test_two_blocks_tell_little_of_how_they_were_chosen(num_blocks, is_known):
     """A missing value is in the other block, whatever chose that."""
-    search = HashSearch((), Bitset(np.zeros((num_blocks, 8), np.uint32)), "each value")
+    search = HashSearch((), Bitset(np.zeros((num_blocks, 8), np.uint32), num_blocks), "each value")
     assert ("more values than chance would" in search.none_is_nearest) == is_known
 
 
@@ -209,7 +210,7 @@ def test_few_missing_values_may_be_the_fault_of_a_page(tmp_path):
     assert found.rows.count in (50, 51)
     assert re.search(
         r"; 1\d\d of their 4\d\d bits are set, where about 1\d\d would be of values that were never inserted:"
-        " with so few missing, bytes of a page may have changed, and not the filter$",
+        " with so few missing, bytes of a page without a checksum may have changed, and not the filter$",
         found.undiagnosed,
     )
     # None that repairs, after which no trace would be left.
@@ -258,7 +259,8 @@ def test_so_may_one_be(tmp_path):
     (found,) = validate(path, diagnose=True).findings
     assert found.undiagnosed == (
         "no diagnosis: 1 missing value, too few to prove anything: expected 4; 4 of its 8 bits are set, where about 4 would"
-        " be of a value that was never inserted: with so few missing, bytes of a page may have changed, and not the filter"
+        " be of a value that was never inserted: with so few missing, bytes of a page without a checksum may have"
+        " changed, and not the filter"
     )
 
 
@@ -274,6 +276,22 @@ def test_a_bit_that_was_lost_is_one_of_the_filter(tmp_path):
     assert found.undiagnosed == (
         "no diagnosis: 1 missing value, too few to prove anything: expected 4; 7 of its 8 bits are set, where about 3 would"
         " be of a value that was never inserted: bits of the filter may have been lost"
+    )
+
+
+def test_no_bits_were_lost_where_rather_few_are_set(tmp_path):
+    """As luck has it of some values that a writer left out."""
+    inserted, others = ((np.arange(1000) * 7919 + first).tolist() for first in (0, 1))
+    bits = bits_of(inserted, 128)
+    words = Bitset(np.frombuffer(bits, np.uint32).reshape(-1, 8), 128)
+    hashes = hashed([value.to_bytes(8, "little") for value in others], XXH64)
+    few = [at for at in range(1000) if bits_set_of(words, hashes[at : at + 1]).hits == 1][:15]
+    path = tmp_path / "file.parquet"
+    values = [*inserted[:500], *(others[at] for at in few), *inserted[500:]]
+    path.write_bytes(with_bits(built(written(pa.table({"n": values})), ["n"]), bits))
+    assert re.search(
+        "; 15 of their 120 bits are set, where about 2. would be of values that were never inserted: with so few missing",
+        found_in(path).undiagnosed,
     )
 
 
@@ -313,8 +331,8 @@ def test_so_may_adjacent_rows_of_an_index_group(tmp_path):
     (done,) = pb.repair(path, in_place=True, rebuild=True).repaired
     assert done.action == "rebuilt"
     assert done.reason.endswith(
-        f"; in rows {found.rows.first} to {found.rows.last}: either the filter is wrong, or bytes of the values became"
-        " others that fit, which nothing in an ORC file tells"
+        f"; in rows {found.rows.first} to {found.rows.last}: either the filter is wrong, which pbloom validate"
+        " --diagnose may tell beforehand, or bytes of the values became others that fit: ORC files have no checksums"
     )
 
 
@@ -378,6 +396,7 @@ def test_pages_that_nothing_is_wrong_with_put_it_on_the_filter(tmp_path, checksu
     assert "next" in outcome(*command.split()[1:]).stdout
     (found,) = validate(path, pages=True, diagnose=True).findings
     assert found.undiagnosed.endswith(said)
+    assert ("may have changed, and not the filter" in found.undiagnosed) is not checksums
     repair = f"pbloom repair {path} --rebuild --in-place"
     assert (found.next, found.by_hand) == ((repair, None) if checksums else (None, LOOK_FIRST))
     shown = outcome(*command.split()[1:], "--no-config").stdout
@@ -459,7 +478,9 @@ def test_few_that_are_not_adjacent_are_looked_at_first(tmp_path, monkeypatch):
     look = "pbloom validate a.parquet -c n --pages --diagnose"
     assert next_of("a.parquet") == next_of("a.parquet", diagnose=True) == [(look, None)]
     (found,) = validate("a.parquet", diagnose=True).findings
-    assert found.undiagnosed.endswith("bytes of a page may have changed, and not the filter")
+    assert found.undiagnosed.endswith(
+        "bytes of a page without a checksum may have changed, and not the filter"
+    )
     assert next_of("a.parquet", pages=True) == [(look, None)]
     assert next_of("a.parquet", pages=True, diagnose=True) == [(None, LOOK_FIRST)]
 

@@ -138,6 +138,7 @@ STRUCTURE = (
     OrcDefect("no ROW_INDEX", "PB609", without_row_index, index_group=None),
     OrcDefect("the stream twice", "PB610", twice, index_group=None),
     OrcDefect("other data", "PB611", cut_data, index_group=None, deep=True),
+    OrcDefect("behind another", "PB612", lambda: sound() + sound(), None, None, None),
 )  # fmt: skip
 
 

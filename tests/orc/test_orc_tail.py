@@ -196,7 +196,14 @@ def test_a_tail_that_cannot_be_is_refused(tmp_path, forged, expected):
         ({"offset": 2}, "footer: stripe 0 at 2 to"),
         ({"dataLength": 10**5}, "footer: stripe 0 at 3 to"),
         ({"indexLength": 2**64 - 1}, "footer: stripe 0 at 3 to"),
-        ({"footerLength": 1}, "stripe 0: footer: damaged: 1 byte, not a StripeFooter"),
+        (
+            {"footerLength": 1},
+            "footer: 40 bytes between the stripes and the tail: the file has lost bytes, or",
+        ),
+        (
+            {"offset": 4, "footerLength": 40},
+            "stripe 0: footer: damaged: 40 bytes, not a StripeFooter",
+        ),
     ],
 )
 def test_a_stripe_that_cannot_be_is_refused(tmp_path, place, expected):

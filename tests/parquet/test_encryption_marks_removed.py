@@ -102,6 +102,10 @@ def test_a_column_with_a_key_is_not_believed_to_be_in_plaintext(signed, tmp_path
     assert ("PB508", "a", DOUBT) in {
         (each.rule, each.column, each.message) for each in report.findings
     }
+    # None would change a file that may have been tampered with.
+    report = pb.validate(path, keys=OF_A, policy=pb.Policy(require=("b",)))
+    assert {each.rule for each in report.findings} >= {"PB310", "PB508"}
+    assert {each.next for each in report.findings} == {None}
     with pytest.raises(pb.TamperedError, match="signature"):
         pb.open(path, ALL)
 

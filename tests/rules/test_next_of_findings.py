@@ -5,16 +5,17 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
 from make.defects import ALL
 from make.defects_files import ROWS, table
-from make.filters import with_bits
+from make.filters import bits_of, with_bits
 from make.footers import with_meta
 from make.orc_defects import ORC
-from make.parquet_files import written
+from make.parquet_files import built, written
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -27,7 +28,7 @@ from parquet_bloom.verbs.validate import validate
 HELPLESS = {
     "PB115", "PB116", "PB117", "PB118", "PB119", "PB120", "PB121", "PB123", "PB124", "PB125", "PB126", "PB127", "PB128",
     "PB129", "PB130", "PB206", "PB208", "PB212", "PB313", "PB408", "PB503", "PB504", "PB506", "PB507",
-    "PB508", "PB601", "PB608", "PB611", "PB622", "PB651",
+    "PB508", "PB601", "PB608", "PB611", "PB612", "PB622", "PB651",
 }  # fmt: skip
 
 # These only say more: whether the filters are worth their bytes, or small on purpose, is not for a command to decide.
@@ -292,9 +293,40 @@ def test_whether_a_filter_that_is_required_deserves_its_bytes_is_not_asked(polic
     assert next_of("PB306", path) == set()
 
 
-@pytest.mark.parametrize("rule", ["PB207", "PB305", "PB609", "PB621", "PB626"])
+def test_a_filter_that_is_wrong_and_too_large_is_built_once(tmp_path):
+    """Repaired, it is as large as it need be; but no limit of a policy is known to repair."""
+    path = tmp_path / "a.parquet"
+    data = built(written(pa.table({"n": range(1000)})), ["n"])
+    path.write_bytes(with_bits(data, bits_of(range(1000, 2000), 4096)))
+    commands = {"PB401": f"pbloom repair {path} --rebuild --in-place"}
+    commands["PB304"] = commands["PB401"]
+    found = validate(path).findings
+    assert {each.rule: each.next for each in found if each.rule in commands} == commands
+    found = validate(path, policy=Policy(max_fpp=0.001)).findings
+    commands["PB304"] = f"pbloom build {path} -c n --existing replace --in-place --fpp 0.001"
+    assert {each.rule: each.next for each in found if each.rule in commands} == commands
+    pb.repair(path, rebuild=True, in_place=True)
+    assert not {each.rule for each in validate(path).findings} & commands.keys()
+
+
+def test_no_filters_are_stripped_for_those_of_one_stripe(tmp_path):
+    """Of a column with a NaN in one stripe, readers use the filters in the others."""
+    numbers = np.arange(5000, dtype=np.float64)
+    numbers[0] = np.nan
+    path = tmp_path / "a.orc"
+    size = {"stripe_size": 4000, "row_index_stride": 1000, "batch_size": 500}
+    orc.write_table(pa.table({"f": numbers}), path, compression="uncompressed", **size)
+    pb.build(path, columns="f", in_place=True)
+    (found,) = validate(path).findings
+    assert (found.rule, found.place.part, found.next) == ("PB621", 0, None)
+    pb.strip(path, columns="f", row_groups=range(1, 10), in_place=True)
+    (found,) = (each for each in validate(path).findings if each.rule == "PB621")
+    assert found.next == f"pbloom strip {path} -c f --in-place"
+
+
+@pytest.mark.parametrize("rule", ["PB207", "PB305", "PB621", "PB626"])
 def test_no_filter_that_is_required_is_stripped_for_its_size(rule, tmp_path):
-    """PB122 and PB70x are about wrong ones, PB308 about one that nothing requires."""
+    """PB122 and PB70x are about wrong ones, PB308 about one that nothing requires, PB609 is of one stripe of two."""
     defect = next(each for each in READABLE if each.rule == rule)
     if hasattr(defect, "row_group"):
         path = defect.make(tmp_path)

@@ -208,8 +208,8 @@ def test_filters_that_miss_the_target(path, out):
     report = pb.build(path, out, columns=["tags._elem"])
     assert (report.filters, len(report.skipped)) == ((), 3)
     assert report.skipped[0].reason == (
-        "FPP 99.6 %: index groups have up to 10000 values, and filters are sized for 1000; set ndv to"
-        " size them for more"
+        "FPP 99.6 %: index groups have up to 10000 values, and filters are sized for 1000; --ndv"
+        " sizes them for more"
     )
     forced = pb.build(path, out, columns=["tags._elem"], force=True, overwrite=True)
     assert [each.num_bits for each in forced.filters] == [BITS] * 3
@@ -223,12 +223,12 @@ def test_room_for_ten_times_as_many_values_is_told(tmp_path, out):
     report = pb.build(path, out, columns=["id", "name"])
     told = [note for note in report.notes if note.startswith("column ")]
     assert len(told) == 2
-    share, smaller = r"the filters are [\d,.]+ % of its size", r"and [\d.]+ % with an ndv of 5\d0"
+    share, smaller = r"the filters are [\d,.]+ % of its size", r"and [\d.]+ % with --ndv 5\d0"
     because = "as each has room for 10,000 values"
     ends = "which is enough for each index group"
     assert re.fullmatch(f"column id: {share}, {because}, {smaller}, {ends}", told[0])
     # Which is what it says.
-    ndv = int(told[0].partition("ndv of ")[2].partition(",")[0])
+    ndv = int(told[0].partition("--ndv ")[2].partition(",")[0])
     less = pb.build(path, out, columns="id", ndv=ndv, overwrite=True)
     assert less.notes == ()
     with open_file(out) as file:

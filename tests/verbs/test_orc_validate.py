@@ -236,6 +236,20 @@ def test_bytes_with_nulls_are_known_by_their_writer(checked):
     assert (first.diagnosis.hypothesis, first.diagnosis.tried) == ("cpp-byte", 0)
 
 
+@pytest.mark.parametrize("nulls", [0, 1], ids=["all values", "a null"])
+def test_bytes_beside_all_values_are_from_the_same_writer(checked, nulls):
+    """Where the first eighth of a batch has no value that the rest of it has not."""
+    numbers = [*[None] * nulls, *(row % 256 - 128 for row in range(nulls, ROWS))]
+    found = [
+        each
+        for each in checked(by_pyarrow(pa.array(numbers, pa.int8()))).findings
+        if each.rule == "PB405"
+    ]
+    assert found
+    by_cpp = "bits come from no stored value: ORC C++ hashes the first eighth of each batch as "
+    assert all(by_cpp in each.message for each in found)
+
+
 def test_timestamps_before_1970_by_pyarrow(checked):
     report = checked(by_pyarrow(before_1970()), diagnose=True)
     assert diagnoses(report) == {("rounded-towards-1970", True)}

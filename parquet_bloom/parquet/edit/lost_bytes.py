@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Final
 
-from parquet_bloom.container.whole_file import in_two
+from parquet_bloom.container.whole_file import behind_another
 from parquet_bloom.errors import (
     EncryptionError,
     FormatError,
@@ -89,16 +89,11 @@ def telling_what_is_lost(file: OpenFile) -> Iterator[None]:
 def check_not_behind_another(file: OpenFile) -> None:
     """Raise PageError for a file that is."""
     for start in _starts_at_distance(file):
-        raise PageError(f"{file.path}: {_behind(file, start)}")
+        raise PageError(f"{file.path}: {behind_another(file.source, start)}")
 
 
 def _two_files(file: OpenFile) -> Iterator[str]:
-    return (_behind(file, start) for start in _starts_again(file))
-
-
-def _behind(file: OpenFile, start: int) -> str:
-    parts = in_two(file.source, start)
-    return f"another file ends at byte {start}, where that of the footer begins: {parts}"
+    return (behind_another(file.source, start) for start in _starts_again(file))
 
 
 def _starts_again(file: OpenFile) -> Iterator[int]:
