@@ -54,4 +54,5 @@ def polars_source(
     rows: Rows | RowsOfTables = Rows(paths, reading.filtered, reading.slices)
     if reading.is_of_tables:
         rows = RowsOfTables(paths, reading.groups, reading.whole_groups())
-    return register_io_source(rows, schema=rows.schema).drop(reading.columns_above())
+    # polars itself takes none from paths that a URL escapes.
+    return register_io_source(rows, schema=rows.schema).drop(reading.columns_above(), strict=False)
