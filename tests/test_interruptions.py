@@ -153,10 +153,10 @@ def test_what_is_ignored_while_the_program_is_loaded_is_ignored_later(tmp_path):
 )
 def test_what_was_noted_on_the_way_follows_what_ended_the_program(capfd, number, word):
     def ended(*notes):
+        end = EndedError(number)
+        for note in notes:
+            end.add_note(note)
         with pytest.raises(SystemExit) as left, in_order():
-            end = EndedError(number)
-            for note in notes:
-                end.add_note(note)
             raise end
         assert left.value.code == 128 + number
         return capfd.readouterr().err
