@@ -552,7 +552,7 @@ _GIVES = ("reason…", "finding…", "column…", "severity", "file…", "value�
 
 def _write(report: Report) -> None:
     """One line about all files, and a table that depends on the verb."""
-    write_text(f"{report.verb}: {_counts(report)}; {report.seconds:.1f} s")
+    write_text(f"{report.verb}: {_counts(report)}{report.run_in_words}; {report.seconds:.1f} s")
     if report.verb == "inspect":
         summarizer = InspectionSummarizer()
         for document in report.documents():
