@@ -117,8 +117,8 @@ def _way_to_one(folder: Path) -> str:
 
 
 def opened(folder: Path, what: Literal["cases", "columns"]) -> Mapping[str, Any]:
-    """The manifest of a suite in a folder, in which the files of its cases, or of its columns, are what it says. Raises
-    ConfigError; OSError."""
+    """The manifest of a suite in a folder, in which the files of its cases, or of its columns, are what it says.
+    Raises ConfigError; OSError."""
     path = folder / MANIFEST
     try:
         manifest: dict[str, Any] = json.loads(path.read_bytes())

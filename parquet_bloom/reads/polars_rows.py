@@ -47,8 +47,8 @@ _NOTHING: Final = Pushed(ANYTHING, True)
 # All that it raises for a file, of which the latter is no Exception.
 _ERRORS: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
-# What is left of the files by a predicate and the filters of the source, or for None, all of them; of each file that is
-# not left as a whole, with its rows.
+# What is left of the files by a predicate and the filters of the source, or for None, all of them; of each file that
+# is not left as a whole, with its rows.
 LeftBy = Callable[["Predicate | None"], Sequence[Left]]
 
 
@@ -101,8 +101,8 @@ class Rows:
         num_rows: int | None,
         batch_size: int | None,
     ) -> Iterator[pl.DataFrame]:
-        """Frames with these columns of the rows that match, of the first `num_rows` of all. Raises FormatError for a file
-        that polars cannot read, UnsupportedError for one whose columns have other types."""
+        """Frames with these columns of the rows that match, of the first `num_rows` of all. Raises FormatError for a
+        file that polars cannot read, UnsupportedError for one whose columns have other types."""
         query = _PushedQuery(columns, predicate, num_rows)
         scans = self._scans(self._left_by(query.excluding))
         is_empty = True
@@ -242,8 +242,8 @@ class _Scan(NamedTuple):
 
 
 class _PushedQuery:
-    """What is asked for. polars pushes a limit only where it comes before each predicate, as in `head(10).filter(…)`: a
-    limit after a predicate stays in its plan. So rows are counted before any is left out, be it by `filters`."""
+    """What is asked for. polars pushes a limit only where it comes before each predicate, as in `head(10).filter(…)`:
+    a limit after a predicate stays in its plan. So rows are counted before any is left out, be it by `filters`."""
 
     def __init__(
         self, columns: list[str] | None, predicate: pl.Expr | None, num_rows: int | None

@@ -49,10 +49,11 @@ def clean_temp(
     audit: str | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Remove what killed attempts left beside the files of `paths`, and in those of `paths` that are
-    folders: temporary files not written to for `older_than` seconds; younger ones are `unchanged`. Local folders are swept with
-    all folders below them, hidden ones too; links are not followed. The journals of local builds that
-    were killed are only named, as refused: `pbloom recover` is for them. audit: as for build; progress, too, but with tasks instead of bytes.
+    """Remove what killed attempts left beside the files of `paths`, and in those of `paths` that are folders:
+    temporary files not written to for `older_than` seconds; younger ones are `unchanged`. Local folders are swept
+    with all folders below them, hidden ones too; links are not followed. The journals of local builds that were
+    killed are only named, as refused: `pbloom recover` is for them. audit: as for build; progress, too, but with
+    tasks instead of bytes.
 
     Raises TypeError or ValueError for an age that cannot be, SparkError as build does.
     """

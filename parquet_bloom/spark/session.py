@@ -73,8 +73,8 @@ def _started(builder: SparkSession.Builder, remote: str | None) -> SparkSession:
 
 @contextmanager
 def _own_interrupts() -> Iterator[None]:
-    """Keep what ^C does. In PySpark's own handler, this thread asks Java to cancel the jobs over the connection on which
-    it waits for Java: Py4J fails, and logs that. Whoever stops the session cancels them."""
+    """Keep what ^C does. In PySpark's own handler, this thread asks Java to cancel the jobs over the connection on
+    which it waits for Java: Py4J fails, and logs that. Whoever stops the session cancels them."""
     before = signal.getsignal(signal.SIGINT)
     try:
         yield
