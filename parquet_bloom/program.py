@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
@@ -42,6 +42,9 @@ _DEBUG = "parquet_bloom.debug"
 _ALL = "parquet_bloom.help_all"
 # What was typed behind the innermost command or group, in what contexts share.
 _WORDS = "parquet_bloom.words"
+
+# What is said of the signals that end the program in good order, if anything is.
+_ENDED_BY: Final[Mapping[int, str]] = {signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 
 
 class EndedError(KeyboardInterrupt):
@@ -175,10 +178,10 @@ def in_order() -> Iterator[None]:
         terminal.complain(in_one_line(error, words_of(error.ctx)))
         sys.exit(TROUBLE)
     except EndedError as ended:
-        _complain_of(ended)
+        _complain_of(ended, _ENDED_BY[ended.number])
         sys.exit(SIGNALLED + ended.number)
     except (KeyboardInterrupt, click.Abort) as ended:
-        _complain_of(ended, "interrupted")
+        _complain_of(ended, "interrupted", is_told=True)
         sys.exit(SIGNALLED + signal.SIGINT)
     except terminal.NobodyReadsError:
         sys.exit(SIGNALLED + signal.SIGPIPE)
@@ -191,12 +194,12 @@ def in_order() -> Iterator[None]:
         sys.exit(TROUBLE)
 
 
-def _complain_of(ended: BaseException, *words: str) -> None:
-    """Say what has ended the program, with what was noted on the way."""
+def _complain_of(ended: BaseException, word: str, is_told: bool = False) -> None:
+    """Say what has ended the program, with what was noted on the way, or if it `is_told` anyway."""
     terminal.show_cursor()
-    said = [*words, *getattr(ended, "__notes__", ())]
-    if said:
-        terminal.complain("; ".join(said))
+    notes = getattr(ended, "__notes__", ())
+    if notes or is_told:
+        terminal.complain("; ".join([word, *notes]))
 
 
 def _interruption_behind(error: BaseException | None) -> KeyboardInterrupt | None:
@@ -365,7 +368,7 @@ def _run(commands: click.Group) -> None:
         # A shell that runs it in the background has it ignored.
         if callable(signal.getsignal(signal.SIGINT)):
             signal.signal(signal.SIGINT, _interrupt)
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in _ENDED_BY:
             # nohup ignores SIGHUP.
             if signal.getsignal(number) is signal.SIG_DFL:
                 signal.signal(number, _leave)

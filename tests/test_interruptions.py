@@ -12,7 +12,7 @@ import pytest
 
 from parquet_bloom.interruptions import counted, hold
 from parquet_bloom.parallel import work_in_order
-from parquet_bloom.program import EndedError, _interrupt, _leave
+from parquet_bloom.program import EndedError, _interrupt, _leave, in_order
 
 
 @pytest.fixture
@@ -146,3 +146,20 @@ def test_what_is_ignored_while_the_program_is_loaded_is_ignored_later(tmp_path):
         check=False,
     )
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("number", "word"), [(signal.SIGTERM, "terminated"), (signal.SIGHUP, "hung up")]
+)
+def test_what_was_noted_on_the_way_follows_what_ended_the_program(capfd, number, word):
+    def ended(*notes):
+        end = EndedError(number)
+        for note in notes:
+            end.add_note(note)
+        with pytest.raises(SystemExit) as left, in_order():
+            raise end
+        assert left.value.code == 128 + number
+        return capfd.readouterr().err
+
+    assert ended("two files are done") == f"pbloom: {word}; two files are done\n"
+    assert ended() == ""

@@ -118,7 +118,7 @@ def _line(left: FoundLeftover, dry_run: bool) -> str:
 def _write_total(reports: Sequence[CleaningReport]) -> None:
     """`2 temporary files, 1 upload; 12.3 MiB; 1 temporary file is younger than --older-than, by default an hour`"""
     gone = [left for report in reports for left in report.leftovers if left.problem is None]
-    younger = _younger(sum(report.num_younger for report in reports))
+    younger = younger_in_words(sum(report.num_younger for report in reports))
     if not gone:
         if not any(report.leftovers for report in reports):
             write_text(f"nothing to remove{younger}")
@@ -129,7 +129,8 @@ def _write_total(reports: Sequence[CleaningReport]) -> None:
     write_text(f"{kinds}; {size(sum(left.num_bytes for left in gone))}{younger}{dry}")
 
 
-def _younger(count: int) -> str:
+def younger_in_words(count: int) -> str:
+    """`; 1 temporary file is younger than --older-than, by default an hour`, empty if none is."""
     verb = "is" if count == 1 else "are"
     return (
         f"; {number_of(count, 'temporary file')} {verb} younger than --older-than, by default an hour"

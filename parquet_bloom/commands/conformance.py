@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
@@ -374,12 +374,12 @@ def fetch(output: Path) -> None:
 
 @contextmanager
 def _suite(
-    folder: Path | None, what: str, asked: _Given, known: Failures | None
+    folder: Path | None, what: Literal["cases", "columns"], asked: _Given, known: Failures | None
 ) -> Iterator[tuple[Path, str, list[Mapping[str, Any]]]]:
     """The suite in a folder, or what is wanted of it in one of its own for as long as it is needed: its version, and the
     wanted ones of its cases or columns."""
     if folder is not None:
-        manifest = opened(folder)
+        manifest = opened(folder, what)
         ids = {each["id"]: each for each in manifest[what]}
         chosen = asked.chosen(what, [*ids], known)
         yield folder, manifest["version"], [ids[id] for id in chosen]
@@ -393,5 +393,5 @@ def _suite(
             [of_ids[id] for id in chosen if of_ids],
             [named[id] for id in chosen if named],
         )
-        manifest = opened(Path(made))
+        manifest = opened(Path(made), what)
         yield Path(made), manifest["version"], manifest[what]

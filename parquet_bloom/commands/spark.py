@@ -19,6 +19,7 @@ from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.build_options import expose_filter_location, filters, orc_streams
 from parquet_bloom.commands.check_options import checks, configured, policy_of
+from parquet_bloom.commands.clean_temp import younger_in_words
 from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.key_options import executor_key_options, hash_key_for_executors
 from parquet_bloom.commands.parameters import OUTPUT_PLACE, Number, any_size, settings
@@ -551,7 +552,7 @@ _GIVES = ("reason…", "finding…", "column…", "severity", "file…", "value�
 
 def _write(report: Report) -> None:
     """One line about all files, and a table that depends on the verb."""
-    write_text(f"{report.verb}: {report.counts_in_words or 'no files'}; {report.seconds:.1f} s")
+    write_text(f"{report.verb}: {_counts(report)}{report.run_in_words}; {report.seconds:.1f} s")
     if report.verb == "inspect":
         summarizer = InspectionSummarizer()
         for document in report.documents():
@@ -581,6 +582,13 @@ def _unread(report: Report) -> tuple[Cells, Sequence[Cells]]:
     """What the index knows nothing of, and why."""
     found = [each for each in report.each(["read", "skipped"]) if each.message]
     return ("file", "reason"), [(each.path, each.message) for each in found]
+
+
+def _counts(report: Report) -> str:
+    if report.verb != "clean-temp":
+        return report.counts_in_words or "no files"
+    younger = younger_in_words(report.counts.get("unchanged", 0))
+    return f"{report.counts_in_words or 'nothing to remove'}{younger}"
 
 
 def _by_status(report: Report) -> tuple[Cells, Sequence[Cells]]:

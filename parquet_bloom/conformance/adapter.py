@@ -131,7 +131,8 @@ class Session:
 
 def said(answer: Answer) -> str:
     """Why there is no other answer, on one line."""
-    text = " ".join(str(answer.get("skip", answer.get("error", answer))).split())
+    reason = answer.get("skip", answer.get("error", answer))
+    text = "" if reason is None else " ".join(str(reason).split())
     return text or f"{'skip' if 'skip' in answer else 'error'}, without a reason"
 
 

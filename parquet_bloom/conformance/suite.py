@@ -15,11 +15,11 @@ import io
 import json
 import shlex
 import tarfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from parquet_bloom.conformance.case import Case
 from parquet_bloom.conformance.legal_cases import broken, encrypted, legal, unknown
@@ -116,8 +116,9 @@ def _way_to_one(folder: Path) -> str:
     return f"`pbloom conformance fetch -o {shlex.quote(str(folder))}` writes one"
 
 
-def opened(folder: Path) -> Mapping[str, Any]:
-    """The manifest of a suite in a folder, whose files are what it says. Raises ConfigError; OSError."""
+def opened(folder: Path, what: Literal["cases", "columns"]) -> Mapping[str, Any]:
+    """The manifest of a suite in a folder, in which the files of its cases, or of its columns, are what it says.
+    Raises ConfigError; OSError."""
     path = folder / MANIFEST
     try:
         manifest: dict[str, Any] = json.loads(path.read_bytes())
@@ -135,7 +136,15 @@ def opened(folder: Path) -> Mapping[str, Any]:
         raise ConfigError(f"{path}: is no manifest of a suite") from None
     if version.partition(".")[0] != VERSION.partition(".")[0]:
         raise ConfigError(f"{path}: version {version}, expected {VERSION}")
+    asked = _paths(manifest[what])
     for name, expected in sums.items():
-        if hashlib.sha256((folder / name).read_bytes()).hexdigest() != expected:
+        is_asked = name in asked or name.rpartition("/")[0] in asked
+        if is_asked and hashlib.sha256((folder / name).read_bytes()).hexdigest() != expected:
             raise ConfigError(f"{folder / name}: is not the file that the manifest names")
     return manifest
+
+
+def _paths(documents: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The files, and folders of several, of cases or columns as the manifest has them."""
+    of_columns = {each["values"] for each in documents if "values" in each}
+    return of_columns.union(*(each["files"].values() for each in documents if "files" in each))

@@ -47,8 +47,9 @@ _NOTHING: Final = Pushed(ANYTHING, True)
 # All that it raises for a file, of which the latter is no Exception.
 _ERRORS: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
-# What is left of the files by a predicate; of each file that is not left as a whole, with its rows.
-LeftBy = Callable[[Predicate], Sequence[Left]]
+# What is left of the files by a predicate and the filters of the source, or for None, all of them; of each file that
+# is not left as a whole, with its rows.
+LeftBy = Callable[["Predicate | None"], Sequence[Left]]
 
 
 class Rows:
@@ -100,28 +101,21 @@ class Rows:
         num_rows: int | None,
         batch_size: int | None,
     ) -> Iterator[pl.DataFrame]:
-        """Frames with these columns of the rows that match, no more than so many. Raises FormatError for a file that
-        polars cannot read, UnsupportedError for one whose columns have other types."""
-        query = _PushedQuery(columns, predicate)
-        scans = self._scans(self._left_by(query.pushed.tree))
+        """Frames with these columns of the rows that match, of the first `num_rows` of all. Raises FormatError for a
+        file that polars cannot read, UnsupportedError for one whose columns have other types."""
+        query = _PushedQuery(columns, predicate, num_rows)
+        scans = self._scans(self._left_by(query.excluding))
         is_empty = True
         for is_whole, several in groupby(scans, lambda scan: scan.is_whole):
-            while batch := [*islice(several, _AT_ONCE)]:
-                frame = self._answer(query, batch, is_whole, num_rows)
-                if num_rows is not None:
-                    num_rows -= frame.height
+            while batch := [*islice(several, query.at_once)]:
                 is_empty = False
-                yield frame
-                if num_rows == 0:
-                    return
+                yield self._answer(query, batch, is_whole)
         if is_empty:
-            yield query.of(self.schema.to_frame().lazy(), True, 0)
+            yield query.of(self.schema.to_frame().lazy(), True)
 
-    def _answer(
-        self, query: _PushedQuery, scans: Sequence[_Scan], are_whole: bool, num_rows: int | None
-    ) -> pl.DataFrame:
+    def _answer(self, query: _PushedQuery, scans: Sequence[_Scan], are_whole: bool) -> pl.DataFrame:
         try:
-            return query.of(pl.concat([scan.rows for scan in scans]), are_whole, num_rows)
+            return query.of(pl.concat([scan.rows for scan in scans]), are_whole)
         except _ERRORS:
             # It does not tell of which file, if it is about any.
             for path in dict.fromkeys(path for scan in scans for path in scan.paths):
@@ -209,22 +203,28 @@ class RowsOfTables:
     ) -> Iterator[pl.DataFrame]:
         """See Rows."""
         columns = self._schema.names if columns is None else columns
-        query = _PushedQuery(columns, predicate)
-        left = self._left_by(query.pushed.tree)
+        query = _PushedQuery(columns, predicate, num_rows)
+        left = self._left_by(query.excluding)
         if left and self._groups.are_plain(left, self._schema):
             plain = Rows([each.path for each in left], (), lambda _: left, self.schema)
             yield from plain(columns, predicate, num_rows, batch_size)
             return
         asked = [] if predicate is None else predicate.meta.root_names()
         schema = pa.schema([self._schema.field(name) for name in dict.fromkeys([*columns, *asked])])
-        for table in self._groups.read(left, schema):
-            frame = query.of(_frame(table).lazy(), True, num_rows)
-            if num_rows is not None:
-                num_rows -= frame.height
-            yield frame
-            if num_rows == 0:
-                return
-        yield query.of(_frame(schema.empty_table()).lazy(), True, 0)
+        for table in _first(self._groups.read(left, schema), num_rows):
+            yield query.of(_frame(table).lazy(), True)
+        yield query.of(_frame(schema.empty_table()).lazy(), True)
+
+
+def _first(tables: Iterator[pa.Table], num_rows: int | None) -> Iterator[pa.Table]:
+    """So many rows of them, all for None."""
+    while num_rows is None or num_rows > 0:
+        table = next(tables, None)
+        if table is None:
+            return
+        yield table.slice(length=num_rows)
+        if num_rows is not None:
+            num_rows -= len(table)
 
 
 def _frame(table: pa.Table) -> pl.DataFrame:
@@ -242,20 +242,33 @@ class _Scan(NamedTuple):
 
 
 class _PushedQuery:
-    """What is asked for."""
+    """What is asked for. polars pushes a limit only where it comes before each predicate, as in `head(10).filter(…)`:
+    a limit after a predicate stays in its plan. So rows are counted before any is left out, be it by `filters`."""
 
-    def __init__(self, columns: list[str] | None, predicate: pl.Expr | None) -> None:
-        self._columns, self._predicate = columns, predicate
+    def __init__(
+        self, columns: list[str] | None, predicate: pl.Expr | None, num_rows: int | None
+    ) -> None:
+        self._columns, self._predicate, self._num_rows = columns, predicate, num_rows
         self.pushed = _NOTHING if predicate is None else pushed_by_polars(predicate)
 
-    def of(self, rows: pl.LazyFrame, are_whole: bool, num_rows: int | None) -> pl.DataFrame:
+    @property
+    def excluding(self) -> Predicate | None:
+        """By what it may leave out rows that it was not asked for; None: it may not."""
+        return self.pushed.tree if self._num_rows is None else None
+
+    @property
+    def at_once(self) -> int | None:
+        """How many scans are one query: all, if rows are counted over them."""
+        return _AT_ONCE if self._num_rows is None else None
+
+    def of(self, rows: pl.LazyFrame, are_whole: bool) -> pl.DataFrame:
         """The answer about some rows. To push a predicate such as is_in to one scan takes longer than to read a row
         group."""
         predicate, columns = self._predicate, self._columns
+        rows = rows if self._num_rows is None else rows.head(self._num_rows)
         if predicate is not None and not (are_whole or self.pushed.is_all):
             rows = self.asked_of(rows).collect().lazy()
         rows = rows if predicate is None else rows.filter(predicate)
-        rows = rows if num_rows is None else rows.head(num_rows)
         return (rows if columns is None else rows.select(columns)).collect()
 
     def asked_of(self, rows: pl.LazyFrame) -> pl.LazyFrame:

@@ -25,10 +25,13 @@ from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.worker import attempt
 from parquet_bloom.storage import folder_at, journal
 from parquet_bloom.storage.source import has_wildcard, is_url
-from parquet_bloom.storage.temporary_files import Leftover, folders_in, leftovers
+from parquet_bloom.storage.temporary_files import Leftover, folders_in, is_as_old, leftovers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# Less than that of a file that a clock ahead of ours dated.
+_ANY_AGE = -math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +49,11 @@ def clean_temp(
     audit: str | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Remove what killed attempts left beside the files of `paths`, and in those of `paths` that are
-    folders: temporary files not written to for `older_than` seconds. Local folders are swept with
-    all folders below them, hidden ones too; links are not followed. The journals of local builds that
-    were killed are only named, as refused: `pbloom recover` is for them. audit: as for build; progress, too, but with tasks instead of bytes.
+    """Remove what killed attempts left beside the files of `paths`, and in those of `paths` that are folders:
+    temporary files not written to for `older_than` seconds; younger ones are `unchanged`. Local folders are swept
+    with all folders below them, hidden ones too; links are not followed. The journals of local builds that were
+    killed are only named, as refused: `pbloom recover` is for them. audit: as for build; progress, too, but with
+    tasks instead of bytes.
 
     Raises TypeError or ValueError for an age that cannot be, SparkError as build does.
     """
@@ -68,7 +72,7 @@ def clean_temp(
 
 
 def sweep(request: Request, folders: Sequence[LakeFile], *_: object) -> Iterator[Outcome]:
-    """The outcomes for folders: one for each temporary file that was removed."""
+    """The outcomes for folders: one for each temporary file that was removed, or is too young for that."""
     for folder in folders:
         for place in [folder.path] if is_url(folder.path) else folders_in(folder.path):
             yield from _cleaned(place, request.options.older_than)
@@ -76,13 +80,16 @@ def sweep(request: Request, folders: Sequence[LakeFile], *_: object) -> Iterator
 
 def _cleaned(folder: str, older_than: float) -> Iterator[Outcome]:
     try:
-        found = list(leftovers_in(folder, older_than))
+        found = list(leftovers_in(folder, _ANY_AGE))
         journals = list(_journals(folder, older_than))
     except (OSError, ParquetBloomError) as error:
         told = for_executors(complaint_about(folder, error))
         yield Outcome(folder, "error", message=told, error_class=type(error).__name__)
         return
     for left in found:
+        if not is_as_old(left.since, older_than):
+            yield Outcome(left.path, "unchanged", message=f"younger than {older_than:g} seconds")
+            continue
         outcome = attempt(LakeFile(left.path), partial(_removed, left))
         if outcome.status != "unchanged":
             yield outcome

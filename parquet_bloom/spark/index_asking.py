@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,14 @@ from parquet_bloom.storage import open_folder
 from parquet_bloom.values.given import list_values
 from parquet_bloom.verbs.index_probe import IndexedValue, probe_asked
 
+# Which files have rows without a value, no index tells; nobody is to take that for none.
+_OF_NULL: Final = {
+    "path": None,
+    "row_group": None,
+    "verdict": "unknown",
+    "reason": "null: cannot be looked for",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class IndexQuestion:
@@ -29,20 +38,19 @@ class IndexQuestion:
 
 
 def answer(question: IndexQuestion, batches: Batches) -> Iterator[pa.RecordBatch]:
-    """Batches of one column of values, none null, to batches of the value and ANSWER. Raises what Index.probe
-    raises."""
+    """Batches of one column of values to batches of the value and ANSWER. Raises what Index.probe raises."""
     folder, answers = open_folder(question.place), arrow_schema(ANSWER)
     with closing(AskedIndex(folder, existing(folder), question.hash_key)) as asked:
         for batch in batches:
             values = batch.column(0)
-            if not len(values):
-                continue
-            report = probe_asked(
-                asked, folder.path, question.column, list_values(values), None, None
-            )
-            rows: list[RowFields] = []
-            of_value: list[int] = []
-            for number, result in enumerate(report.results):
+            are_null = values.is_null().to_numpy(zero_copy_only=False)
+            rows: list[RowFields] = [_OF_NULL] * int(are_null.sum())
+            of_value = np.flatnonzero(are_null).tolist()
+            for number, result in zip(
+                np.flatnonzero(~are_null).tolist(),
+                _results(asked, folder.path, question.column, values.drop_null()),
+                strict=True,
+            ):
                 found = list(_rows(result))
                 rows += found
                 of_value += [number] * len(found)
@@ -50,6 +58,15 @@ def answer(question: IndexQuestion, batches: Batches) -> Iterator[pa.RecordBatch
             taken = values.take(pa.array(np.array(of_value, np.int64)))
             schema = pa.schema([batch.schema.field(0), *answers])
             yield pa.RecordBatch.from_arrays([taken, *columns], schema=schema)
+
+
+def _results(
+    asked: AskedIndex, index: str, column: str, values: pa.Array
+) -> Sequence[IndexedValue]:
+    """About values of which none is null."""
+    if not len(values):
+        return ()
+    return probe_asked(asked, index, column, list_values(values), None, None).results
 
 
 def _rows(result: IndexedValue) -> Iterator[RowFields]:

@@ -24,6 +24,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
@@ -57,6 +58,7 @@ from parquet_bloom.spark.run import Account, LakeRun
 from parquet_bloom.spark.schemas import CONTROL, OUTCOME, SEEN, TOTAL
 from parquet_bloom.spark.uniting import check_some_have
 from parquet_bloom.spark.versions import session_given
+from parquet_bloom.storage.source import is_hidden
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -160,6 +162,8 @@ def run_job(
         return Report(verb, run_id, started_at, (), 0.0, audit)
     if _is_here(spark) and search.index is None:
         _check_names(search.names)
+    if audit is not None:
+        _check_apart(audit, search.names)
     place, is_kept = _account_place(spark, search, audit)
     meter = Meter(spark, progress)
     run = LakeRun(place, run_id, verb, _digest(request, search), started_at)
@@ -172,7 +176,7 @@ def run_job(
             meter.tasks(),
             _discarding(executors, Tasks(run, Plan(), request), is_kept),
         ):
-            run, plan = _planned(executors, run, search)
+            run, plan, was_done = _planned(executors, run, search)
             tasks = Tasks(run, plan, request, search.bounds.least_share)
             check_some_have(executors, tasks)
         # A task that writes a huge file copies all of it once more.
@@ -206,6 +210,7 @@ def run_job(
         accounts=accounts,
         advice=advice,
         index=index,
+        was_done=was_done,
     )
 
 
@@ -270,6 +275,19 @@ def _check_names(names: Sequence[tuple[str, str]]) -> None:
         raise error
 
 
+def _check_apart(audit: str, names: Sequence[tuple[str, str]]) -> None:
+    """Raise ValueError for an audit whose files would be some of the lake, to the next run and to all who read it."""
+    there = audit.split("/")
+    for name, place in names:
+        folders = place.rstrip("/").split("/")
+        is_inside = len(there) >= len(folders) and all(map(fnmatchcase, there, folders))
+        if is_inside and not any(map(is_hidden, there[len(folders) :])):
+            expected = "expected a folder elsewhere, or one whose name begins with _"
+            raise ValueError(
+                f"audit: {audit}: its files would be read as those of {name}: {expected}"
+            )
+
+
 @contextmanager
 def _discarding(executors: Executors, tasks: Tasks, is_kept: bool) -> Iterator[None]:
     """Remove the account of a run that has found nothing, unless it is kept."""
@@ -296,15 +314,15 @@ def _discard(executors: Executors, tasks: Tasks) -> None:
 # The plan
 
 
-def _planned(executors: Executors, run: LakeRun, search: Search) -> tuple[LakeRun, Plan]:
-    """The run as it was started, and its plan."""
+def _planned(executors: Executors, run: LakeRun, search: Search) -> tuple[LakeRun, Plan, bool]:
+    """The run as it was started, its plan, and whether all of that was done before."""
     (begun,) = executors.documents(PLANNING, "begin", Planning(run, search))
     # They are in sheets now.
     search = replace(search, files=None)
     run = run.since(begun["run"]["started_at"])
     plan = Plan.of(begun["plan"])
     if begun["is_settled"]:
-        return run, plan
+        return run, plan, begun.get("is_done", False)
     plan = _listed(executors, Planning(run, search), plan, begun)
     if begun["earlier"] or search.has_rows or search.index is not None:
         earlier = tuple((name, account) for name, account in begun["earlier"])
@@ -312,7 +330,7 @@ def _planned(executors: Executors, run: LakeRun, search: Search) -> tuple[LakeRu
         plan = _compared(executors, planning, begun["manifest_bytes"])
     _check_found(search, plan)
     executors.documents(PLANNING, "settle", Planning(run, search, plan))
-    return run, plan
+    return run, plan, False
 
 
 def _check_found(search: Search, plan: Plan) -> None:

@@ -295,11 +295,12 @@ def files_for(
     """Which files of an index may hold each of `values` of `column`: rows of the value, `path`, `row_group`, `verdict` and
     `reason`, found by executors that open the index.
 
-    values: a DataFrame of one column, or that has one of the name `column`; null is not asked for. A row says `maybe`
-    for each row group, or for a file, if the index knows no row groups; `unknown` for a file of which nothing is known,
-    with the `reason`, such as that it was damaged when it was indexed, or that it has changed since, or is gone;
-    and `absent`, without a path, if no file holds the value. As for Index.probe, files that may hold a value are
-    looked at again. hash_key: as for index. Nothing is done until the frame is used.
+    values: a DataFrame of one column, or that has one of the name `column`. A row says `maybe` for each row group, or
+    for a file, if the index knows no row groups; `unknown` for a file of which nothing is known, with the `reason`,
+    such as that it was damaged when it was indexed, or that it has changed since, or is gone; `unknown`, without a
+    path, for null, which cannot be looked for; and `absent`, without a path, if no file holds the value. As for
+    Index.probe, files that may hold a value are looked at again. hash_key: as for index. Nothing is done until the
+    frame is used.
 
     Raises FileNotFoundError if there is no index, ColumnError if it is not about this column, ValueTypeError if the column
     has no values of the type of `values`, naming the cast, ValueError for other `values`, EncryptionError unless
@@ -314,7 +315,7 @@ def files_for(
     if not hasattr(values, "columns"):
         raise TypeError(f"values: a {type(values).__name__}, expected a DataFrame of Spark")
     name = f.col("`{}`".format(_column_of(values, column).replace("`", "``")))
-    asked = values.select(name).where(name.isNotNull())
+    asked = values.select(name)
     given = asked.schema[0]
     check_type(folder.path, about, column, given)
     schema = StructType([given, *ANSWER])

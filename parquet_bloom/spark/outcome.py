@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, field
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
@@ -253,7 +253,8 @@ class Report:
     small whatever the lake; whoever asks for single files reads the run's own account of them, which is
     in the folder `audit`: kept if the run was given one, else as long as this report. `advice`: of advise,
     on each table, with all its files as one. `index`: of index, as it is by then; None if there were no files to make
-    one of. `asked`: of probe, the values, as documents have them."""
+    one of. `asked`: of probe, the values, as documents have them. `was_done`: whether a run of that id
+    had done all files before: then this is its account."""
 
     verb: str
     run_id: str
@@ -265,6 +266,7 @@ class Report:
     advice: tuple[TableAdvice, ...] = ()
     index: LakeIndex | None = None
     asked: tuple[str, ...] = field(default=(), repr=False)
+    was_done: bool = False
 
     @property
     def counts(self) -> dict[Status, int]:
@@ -308,6 +310,12 @@ class Report:
         states = {total.status: total.state for total in self.totals}
         counted = [f"{count:,} {states[status]}" for status, count in self.counts.items()]
         return ", ".join([*counted, *self._answer_in_words()])
+
+    @property
+    def run_in_words(self) -> str:
+        """`; by run nightly of 2026-11-20 06:00:00 UTC, which had done all files before`, empty of any other run."""
+        began = f"{self.started_at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+        return f"; by run {self.run_id} of {began}, which had done all files before" * self.was_done
 
     def _answer_in_words(self) -> Iterator[str]:
         num_read = self.counts.get("read", 0)
@@ -383,7 +391,7 @@ class Report:
         return (
             f"{self.verb}: {number_of(self.files, 'file')} in {self.seconds:.1f} s:"
             f" {self.counts_in_words or 'none'}; {number_of(self.filters, 'filter')},"
-            f" {number_of(self.bytes, 'byte')}{self._result()}{self._most_troubles()}"
+            f" {number_of(self.bytes, 'byte')}{self.run_in_words}{self._result()}{self._most_troubles()}"
         )
 
     def __repr__(self) -> str:
@@ -425,6 +433,7 @@ class Report:
             "requests": self.requests,
             "core_hours": self.core_hours,
             "audit": self.audit,
+            "was_done": self.was_done,
             **({"states": self.states} if self.verb == "validate" else {}),
             **({} if self.index is None else {"index": asdict(self.index)}),
         }

@@ -159,7 +159,10 @@ def begin(request: Planning, batches: Batches) -> Iterator[RowFields]:
     run = _marks(_taken_up(account, request), request.search)
     known = account.get("plan.json")
     if known is not None:
-        yield _document({"run": run, "plan": json.loads(known), "is_settled": True})
+        plan = json.loads(known)
+        done = sum(name.startswith("task-") for name in account.outcome_names())
+        is_done = done >= Plan.of(plan).num_sheets
+        yield _document({"run": run, "plan": plan, "is_settled": True, "is_done": is_done})
         return
     search = request.search
     earlier = list(_earlier(account, request)) if search.skips_complete else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -66,8 +67,21 @@ def _started(builder: SparkSession.Builder, remote: str | None) -> SparkSession:
     # Not in a PySpark that is a client of servers alone.
     from parquet_bloom.spark.java import starting
 
-    with starting():
+    with starting(), _own_interrupts():
         return builder.getOrCreate()
+
+
+@contextmanager
+def _own_interrupts() -> Iterator[None]:
+    """Keep what ^C does. In PySpark's own handler, this thread asks Java to cancel the jobs over the connection on
+    which it waits for Java: Py4J fails, and logs that. Whoever stops the session cancels them."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        # In another thread, PySpark has no handler either.
+        if signal.getsignal(signal.SIGINT) is not before:
+            signal.signal(signal.SIGINT, before)
 
 
 def _master_given(master: str | None, configuration: Mapping[str, str]) -> str | None:

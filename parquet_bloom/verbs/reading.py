@@ -22,6 +22,7 @@ from parquet_bloom.reads.columns import is_lacking, telling, whole_column, with_
 from parquet_bloom.reads.held import HeldFiles
 from parquet_bloom.reads.indexed import Indexed
 from parquet_bloom.reads.predicates import (
+    ANYTHING,
     Predicate,
     all_of,
     also_in_utc,
@@ -186,21 +187,21 @@ class Reading:
         )
         return Pruned(left, pruner.not_left, excluded)
 
-    def slices(self, pushed: Predicate) -> list[Left]:
-        """What is left by the filters and by another predicate, with the rows of row groups of files that are not left
-        as a whole. Raises as dataset."""
+    def slices(self, pushed: Predicate | None) -> list[Left]:
+        """What is left by the filters and by another predicate, or for None, all that there is, with the rows of row
+        groups of files that are not left as a whole. Raises as dataset."""
         # Whoever asks may do so long after the files were found; those of tables stay what they are.
         now = self._listed() if self._view is None else self.files
         return self._pushed(pushed, now, _MOST_LEFT_IN_SLICES, of_whole=False)
 
-    def groups(self, pushed: Predicate) -> list[Left]:
+    def groups(self, pushed: Predicate | None) -> list[Left]:
         """The same of tables, with the rows of all row groups."""
         return self._pushed(pushed, self.files, MOST_LEFT, of_whole=True)
 
     def _pushed(
-        self, pushed: Predicate, files: ListedFiles, most_left: float, of_whole: bool
+        self, pushed: Predicate | None, files: ListedFiles, most_left: float, of_whole: bool
     ) -> list[Left]:
-        predicate = all_of([self.predicate, pushed])
+        predicate = ANYTHING if pushed is None else all_of([self.predicate, pushed])
         opener = partial(self._open_parquet, files=files)
         possible = self._possible(files, predicate)
         pruner = self._pruner(files, possible, opener, most_left)

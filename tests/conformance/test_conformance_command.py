@@ -371,6 +371,8 @@ def test_that_nothing_was_judged_is_no_success(judged):
     complaint = "nothing was judged: legal/last-group: not today"
     assert (result.code, result.complaint) == (2, complaint)
     assert judged(of_last(plain={"skip": "no SQL"})).complaint == "nothing was judged: no SQL"
+    no_reason = "nothing was judged: skip, without a reason"
+    assert judged(of_last(plain={"skip": None})).complaint == no_reason
 
 
 @pytest.mark.parametrize(
@@ -558,7 +560,7 @@ def test_fetch(tmp_path, monkeypatch):
     assert outcome("conformance", "fetch", "-o", folder).complaint == (
         f"{folder}: is not empty, expected a new folder"
     )
-    assert suite.opened(folder)["version"] == "1.0"
+    assert suite.opened(folder, "cases")["version"] == "1.0"
     monkeypatch.chdir(tmp_path)
     asked = outcome("conformance", "read", "suite", *NO_FILE)
     found = "nothing was judged: legal/absent: no file suite/readers/legal/absent/plain.parquet"
@@ -567,6 +569,10 @@ def test_fetch(tmp_path, monkeypatch):
     altered.write_bytes(altered.read_bytes()[:-1] + b"2")
     result = outcome("conformance", "read", folder, "--adapter", "true")
     assert result.complaint == f"{altered}: is not the file that the manifest names"
+    # Who judges a writer reads the columns alone.
+    altered.unlink()
+    written = outcome("conformance", "write", folder, "--written", tmp_path)
+    assert written.complaint.startswith(f"{tmp_path}: nothing to judge, expected files such as ")
 
 
 PAGE = (ROOT / "docs" / "conformance.md").read_text()
@@ -588,6 +594,22 @@ def test_the_page_shows_what_the_commands_print(tmp_path, monkeypatch):
 
 def without_version(text):
     return re.sub(r"DuckDB [\d.]+|\d+ files", "#", text)
+
+
+def test_the_question_of_the_page_is_asked(tmp_path):
+    asked = []
+
+    class Asked(Told):
+        greeting = Greeting("DuckDB", "2.0.0", "duckdb")
+
+        def ask(self, question):
+            asked.append(question)
+            return super().ask(question)
+
+    (case,) = (each for each in suite.cases() if each.id == "legal/last-group")
+    [*read_results(tmp_path, [case.document()], Asked(of_last()), lambda *_: None)]
+    shown = json.loads(PAGE.split("Then, for each line\n")[1].split("\n\n")[0])
+    assert shown | {"path": ""} in [each | {"path": ""} for each in asked]
 
 
 @pytest.mark.interop

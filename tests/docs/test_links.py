@@ -3,6 +3,7 @@
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import ROOT
@@ -61,6 +62,29 @@ def test_every_public_name_is_on_the_page_about_python_once() -> None:
     schemas = {"ANSWER", "FILTER", "OUTCOME"}
     assert listed == [sorted(pb.__all__), sorted({*spark.__all__} - schemas)]
     assert all(f"`{name}`" in of_spark or f"`{name}`" in ours for name in schemas)
+
+
+def test_what_is_said_of_reports_and_of_what_is_in_them() -> None:
+    text = (ROOT / "docs" / "api.md").read_text()
+    (section,) = re.findall(r"^## Reports\n(.*?)^## ", text, re.MULTILINE | re.DOTALL)
+    reports, items = section.split("### What is in reports\n")
+
+    def classes(part: str) -> dict[str, Any]:
+        return {
+            name: getattr(pb, name)
+            for name in re.findall(r"^\.\. autoclass:: (\w+)$", part, re.MULTILINE)
+        }
+
+    def are_frozen(each: Any) -> bool:
+        return bool(each.__dataclass_params__.frozen)
+
+    assert all(
+        are_frozen(each) and each.to_dict and each.to_arrow for each in classes(reports).values()
+    )
+    assert not any(hasattr(each, "to_dict") for each in classes(items).values())
+    (others,) = re.findall(r"frozen but for (.*?), of which", items)
+    found = [name for name, each in classes(items).items() if not are_frozen(each)]
+    assert re.findall(r"`(\w+)`", others) == found
 
 
 def test_every_command_is_on_the_page_about_commands() -> None:

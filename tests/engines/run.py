@@ -245,7 +245,7 @@ def read(name: str, wanted: str) -> None:
             if name in ENGINES:
                 _read_built(name, version, session)
             if version == engine.versions[-1] and not engine.settings:
-                manifest = opened(HERE / "suite")
+                manifest = opened(HERE / "suite", "cases")
                 results = read_results(
                     HERE / "suite", manifest["cases"], session, lambda done, of: None
                 )
@@ -277,7 +277,7 @@ def write(name: str, wanted: str) -> None:
         Session(engine.command(version, "writes"), PATIENCE) as session,
         TemporaryDirectory(prefix="pbloom-written-") as folder,
     ):
-        columns = opened(HERE / "suite")["columns"]
+        columns = opened(HERE / "suite", "columns")["columns"]
         results = write_results(
             HERE / "suite", columns, session, Path(folder), lambda done, of: None
         )

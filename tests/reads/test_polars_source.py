@@ -89,6 +89,54 @@ def test_the_rows_are_those_of_a_scan(lake: Path, seed: int) -> None:
     assert_frame_equal(asked(pb.polars_source(lake)), asked(pl.scan_parquet(lake / "*.parquet")))
 
 
+def chain(chance: random.Random, rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Steps that count rows, and others that leave them out."""
+    for _ in range(chance.randrange(1, 6)):
+        number = chance.choice((0, 1, 5, 20, 150, 170, 400, FILES * ROWS, 2000))
+        step = chance.randrange(8)
+        if step < 3:
+            rows = rows.filter(predicate(chance))
+        elif step == 3:
+            rows = rows.head(number)
+        elif step == 4:
+            rows = rows.slice(chance.choice((0, 3, 130, -200)), number)
+        elif step == 5:
+            rows = rows.tail(number)
+        elif step == 6:
+            rows = rows.select("a", *chance.sample(["b", "u", "s", "f"], 4))
+        elif "row" not in rows.collect_schema():
+            rows = rows.with_row_index("row")
+    return rows
+
+
+@pytest.mark.every(8)
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+@pytest.mark.parametrize("seed", range(200))
+def test_rows_are_counted_as_in_a_scan(lake: Path, seed: int, engine: Any) -> None:
+    """Whatever comes first, rows being counted or left out, and also by `filters`, if the query begins with them."""
+
+    def asked(rows: pl.LazyFrame) -> pl.DataFrame:
+        return chain(random.Random(seed), rows).collect(engine=engine)
+
+    scan = pl.scan_parquet(lake / "*.parquet")
+    assert_frame_equal(asked(pb.polars_source(lake)), asked(scan))
+    number = seed % 400
+    wanted = pl.col("a").is_in([number])
+    filtered = pb.polars_source(lake, {"a": number}).filter(wanted)
+    assert_frame_equal(asked(filtered), asked(scan.filter(wanted)))
+
+
+@pytest.mark.parametrize("rows", [7, 30, 500])
+def test_a_limit_before_a_predicate_counts_all_rows(lake: Path, tmp_path: Path, rows: int) -> None:
+    scan, to = pl.scan_parquet(lake / "*.parquet"), tmp_path / "a.parquet"
+    for key in [each for each in scan.collect()["a"][:40] if each is not None]:
+        wanted = pl.col("a") == key
+        expected = scan.head(rows).filter(wanted).collect()
+        for source in (pb.polars_source(lake), pb.polars_source(lake, {"a": key})):
+            source.head(rows).filter(wanted).sink_parquet(to)
+            assert_frame_equal(pl.read_parquet(to), expected)
+
+
 READ: list[tuple[pl.Expr, str, bool]] = [
     (pl.col("a") == 1, "In('a', [1])", True),
     (pl.lit(1) == pl.col("a"), "In('a', [1])", True),

@@ -1009,3 +1009,49 @@ def test_types_that_do_not_go_together(tmp_path: Path) -> None:
     )
     assert str(said.value).endswith("; leave it out with columns=")
     assert pb.rows(tmp_path, {"id": 7}, ["id"]).num_rows == 2
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "by_rows", "by_find"),
+    [
+        ("i", 2.5, 0, "an error"),
+        ("u", -1, 0, "an error"),
+        ("i", float(2**53), 1, "an error"),
+        ("d", datetime(2024, 1, 2), 1, "an error"),
+        ("d", datetime(2024, 1, 2, 5), 0, "an error"),
+        ("d", 19724, "an error", 1),
+        ("b", True, 2, "unknown"),
+        ("i", True, "an error", "an error"),
+        ("i", "2", "an error", "an error"),
+        ("s", 2, "an error", "an error"),
+        ("i", [2, "x"], "an error", "1 and unknown"),
+        ("i", pb.literal("2"), "an error", 1),
+    ],
+)
+def test_in_which_values_rows_and_find_differ(
+    tmp_path: Path, column: str, value: object, by_rows: object, by_find: object
+) -> None:
+    """As the page about reading says."""
+    path = tmp_path / "a.parquet"
+    columns = {
+        "i": [1, 2, 2**53],
+        "u": pa.array([1, 2, 2**63], pa.uint64()),
+        "d": [date(2024, 1, day) for day in (1, 2, 3)],
+        "b": [True, False, True],
+        "s": ["1", "2", "3"],
+    }
+    pq.write_table(pa.table(columns), path)
+
+    def found() -> object:
+        report = pb.find(path, column, value)
+        counted = [str(len(report.rows))] * bool(report.rows) + ["unknown"] * bool(report.unknown)
+        return " and ".join(counted)
+
+    def outcome(ask: Any) -> str:
+        try:
+            return str(ask())
+        except (ValueTypeError, TypeError):
+            return "an error"
+
+    assert outcome(lambda: pb.rows(path, {column: value}).num_rows) == str(by_rows)
+    assert outcome(found) == str(by_find)

@@ -188,6 +188,8 @@ def test_polars_reads_what_a_delta_table_has(tmp_path: Path) -> None:
     )
     assert source.filter(pl.col("day") == "none").collect().height == 0
     assert source.head(3).collect().to_dicts() == wanted.slice(0, 3).to_pylist()
+    of_two_files = source.head(220).filter(pl.col("n") >= 40).collect().to_dicts()
+    assert of_two_files == [each for each in wanted.slice(0, 220).to_pylist() if each["n"] >= 40]
     mapped, _ = make_mapped(tmp_path / "mapped")
     found = pb.polars_source(mapped, table="delta").filter(pl.col("n") == 97).collect()
     assert found.to_dicts() == pb.rows(mapped, {"n": 97}, table="delta").to_pylist()

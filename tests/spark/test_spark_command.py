@@ -347,9 +347,12 @@ def test_strip_gives_the_files_back(lake):
 def test_clean_temp_removes_what_is_old_enough(lake):
     left = lake / "day=1" / f".a.parquet.{'0' * 16}.pbloom-tmp"
     left.write_bytes(b"half")
-    assert lines(run("clean-temp", lake)) == ["clean-temp: no files"]
+    assert lines(run("clean-temp", lake)) == [
+        "clean-temp: 1 unchanged; 1 temporary file is younger than --older-than, by default an hour"
+    ]
     result = run("clean-temp", lake, "--older-than", "0s")
     assert lines(result) == ["clean-temp: 1 removed", "file\tbytes", f"{left}\t4 B"]
+    assert lines(run("clean-temp", lake)) == ["clean-temp: nothing to remove"]
     assert not left.exists()
 
 

@@ -142,6 +142,21 @@ def test_java_may_have_ended_when_this_is_ended(monkeypatch):
     assert str(error.value) == expected
 
 
+def test_a_session_leaves_the_handler_of_interrupts(monkeypatch):
+    """PySpark's would ask Java to cancel while the same thread waits for Java."""
+    before = signal.getsignal(signal.SIGINT)
+
+    def start():
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        return "a session"
+
+    try:
+        assert session_module._started(SimpleNamespace(getOrCreate=start), None) == "a session"
+        assert signal.getsignal(signal.SIGINT) is before
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("name", ["", "py4j.clientserver", "py4j.java_gateway"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, EndedError(15), OSError])
 def test_py4j_logs_no_traceback_of_an_interrupt(caplog, name, error):
@@ -314,6 +329,7 @@ def test_an_interrupted_command_ends_as_others_do(tmp_path, tmp_path_factory):
     os.killpg(process.pid, signal.SIGINT)
     _, complaints = process.communicate(timeout=300)
     assert process.returncode == 130, complaints
+    assert "Traceback" not in complaints
     last = complaints.splitlines()[-1]
     told = re.fullmatch(
         r"pbloom: interrupted; what was done is in (\S+): --audit with this folder and --run-id (\w+) go on"

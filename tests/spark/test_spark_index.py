@@ -187,7 +187,10 @@ def test_the_command_and_the_frame_of_values(spark, tmp_path, capfd):
                 }
             if not result.files:
                 expected.add((value, None, None, "absent", None))
+    expected.add((None, None, None, "unknown", "null: cannot be looked for"))
     assert rows == expected
+    only_null = lake.files_for(spark, index, "n", frame.where("number is null"))
+    assert [each.verdict for each in only_null.collect()] == ["unknown"]
     (reason,) = {row[4] for row in rows if row[1] == f"{source}/broken.parquet"}
     assert reason.startswith("truncated or not a Parquet file")
     assert answer.where("verdict = 'maybe'").count() > 20

@@ -343,6 +343,24 @@ def test_a_run_goes_on_under_its_id(spark, tmp_path, monkeypatch):
     assert messages == [None, "added by an attempt of this run that left no account", None]
     for name in ("task-000000.parquet", "task-000002.parquet"):
         assert (audit / "run_id=7" / name).read_bytes() == kept[name]
+    done = lake.build(spark, tmp_path / "lake", columns=["id"], audit=audit, run_id="7")
+    assert [each.was_done for each in (first, again, done)] == [False, False, True]
+    began = first.started_at.strftime("%Y-%m-%d %H:%M:%S UTC")
+    assert f"; by run 7 of {began}, which had done all files before" in done.summary()
+    assert "before" not in again.summary()
+
+
+@pytest.mark.parametrize("place", ["", "audit", "part=9/audit", "part=9/_a=1"])
+def test_an_audit_is_no_data_of_the_lake(spark, tmp_path, place):
+    """Later runs, and all who read the lake, would take its files for some of it."""
+    table = write_table(tmp_path / "table")
+    expected = "expected a folder elsewhere, or one whose name begins with _"
+    for name in (f"{table}", f"{tmp_path}/t*"):
+        told = f"audit: {table / place}: its files would be read as those of {name}: {expected}"
+        with pytest.raises(ValueError, match=f"^{re.escape(told)}$"):
+            lake.inspect(spark, name, audit=table / place)
+    hidden = lake.inspect(spark, table, audit=table / "_pbloom" / "audit")
+    assert hidden.files == lake.inspect(spark, table).files
 
 
 def test_an_id_stands_for_one_request(spark, tmp_path):

@@ -569,7 +569,9 @@ def test_clean_temp(spark, table):
     report = lake.clean_temp(spark, table)
     assert [(each.path, each.status, each.bytes) for each in report.outcomes] == [
         (str(table / left), "removed", -5), (str(table / "part=0" / left), "removed", -5),
+        (str(table / "part=1" / left), "unchanged", 0),
     ]  # fmt: skip
+    assert report.outcomes[-1].message == "younger than 3600 seconds"
     assert (report.verb, report.bytes) == ("clean-temp", -10)
     assert [path.exists() for path in paths] == [False, False, True]
     assert all(path.exists() for path in others)
