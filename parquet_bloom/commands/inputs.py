@@ -24,9 +24,10 @@ from parquet_bloom.render.terminal import (
     progress,
     write_json,
 )
-from parquet_bloom.render.wording import left_out, shortened
+from parquet_bloom.render.wording import shortened
 from parquet_bloom.storage.paths import Input, links_to_others, without_output
 from parquet_bloom.threads import threads_for_files, threads_to_change
+from parquet_bloom.verbs.left_out_files import left_out
 
 if TYPE_CHECKING:
     from pathlib import Path
