@@ -84,9 +84,9 @@ class Inputs:
         if self.left_out:
             complain(left_out(self.left_out))
 
-    def tell_lacking(self) -> None:
-        """Say what helps where files lack a column that others have."""
-        if self.are_lacking:
+    def tell_lacking(self, is_by_name: bool) -> None:
+        """Say what helps where files lack a column that others have, unless it was given."""
+        if self.are_lacking and not is_by_name:
             complain(BY_NAME)
 
     @property

@@ -140,7 +140,7 @@ def probe(
         if len(names) > 1 and len(inputs.files) > 1 and not as_json:
             write_line(f"column {quoted_name(column)}")
         code = max(code, answers.each(work, view, threads=at_a_time))
-    inputs.tell_lacking()
+    inputs.tell_lacking(options.union_by_name)
     sys.exit(code or (NO if all(absent) else FINE))
 
 
