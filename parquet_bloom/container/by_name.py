@@ -20,9 +20,9 @@ _OF_ONE_FILE: Final = re.compile(r"^#|#[0-9]+$")
 
 
 def is_without(name: str, columns: Iterable[str], path: str) -> bool:
-    """Whether a file certainly has not got a column: in the struct in which it would be, or in the file and in the folders
-    of its `path`, nothing has its name, in upper or lower case. `columns`: dotted names, only as far as they are those of
-    fields of structs: what is nested in a list or a map that is there may be called otherwise."""
+    """Whether a file certainly has not got a column: in the struct in which it would be, or in the file and in the
+    folders of its `path`, nothing has its name, in upper or lower case. `columns`: dotted names, only as far as they
+    are those of fields of structs: what is nested in a list or a map that is there may be called otherwise."""
     if _OF_ONE_FILE.search(name):
         return False
     wanted, *found = (tuple(_BELOW.split(each.casefold())) for each in (name, *columns))

@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from parquet_bloom.errors import ColumnError, UnsupportedError, no_column, quoted_name
 
-
 # The decimal digits of an integer by its bits, and whether it has a sign.
 _DIGITS: Final = {
     (8, True): 3, (8, False): 3, (16, True): 5, (16, False): 5,
@@ -136,8 +135,8 @@ def _apart(tables: Sequence[pa.Table]) -> str:
 
 def _in_one_form(tables: Sequence[pa.Table]) -> list[pa.Table]:
     """The same without dictionaries and views in columns of which other tables have the values in another form, with
-    moments in the zone of the first table, as in pyarrow's datasets, and with integers as decimals where these hold all
-    that other tables may have."""
+    moments in the zone of the first table, as in pyarrow's datasets, and with integers as decimals where these hold
+    all that other tables may have."""
     kinds: dict[str, dict[pa.DataType, None]] = {}
     for schema in {table.schema: None for table in tables}:
         for field in schema:
@@ -170,8 +169,8 @@ def _without_forms(
 
 
 class _Plain:
-    """Types of the same values, each by itself, of one column in several tables. `has_decimals`: whether some are in the
-    place of integers."""
+    """Types of the same values, each by itself, of one column in several tables. `has_decimals`: whether some are in
+    the place of integers."""
 
     def __init__(self, kinds: Iterable[pa.DataType]) -> None:
         # The first, of each place in the column.
@@ -216,8 +215,8 @@ class _Plain:
 
 
 def _take_decimals(numbers: Iterable[pa.DataType]) -> bool:
-    """Whether integers of these types go together as decimals: pyarrow takes too few digits beside a decimal, and INT64
-    for UINT64 and signed ones, so that it would depend on the values."""
+    """Whether integers of these types go together as decimals: pyarrow takes too few digits beside a decimal, and
+    INT64 for UINT64 and signed ones, so that it would depend on the values."""
     are_decimals = any(map(pa.types.is_decimal, numbers))
     return are_decimals or (
         pa.uint64() in numbers and any(map(pa.types.is_signed_integer, numbers))

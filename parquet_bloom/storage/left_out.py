@@ -30,8 +30,8 @@ _OF_ICEBERG: Final = re.compile(
 class LeftOut:
     """Takes what a search of folders leaves out. `paths`: of files, and of links to folders, which are not followed;
     `unlisted`: folders that nobody may list, and why; `hidden_unlisted`: those of them that are left out anyway.
-    `is_proof`: for whoever has to prove what is nowhere. Others leave out what is hidden as all readers do, which nobody
-    has to be told, and a folder that nobody may list is an error."""
+    `is_proof`: for whoever has to prove what is nowhere. Others leave out what is hidden as all readers do, which
+    nobody has to be told, and a folder that nobody may list is an error."""
 
     def __init__(self, *, is_proof: bool = True) -> None:
         self.is_proof = is_proof

@@ -65,8 +65,9 @@ def expand(
 ) -> tuple[list[Input], list[OSError]]:
     """The files that `names` mean, in order and each once, and an error for each empty name and each glob or folder
     without files, or that cannot be listed. In folders, names that start with a dot or an underscore are skipped:
-    metadata and temporary files. `options`: of object stores. left_out: takes what is skipped, and if it is for a proof,
-    folders below that cannot be listed, which are errors otherwise. Raises UnsupportedError if nothing here can list them."""
+    metadata and temporary files. `options`: of object stores. left_out: takes what is skipped, and if it is for a
+    proof, folders below that cannot be listed, which are errors otherwise. Raises UnsupportedError if nothing here can
+    list them."""
     inputs: list[Input] = []
     errors: list[OSError] = []
     is_proof = left_out is not None and left_out.is_proof

@@ -18,7 +18,13 @@ from parquet_bloom.index.manifest import existing
 from parquet_bloom.index.states import in_stores_of, state_of, state_unless_asked_for
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import read_once, work_in_order
-from parquet_bloom.reads.columns import is_lacking, telling, whole_column, with_filtered
+from parquet_bloom.reads.columns import (
+    ONLY_NAMES,
+    is_lacking,
+    telling,
+    whole_column,
+    with_filtered,
+)
 from parquet_bloom.reads.held import HeldFiles
 from parquet_bloom.reads.indexed import Indexed
 from parquet_bloom.reads.predicates import (
@@ -121,7 +127,8 @@ class Reading:
 
     @read_once
     def files(self) -> ListedFiles:
-        """All that are meant, in the order of their paths. Warns of what folders have besides. Raises as files_again."""
+        """All that are meant, in the order of their paths. Warns of what folders have besides. Raises as
+        files_again."""
         left_out = LeftOut(is_proof=False)
         files = self._listed(left_out)
         self.left_out = left_out.besides(files.found)
@@ -379,7 +386,8 @@ class Reading:
         if files.table_columns or not paths:
             return tuple(dict.fromkeys(files.table_columns) | of_partitions)
         first, *others = paths
-        found = with_filtered(of_file(first) | of_partitions, self.filtered, map(of_file, others))
+        known = of_file(first) | of_partitions
+        found = with_filtered(known, self.filtered, map(of_file, others), ONLY_NAMES)
         return tuple(found)
 
     def _known_besides(self, asked: Sequence[str], opener: Open) -> list[str]:

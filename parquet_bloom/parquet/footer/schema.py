@@ -133,8 +133,8 @@ class LeafColumn:
 
     @property
     def in_structs(self) -> str:
-        """The dotted path down to the first group that is no struct, such as a list; of what repeats without being called
-        one, only the whole column."""
+        """The dotted path down to the first group that is no struct, such as a list; of what repeats without being
+        called one, only the whole column."""
         if self.is_in_list and not any(self.groups):
             return self.path[0]
         structs = [*takewhile(lambda group: not group, self.groups)]
