@@ -391,9 +391,10 @@ class Reading:
         return tuple(found)
 
     def _known_besides(self, asked: Sequence[str], opener: Open) -> list[str]:
-        """The columns of the filters that are there, if not all files are asked: those of other partitions, or those
-        that an index excludes, may have them alone."""
-        if len(asked) == len(self.files.found) and self._index is None:
+        """The columns of the filters that are there, if not all files are asked for all of them: those of other
+        partitions, or those that an index excludes, may have them alone."""
+        is_alike = self._index is None and not {*self._partitions.names} & {*self.filtered}
+        if is_alike and len(asked) == len(self.files.found):
             return []
         names = self._columns(opener)
         return [column for column in self.filtered if whole_column(column, names) in names]

@@ -1044,3 +1044,19 @@ def test_types_that_do_not_go_together(tmp_path: Path) -> None:
     )
     assert str(said.value).endswith("; leave it out with columns=")
     assert pb.rows(tmp_path, {"id": 7}, ["id"]).num_rows == 2
+
+
+def test_a_column_that_only_files_of_other_partitions_have_than_those_it_is_asked_of(
+    tmp_path: Path,
+) -> None:
+    """All files are asked something, those with the column nothing about it."""
+    for day, table in (("1", {"id": [1]}), ("2", {"id": [2], "score": [5]})):
+        (tmp_path / f"day={day}").mkdir()
+        pq.write_table(pa.table(table), tmp_path / f"day={day}" / "a.parquet")
+    filters = [[("day", "==", 1), ("score", "==", 5)], [("id", "==", 2)]]
+    assert pb.rows(tmp_path, filters)["id"].to_pylist() == [2]
+    assert pb.read_plan(tmp_path, filters).num_files == 2
+    assert pb.dataset(tmp_path, filters).schema.names == ["id", "day", "score"]
+    filters[0][1] = ("scores", "==", 5)
+    with pytest.raises(pb.ColumnError, match="no column scores"):
+        pb.rows(tmp_path, filters)
