@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from parquet_bloom.errors import FilterError as FilterError
     from parquet_bloom.errors import FooterError as FooterError
     from parquet_bloom.errors import FormatError as FormatError
+    from parquet_bloom.errors import LeftOutWarning as LeftOutWarning
     from parquet_bloom.errors import MissingKeyError as MissingKeyError
     from parquet_bloom.errors import NotSupportedFileError as NotSupportedFileError
     from parquet_bloom.errors import PageError as PageError
@@ -146,7 +147,7 @@ _NAMES = {
     "diagnosis.diagnosis": "Diagnosis",
     "encryption.keys": "Keys",
     "encryption.keys_file": "read_keys",
-    "errors": "ColumnError ConfigError EncryptionError FilterError FooterError FormatError MissingKeyError NotSupportedFileError PageError ParquetBloomError RewriteError TableFolderWarning TamperedError UnsupportedError ValueTypeError",
+    "errors": "ColumnError ConfigError EncryptionError FilterError FooterError FormatError LeftOutWarning MissingKeyError NotSupportedFileError PageError ParquetBloomError RewriteError TableFolderWarning TamperedError UnsupportedError ValueTypeError",
     "files": "open",
     "filters.split_block": "SplitBlockBloomFilter",
     "legacy.murmur3.dialect": "Murmur3",

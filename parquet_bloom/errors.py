@@ -73,6 +73,10 @@ class TableFolderWarning(UserWarning):
     """The folder of a table was given for its files, among which are those that the table has deleted."""
 
 
+class LeftOutWarning(UserWarning):
+    """A folder was given that has files besides those that are read, which are not called like data files."""
+
+
 class ConfigError(ParquetBloomError):
     """An invalid configuration file."""
 

@@ -151,7 +151,7 @@ def build(
             return build_file(path, wanted, destination_of(path), keys=keys, progress=show)
 
     code = answers.each(work, BUILD, threads=at_a_time)
-    inputs.tell_lacking()
+    inputs.tell_lacking(options.union_by_name)
     sys.exit(code)
 
 

@@ -32,12 +32,13 @@ from parquet_bloom.render.hints import NOT_LISTED, OF_ONE_TYPE
 from parquet_bloom.render.reports import Complaints
 from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
-from parquet_bloom.render.wording import as_indexed, left_out, part_in, parts_in, size
+from parquet_bloom.render.wording import as_indexed, part_in, parts_in, size
 from parquet_bloom.values.given import show_value, show_values
 from parquet_bloom.values.types import CANNOT_BE
 from parquet_bloom.verbs.find import find as find_rows
 from parquet_bloom.verbs.found import FindReport
 from parquet_bloom.verbs.index_probe import terms_of
+from parquet_bloom.verbs.left_out_files import left_out
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -24,9 +24,10 @@ from parquet_bloom.render.terminal import (
     progress,
     write_json,
 )
-from parquet_bloom.render.wording import left_out, shortened
+from parquet_bloom.render.wording import shortened
 from parquet_bloom.storage.paths import Input, links_to_others, without_output
 from parquet_bloom.threads import threads_for_files, threads_to_change
+from parquet_bloom.verbs.left_out_files import left_out
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,9 +84,9 @@ class Inputs:
         if self.left_out:
             complain(left_out(self.left_out))
 
-    def tell_lacking(self) -> None:
-        """Say what helps where files lack a column that others have."""
-        if self.are_lacking:
+    def tell_lacking(self, is_by_name: bool) -> None:
+        """Say what helps where files lack a column that others have, unless it was given."""
+        if self.are_lacking and not is_by_name:
             complain(BY_NAME)
 
     @property

@@ -177,7 +177,7 @@ filter_budget = filters_option(
     metavar=f"{SIZE}|PERCENT",
     help="The most bytes of all filters together, those that stay included, over all files, or such a"
     " share of the bytes of these, as 1%: takes the columns, and for each the rate, unless --fpp says it, that spare"
-    " look-ups the most row groups.",
+    " look-ups the most row groups. For `build`, with --auto.",
 )
 max_bytes = filters_option(
     "--max-bytes",
@@ -599,7 +599,7 @@ def destinations(command: Callback) -> Callback:
             "--resume",
             is_flag=True,
             help="With --output-dir, leave out files whose outputs are there, whatever is in them: go on after a run that"
-            " was stopped, with its options.",
+            " was stopped, with its options. In place, the same command goes on without it.",
         ),
         dry_run,
         no_verify,
@@ -651,15 +651,17 @@ def destinations(command: Callback) -> Callback:
             found = "" if files.shard else f", found {names}"
             several = f"--output takes one input{found}; use --output-dir for several"
             raise click.UsageError(column_meant(files.names) or several)
+        in_place = in_place or ways.get("--append-in-place", False)
         if resume and (output_dir is None or overwrite):
-            raise click.UsageError("--resume: expected with --output-dir and without --overwrite")
+            goes_on = ": in place, the same command goes on without it"
+            expected = "--resume: expected with --output-dir and without --overwrite"
+            raise click.UsageError(f"{expected}{goes_on if in_place else ''}")
         if resume and given.get("auto"):
             # Its advice would be about the files that are left, and not that of one run.
             raise click.UsageError(
                 "--resume: not with --auto, which judges all files: name each --column"
             )
         outputs = {} if output_dir is None else outputs_in(output_dir, inputs.files)
-        in_place = in_place or ways.get("--append-in-place", False)
         files.narrow(inputs)
         if resume:
             inputs.resume(outputs)

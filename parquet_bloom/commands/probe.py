@@ -63,7 +63,9 @@ if TYPE_CHECKING:
     "--groups-to-read",
     "only_groups",
     is_flag=True,
-    help="Print only the row groups, or index groups of an ORC file, that remain to be read.",
+    help="Print only the row groups, or index groups of an ORC file, that remain to be read, in a line each: path,"
+    " number of the row group, or of the stripe and of the index group in it, first row, number of rows, with tabs between."
+    " Not with --json, which says it of all of them.",
 )
 @output_option(
     "--by-value",
@@ -140,7 +142,7 @@ def probe(
         if len(names) > 1 and len(inputs.files) > 1 and not as_json:
             write_line(f"column {quoted_name(column)}")
         code = max(code, answers.each(work, view, threads=at_a_time))
-    inputs.tell_lacking()
+    inputs.tell_lacking(options.union_by_name)
     sys.exit(code or (NO if all(absent) else FINE))
 
 

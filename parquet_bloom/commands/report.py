@@ -169,7 +169,7 @@ def _of_many(
             return reporter.look_at(file, of_each)
 
     code = inputs.each(work, reporter.add_failed, take=reporter.add, threads=at_a_time)
-    inputs.tell_lacking()
+    inputs.tell_lacking(options.union_by_name)
     found = reporter.report()
     if not found.summary.files:
         # Nothing to write about, and it was said why.

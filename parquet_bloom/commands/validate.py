@@ -121,7 +121,7 @@ def validate(
     if not lacking.isdisjoint(there):
         complain(BY_NAME)
     else:
-        inputs.tell_lacking()
+        inputs.tell_lacking(options.union_by_name)
     sys.exit(code or (FINE if all(report.ok for report in reports) else NO))
 
 

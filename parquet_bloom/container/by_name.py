@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import Final
 from urllib.parse import unquote
 
@@ -14,19 +15,34 @@ from parquet_bloom.storage.source import is_url
 _BELOW: Final = re.compile(r"[.:]")
 # What Hive has called all columns of files that do not name theirs.
 _BY_PLACE: Final = re.compile(r"_col[0-9]+$")
+# By the place of a column, which is another one in each file.
+_OF_ONE_FILE: Final = re.compile(r"^#|#[0-9]+$")
 
 
 def is_without(name: str, columns: Iterable[str], path: str) -> bool:
-    """Whether a file certainly has not got a column: nothing in it, or in the folders of its `path`, has the name of the
-    whole column, in upper or lower case. What is nested in a column that is there may be called otherwise."""
-    if name.startswith("#"):
-        # By its place, which is another column in each file.
+    """Whether a file certainly has not got a column: in the struct in which it would be, or in the file and in the
+    folders of its `path`, nothing has its name, in upper or lower case. `columns`: dotted names, only as far as they
+    are those of fields of structs: what is nested in a list or a map that is there may be called otherwise."""
+    if _OF_ONE_FILE.search(name):
         return False
-    whole, *tops_found = (_BELOW.split(each.casefold(), 1)[0] for each in (name, *columns))
-    tops = {*tops_found}
-    if tops and all(_BY_PLACE.match(each) for each in tops):
+    wanted, *found = (tuple(_BELOW.split(each.casefold())) for each in (name, *columns))
+    depth = max((_num_alike(wanted, each) for each in found), default=0)
+    beside = {each[depth] for each in found if each[:depth] == wanted[:depth] and each[depth:]}
+    if depth:
+        return len(wanted) > depth and bool(beside) and not _are_by_place(beside)
+    if beside and _are_by_place(beside):
         return False
     # In which a relative path is, too.
     folders = (path if is_url(path) else os.path.abspath(path)).replace(os.sep, "/").split("/")[:-1]
     pairs = (unquote(each).partition("=") for each in folders)
-    return whole not in tops | {each.casefold() for each, mark, _ in pairs if mark}
+    return wanted[0] not in {each.casefold() for each, mark, _ in pairs if mark}
+
+
+def _num_alike(wanted: Sequence[str], found: Sequence[str]) -> int:
+    """How many segments two names begin with that are the same."""
+    pairs = zip(wanted, found, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _are_by_place(names: Iterable[str]) -> bool:
+    return all(map(_BY_PLACE.match, names))

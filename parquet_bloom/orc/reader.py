@@ -106,7 +106,12 @@ class OrcReader:
         raise ColumnError(f"{self.path}: {no_column(name, self.columns, path=self.path)}")
 
     def is_without(self, name: str) -> bool:
-        return by_name.is_without(name, self.columns, self.path)
+        in_structs = (
+            column.name
+            for column in self.tail.columns[1:]
+            if not (column.is_in_list and self.tail.columns[column.parent or 0].is_in_list)
+        )
+        return by_name.is_without(name, in_structs, self.path)
 
     def unite_by_name(self, names: Iterable[str]) -> None:
         self._of_others = frozenset(name for name in names if self.is_without(name))

@@ -123,7 +123,7 @@ class OpenFile:
 
     def is_without(self, name: str) -> bool:
         return self._of_table is None and by_name.is_without(
-            name, (leaf.name for leaf in self.footer.leaves), self.path
+            name, (leaf.in_structs for leaf in self.footer.leaves), self.path
         )
 
     def unite_by_name(self, names: Iterable[str]) -> None:

@@ -4,8 +4,8 @@ by, if only other files have them. They are the same whatever values are asked, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from parquet_bloom.errors import ColumnError
 
@@ -18,19 +18,60 @@ ColumnT = TypeVar("ColumnT")
 _MOST_ASKED: Final = 64
 
 
+class Structs(NamedTuple, Generic[ColumnT]):
+    """What tells the fields of a column that is a struct, None for others; and makes such a column have these."""
+
+    fields_of: Callable[[ColumnT], Mapping[str, ColumnT] | None]
+    with_fields: Callable[[ColumnT, Mapping[str, ColumnT]], ColumnT]
+
+    def has(self, columns: Mapping[str, ColumnT], column: str) -> bool:
+        """Whether a column is among these, or a field of one; of what is no struct, nobody looks for fields."""
+        name = whole_column(column, columns)
+        fields: Mapping[str, ColumnT] | None = columns
+        inside = column.removeprefix(name).split(".")[1:]
+        for each in (name, *inside):
+            if fields is None:
+                return True
+            if each not in fields:
+                return False
+            fields = self.fields_of(fields[each])
+        return True
+
+    def joined(self, first: ColumnT, other: ColumnT) -> ColumnT:
+        """The first, with those fields of the other that it lacks."""
+        fields, others = self.fields_of(first), self.fields_of(other)
+        if fields is None or others is None:
+            return first
+        of_both = {
+            name: self.joined(each, others[name]) if name in others else each
+            for name, each in fields.items()
+        }
+        added = {name: each for name, each in others.items() if name not in fields}
+        return self.with_fields(first, of_both | added)
+
+
+# Of columns of which only the names are known.
+ONLY_NAMES: Final[Structs[None]] = Structs(lambda _: None, lambda first, _: first)
+
+
 def with_filtered(
     first: Mapping[str, ColumnT],
     filtered: Iterable[str],
     others: Iterable[Mapping[str, ColumnT]],
+    structs: Structs[ColumnT],
 ) -> dict[str, ColumnT]:
-    """The columns of the first file by their names, and behind them those of `others` that are `filtered` by. No more
-    of the others are looked at than it takes; what none has is left out."""
+    """The columns of the first file by their names, and behind them those of `others` that are `filtered` by, be it as
+    fields of structs. No more of the others are looked at than it takes; what none has is left out."""
     found = dict(first)
-    lacking = [column for column in filtered if whole_column(column, found) not in found]
+    lacking = [column for column in filtered if not structs.has(found, column)]
     for columns in others if lacking else ():
-        names = [whole_column(column, columns) for column in lacking]
-        found |= {name: columns[name] for name in names if name in columns}
-        lacking = [column for column in lacking if whole_column(column, found) not in found]
+        for column in lacking:
+            name = whole_column(column, columns)
+            if name not in found and name in columns:
+                found[name] = columns[name]
+            elif name in found and structs.has(columns, column):
+                found[name] = structs.joined(found[name], columns[name])
+        lacking = [column for column in lacking if not structs.has(found, column)]
         if not lacking:
             break
     return found

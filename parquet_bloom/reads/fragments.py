@@ -7,13 +7,13 @@ names of folders (`country=DE/`), and with those that only other files have, if 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.dataset as pads
 
 from parquet_bloom.errors import FormatError, UnsupportedError
-from parquet_bloom.reads.columns import with_filtered
+from parquet_bloom.reads.columns import Structs, with_filtered
 from parquet_bloom.reads.filesystem import file_system
 from parquet_bloom.reads.partitions import Partitions, Stored
 from parquet_bloom.reads.pruning import Left
@@ -24,6 +24,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from parquet_bloom.encryption.keys import Keys
+
+
+def _fields_of(field: pa.Field) -> dict[str, pa.Field] | None:
+    return {each.name: each for each in field.type} if pa.types.is_struct(field.type) else None
+
+
+def _with_fields(field: pa.Field, fields: Mapping[str, pa.Field]) -> pa.Field:
+    """Null may be in those that it has not had."""
+    had = _fields_of(field) or {}
+    every = (each if name in had else each.with_nullable(True) for name, each in fields.items())
+    return field.with_type(pa.struct([*every]))
+
+
+_STRUCTS: Final[Structs[pa.Field]] = Structs(_fields_of, _with_fields)
 
 
 class Fragments:
@@ -52,8 +66,12 @@ class Fragments:
         self._partitions = self._partitions.as_stored(Stored(first, stored))
         found = self._with_partitions([stored])
         of_others = (_by_name(self._inspected(path)) for path in others)
-        for name, field in with_filtered(_by_name(found), filtered, of_others).items():
-            if name not in found.names:
+        for name, field in with_filtered(_by_name(found), filtered, of_others, _STRUCTS).items():
+            # Of several of one name, there is none.
+            at = found.get_field_index(name)
+            if at >= 0:
+                found = found.set(at, field)
+            elif name not in found.names:
                 found = found.append(field)
         return found
 

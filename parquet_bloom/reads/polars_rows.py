@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.parallel import read_once
-from parquet_bloom.reads.columns import telling, with_filtered
+from parquet_bloom.reads.columns import Structs, telling, with_filtered
 from parquet_bloom.reads.polars_predicates import Pushed, pushed_by_polars
 from parquet_bloom.reads.predicates import ANYTHING, Predicate
 from parquet_bloom.reads.pruning import Left
@@ -41,6 +41,11 @@ _OF_ONE_SCHEMA: Final[Mapping[str, Any]] = {
         extra_struct_fields="ignore",
     ),
 }
+
+_STRUCTS: Final[Structs[Any]] = Structs(
+    lambda kind: dict(kind) if isinstance(kind, pl.Struct) else None,
+    lambda _, fields: pl.Struct(fields),
+)
 
 _NOTHING: Final = Pushed(ANYTHING, True)
 
@@ -75,7 +80,7 @@ class Rows:
         first, *others = telling(self._paths)
         with_partitions = self._with_partitions(self._stored(first))
         of_others = map(self._stored, others)
-        return pl.Schema(with_filtered(with_partitions, self._filtered, of_others))
+        return pl.Schema(with_filtered(with_partitions, self._filtered, of_others, _STRUCTS))
 
     def _with_partitions(self, stored: pl.Schema) -> Mapping[str, pl.DataType]:
         """With the columns in the names of folders: text, unless they have one type wherever files lie."""

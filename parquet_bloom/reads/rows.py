@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import pyarrow as pa
 
-from parquet_bloom.errors import ColumnError, UnsupportedError, no_column
+from parquet_bloom.errors import ColumnError, UnsupportedError, no_column, quoted_name
+
+# The decimal digits of an integer by its bits, and whether it has a sign.
+_DIGITS: Final = {
+    (8, True): 3, (8, False): 3, (16, True): 5, (16, False): 5,
+    (32, True): 10, (32, False): 10, (64, True): 19, (64, False): 20,
+}  # fmt: skip
 
 
 class RowSource(Protocol):
@@ -98,8 +104,9 @@ class RowTables:
             raise ColumnError(no_column(self.lacking[0], tuple(self._known), "input"))
         if not self._tables:
             return self._without_rows(self.columns)
+        tables = _in_one_form(self._tables)
         try:
-            found = pa.concat_tables(_in_one_form(self._tables), promote_options="permissive")
+            found = pa.concat_tables(tables, promote_options="permissive")
             unknown = [field.name for field in found.schema if pa.types.is_null(field.type)]
             if not unknown:
                 return found
@@ -108,7 +115,7 @@ class RowTables:
         except pa.ArrowException as error:
             reason = " ".join(str(error).split())
             raise UnsupportedError(
-                f"columns of several files: {reason}; leave it out with columns="
+                f"{_apart(tables)} of several files: {reason}; leave it out with columns="
             ) from None
 
     def _without_rows(self, names: Sequence[str]) -> pa.Table:
@@ -116,14 +123,29 @@ class RowTables:
         return pa.Table.from_batches([], pa.schema(fields))
 
 
+def _apart(tables: Sequence[pa.Table]) -> str:
+    """The first column that does not go together."""
+    for name in tables[0].column_names:
+        try:
+            pa.concat_tables([each.select([name]) for each in tables], promote_options="permissive")
+        except pa.ArrowException:
+            return f"column {quoted_name(name)}"
+    return "columns"
+
+
 def _in_one_form(tables: Sequence[pa.Table]) -> list[pa.Table]:
-    """The same without dictionaries and views in columns of which other tables have the values in another form, and with
-    moments in the zone of the first table, as in pyarrow's datasets."""
+    """The same without dictionaries and views in columns of which other tables have the values in another form, with
+    moments in the zone of the first table, as in pyarrow's datasets, and with integers as decimals where these hold
+    all that other tables may have."""
     kinds: dict[str, dict[pa.DataType, None]] = {}
     for schema in {table.schema: None for table in tables}:
         for field in schema:
             kinds.setdefault(field.name, {})[field.type] = None
-    apart = {name: _Plain().each_of(each) for name, each in kinds.items() if not _go_together(each)}
+    apart = {}
+    for name, each in kinds.items():
+        plain = _Plain(each)
+        if plain.has_decimals or not _go_together(each):
+            apart[name] = plain.each
     return [_without_forms(table, apart) for table in tables] if apart else [*tables]
 
 
@@ -147,14 +169,18 @@ def _without_forms(
 
 
 class _Plain:
-    """Types of the same values, each by itself, of one column in several tables."""
+    """Types of the same values, each by itself, of one column in several tables. `has_decimals`: whether some are in
+    the place of integers."""
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: Iterable[pa.DataType]) -> None:
         # The first, of each place in the column.
         self._zones: dict[tuple[str, ...], str] = {}
-
-    def each_of(self, kinds: Iterable[pa.DataType]) -> dict[pa.DataType, pa.DataType]:
-        return {kind: self._of(kind, ()) for kind in kinds}
+        # All types of numbers there.
+        self._numbers: dict[tuple[str, ...], dict[pa.DataType, None]] = {}
+        self.has_decimals = False
+        for kind in kinds:
+            self._of(kind, ())
+        self.each = {kind: self._of(kind, ()) for kind in kinds}
 
     def _of(self, kind: pa.DataType, place: tuple[str, ...]) -> pa.DataType:
         types = pa.types
@@ -166,6 +192,13 @@ class _Plain:
             return pa.binary()
         if types.is_timestamp(kind) and kind.tz is not None:
             return pa.timestamp(kind.unit, self._zones.setdefault(place, kind.tz))
+        if types.is_integer(kind) or types.is_decimal(kind):
+            numbers = self._numbers.setdefault(place, {})
+            numbers[kind] = None
+            if types.is_integer(kind) and _take_decimals(numbers):
+                self.has_decimals = True
+                return pa.decimal128(_DIGITS[kind.bit_width, types.is_signed_integer(kind)], 0)
+            return kind
         if types.is_struct(kind):
             return pa.struct([self._field(field, place, field.name) for field in kind])
         if types.is_list(kind):
@@ -179,6 +212,15 @@ class _Plain:
 
     def _field(self, field: pa.Field, place: tuple[str, ...], name: str) -> pa.Field:
         return field.with_type(self._of(field.type, (*place, name)))
+
+
+def _take_decimals(numbers: Iterable[pa.DataType]) -> bool:
+    """Whether integers of these types go together as decimals: pyarrow takes too few digits beside a decimal, and
+    INT64 for UINT64 and signed ones, so that it would depend on the values."""
+    are_decimals = any(map(pa.types.is_decimal, numbers))
+    return are_decimals or (
+        pa.uint64() in numbers and any(map(pa.types.is_signed_integer, numbers))
+    )
 
 
 def _in_places(table: pa.Table, places: Sequence[int]) -> pa.Table:

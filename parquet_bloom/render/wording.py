@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -133,19 +132,6 @@ def files_named(paths: Sequence[str], num_files: int) -> str:
         return ", ".join(paths)
     such_as = f", such as {paths[0]}" * (len(paths) == num_files)
     return f"{files_of(paths, num_files)}{such_as}"
-
-
-def left_out(paths: Sequence[str]) -> str:
-    """That files of folders were not looked at."""
-    from parquet_bloom.storage.temporary_files import is_temporary
-
-    shown = ", ".join(paths[:MOST_PATHS])
-    such_as = f", such as {shown}" if len(paths) > MOST_PATHS else f": {shown}"
-    names = "its name" if len(paths) == 1 else "their names"
-    count = number_of(len(paths), "file")
-    left = any(map(is_temporary, map(os.path.basename, paths)))
-    removed = "; pbloom clean-temp removes temporary files that killed runs have left" * left
-    return f"{count} left out because of {names}{such_as}; what is named itself is not{removed}"
 
 
 def in_one(texts: Iterable[str]) -> str:

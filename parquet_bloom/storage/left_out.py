@@ -1,7 +1,7 @@
 """The files in folders that are not looked at because of their names, for those whose answer is about all that is there.
 
     _old/a.parquet, .a.parquet               hidden, see source.is_hidden
-    a.parquet.bak, A.PARQUET, a.csv          not called like a data file
+    a.parquet.bak, part-0, a.csv             not called like a data file
 
 What holds no rows does not count: logs of tables, files of an index, checksums, journals and marks of writers, locks of
 editors, empty files.
@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from parquet_bloom.storage.source import is_of_index
+from parquet_bloom.storage.source import is_hidden, is_of_index
 
 _WITHOUT_ROWS: Final = re.compile(
     r"_SUCCESS|_(common_)?metadata|_(committed|started)_\d+|.*\.crc|.*\.pbloom-journal|manifest-\d{10}\.json|\.#.*"
@@ -29,9 +29,12 @@ _OF_ICEBERG: Final = re.compile(
 
 class LeftOut:
     """Takes what a search of folders leaves out. `paths`: of files, and of links to folders, which are not followed;
-    `unlisted`: folders that nobody may list, and why; `hidden_unlisted`: those of them that are left out anyway."""
+    `unlisted`: folders that nobody may list, and why; `hidden_unlisted`: those of them that are left out anyway.
+    `is_proof`: for whoever has to prove what is nowhere. Others leave out what is hidden as all readers do, which
+    nobody has to be told, and a folder that nobody may list is an error."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_proof: bool = True) -> None:
+        self.is_proof = is_proof
         self.paths: list[str] = []
         self.unlisted: list[tuple[str, str]] = []
         self.hidden_unlisted: list[tuple[str, str]] = []
@@ -44,6 +47,8 @@ class LeftOut:
     def add(self, path: str, place: str) -> None:
         """A file that is not empty, at `place` in the folder that is searched."""
         *folders, name = place.split("/")
+        if not self.is_proof and any(map(is_hidden, (*folders, name))):
+            return
         if (
             not any(map(is_log, folders))
             and not is_of_index(name)

@@ -65,11 +65,15 @@ def expand(
 ) -> tuple[list[Input], list[OSError]]:
     """The files that `names` mean, in order and each once, and an error for each empty name and each glob or folder
     without files, or that cannot be listed. In folders, names that start with a dot or an underscore are skipped:
-    metadata and temporary files. `options`: of object stores. left_out: takes what is skipped, and folders below that
-    cannot be listed, which are errors otherwise. Raises UnsupportedError if nothing here can list them."""
+    metadata and temporary files. `options`: of object stores. left_out: takes what is skipped, and if it is for a
+    proof, folders below that cannot be listed, which are errors otherwise. Raises UnsupportedError if nothing here can
+    list them."""
     inputs: list[Input] = []
     errors: list[OSError] = []
-    unlisted: list[tuple[str, str]] = [] if left_out is None else left_out.unlisted
+    is_proof = left_out is not None and left_out.is_proof
+    unlisted: list[tuple[str, str]] = []
+    if left_out is not None and is_proof:
+        unlisted = left_out.unlisted
     named = tuple(names)
     for number, name in enumerate(named):
         num_unlisted = len(unlisted)
@@ -88,7 +92,7 @@ def expand(
             errors.append(error)
             continue
         inputs += found
-        if left_out is None:
+        if not is_proof:
             errors += (not_listed(*each) for each in unlisted[num_unlisted:])
         if not found and len(unlisted) == num_unlisted:
             hint = _with_other_suffix(name) or _elsewhere(name, options)
@@ -379,7 +383,7 @@ def _below(
     above, before = os.path.join(folder, ""), os.path.join(place, "")
     for entry in entries:
         hidden = is_in_hidden or is_hidden(entry.name)
-        if hidden and (left_out is None or is_log(entry.name)):
+        if hidden and (left_out is None or not left_out.is_proof or is_log(entry.name)):
             continue
         path, below = f"{above}{entry.name}", f"{before}{entry.name}"
         if entry.is_dir(follow_symlinks=False):

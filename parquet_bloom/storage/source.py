@@ -181,6 +181,8 @@ def is_data_file(name: str) -> bool:
 
 
 def has_data_suffix(name: str) -> bool:
+    """In any case: other systems write `A.PARQUET`, and engines that take a folder read it."""
+    name = name.lower()
     return name.endswith(SUFFIXES) and name not in SUFFIXES
 
 

@@ -36,9 +36,9 @@ def dataset(
 
     Where little is excluded, most files are not asked, and are in it as a whole. Columns of Hive partitions
     (`country=DE/`) are columns. schema: of the dataset; by default that of the first file, in the order of
-    paths, whatever is left, with those columns of the filters that only other files have. Where others have wider types,
-    such as INT64 for INT32, pyarrow reads what fits, and refuses the rest: then give a wider one. All others as for
-    row_groups; of a `table`, under its names and with the columns of its partitions, but of no file with deleted rows,
+    paths, whatever is left, with those columns and fields of structs of the filters that only other files have. Where
+    others have wider types, such as INT64 for INT32, pyarrow reads what fits, and refuses the rest: then give a wider
+    one. All others as for row_groups; of a `table`, under its names and with the columns of its partitions, but of no file with deleted rows,
     of which pyarrow cannot be told. keys: one key, or only a KMS client and master keys, as pyarrow takes no
     others.
 

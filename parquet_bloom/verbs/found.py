@@ -16,6 +16,7 @@ from parquet_bloom.verbs.asked_files import AskedFile
 from parquet_bloom.verbs.documents import VerbReport, plain
 from parquet_bloom.verbs.keys import units_of
 from parquet_bloom.verbs.lazy_items import LazyItems
+from parquet_bloom.verbs.left_out_files import left_out
 from parquet_bloom.vocabulary import BY_NAME
 
 if TYPE_CHECKING:
@@ -150,7 +151,10 @@ class FindReport(VerbReport):
         found = number_of(self.num_rows, "row")
         doubt = f"; {len(self.unknown):,} unknown: {self.unknown[0].reason}" if self.unknown else ""
         where = some_of(len(self.found_in), self.files_asked, "file")
-        return f"<FindReport {self.column}: {found} in {where}; {self._looked_into}{doubt}>"
+        besides = f"; {left_out(self.left_out)}" if self.left_out else ""
+        return (
+            f"<FindReport {self.column}: {found} in {where}; {self._looked_into}{doubt}{besides}>"
+        )
 
     @property
     def _looked_into(self) -> str:

@@ -31,9 +31,9 @@ def polars_source(
     text in the predicate of the query, and what `&` and `|` make of them; and by `filters`, which whoever asks filters
     by, too, such as `is_in` with the same values, into which nobody can look. Its rows are those of `scan_parquet` of
     all files, if the query filters by at least the same `filters`, before anything in it that counts rows, such as
-    `slice`, `tail` and `with_row_index`. Its columns are those of the first file, in the order
-    of paths, and those of `filters` that other files have; a file that lacks one has nulls in it. What it leaves out,
-    read_plan says, with what the query filters by as `filters`.
+    `slice`, `tail` and `with_row_index`. Its columns are those of the first file, in the order of paths, and those of
+    `filters` that other files have, fields of structs among them; a file that lacks one has nulls in it. What it leaves
+    out, read_plan says, with what the query filters by as `filters`.
 
     Rows and columns of a `table` are the table's. Where files are left that do not hold all that it says about them, such
     as deleted rows, names, values of partitions or columns that it got later, row groups are read here as pb.rows reads

@@ -10,6 +10,7 @@ from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.reads.pruning import MISSING_COLUMN, MOST_LEFT
 from parquet_bloom.verbs.documents import VerbReport, html_table
+from parquet_bloom.verbs.left_out_files import left_out
 from parquet_bloom.verbs.reading import Reading
 from parquet_bloom.vocabulary import ADVISED
 
@@ -68,7 +69,8 @@ class ReadPlan(VerbReport):
     groups are left that have none. `undecided`: columns of which nothing is said that partitions or files can be
     asked about, such as `!=` of a column in files, null among the values, or floats for integers. `without_zone`:
     columns in UTC that are compared with moments without a zone, which are in UTC to pb.rows alone. `excluded`: what
-    is not left; to_arrow() has both, and by what, in `excluded_by`."""
+    is not left; to_arrow() has both, and by what, in `excluded_by`. `left_out`: files in the folders that were given,
+    which are not read because of their names, and not counted above."""
 
     _rows: ClassVar = ("row_groups",)
     _item: ClassVar = PlannedRowGroups
@@ -94,6 +96,7 @@ class ReadPlan(VerbReport):
     without_zone: tuple[str, ...]
     left: tuple[PlannedRowGroups, ...]
     excluded: tuple[PlannedRowGroups, ...]
+    left_out: tuple[str, ...] = ()
 
     @property
     def row_groups(self) -> tuple[PlannedRowGroups, ...]:
@@ -108,6 +111,8 @@ class ReadPlan(VerbReport):
 
     def _remarks(self) -> Iterator[str]:
         """What else is to be known."""
+        if self.left_out:
+            yield left_out(self.left_out)
         if self.files_without_column:
             yield self._without_column
         if self.files_not_asked:
@@ -238,6 +243,7 @@ def read_plan(
         bytes_left=_sum(each.bytes for each in left),
         left=left,
         excluded=tuple(_excluded(reading.files.found, pruned, sizes)),
+        left_out=reading.left_out,
     )
 
 

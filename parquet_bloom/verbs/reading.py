@@ -18,7 +18,13 @@ from parquet_bloom.index.manifest import existing
 from parquet_bloom.index.states import in_stores_of, state_of, state_unless_asked_for
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import read_once, work_in_order
-from parquet_bloom.reads.columns import is_lacking, telling, whole_column, with_filtered
+from parquet_bloom.reads.columns import (
+    ONLY_NAMES,
+    is_lacking,
+    telling,
+    whole_column,
+    with_filtered,
+)
 from parquet_bloom.reads.held import HeldFiles
 from parquet_bloom.reads.indexed import Indexed
 from parquet_bloom.reads.predicates import (
@@ -42,8 +48,10 @@ from parquet_bloom.reads.predicates import (
 from parquet_bloom.reads.pruning import MOST_LEFT, Left, Open, Pruned, Pruner
 from parquet_bloom.storage import open_folder, open_source, with_options
 from parquet_bloom.storage.cache import CacheUse
+from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.storage.source import is_url
 from parquet_bloom.verbs.documents import document_of
+from parquet_bloom.verbs.left_out_files import warn_of_left_out
 from parquet_bloom.verbs.listed_files import ListedFiles, files_again, for_index, list_files
 from parquet_bloom.verbs.table_folders import warn_of_tables
 from parquet_bloom.vocabulary import FORMAT_TITLES
@@ -110,6 +118,8 @@ class Reading:
         if self.names is not None and self._view is None:
             warn_of_tables(self.names)
         self.keys, self.storage_options = keys, storage_options
+        # Files of the folders, once these were searched.
+        self.left_out: tuple[str, ...] = ()
         self._index, self._hash_key = index, hash_key
         self._asked_now: AskedIndex | None = None
         self._cache = None if cache is None else CacheUse(cache)
@@ -118,16 +128,24 @@ class Reading:
 
     @read_once
     def files(self) -> ListedFiles:
-        """All that are meant, in the order of their paths. Raises as files_again."""
-        return self._listed()
+        """All that are meant, in the order of their paths. Warns of what folders have besides. Raises as
+        files_again."""
+        left_out = LeftOut(is_proof=False)
+        files = self._listed(left_out)
+        self.left_out = left_out.besides(files.found)
+        warn_of_left_out(self.left_out)
+        return files
 
-    def _listed(self) -> ListedFiles:
-        """The same as they are now."""
+    def _listed(self, left_out: LeftOut | None = None) -> ListedFiles:
+        """The same as they are now. left_out: takes what is not looked at because of its name."""
         if self.names is not None:
             if self._index is not None:
-                return for_index(files_again(self.names, self._view, self.storage_options))
+                listed_now = files_again(
+                    self.names, self._view, self.storage_options, left_out=left_out
+                )
+                return for_index(listed_now)
             look = state_unless_asked_for if self._cache is None else state_of
-            return files_again(self.names, self._view, self.storage_options, look)
+            return files_again(self.names, self._view, self.storage_options, look, left_out)
         with self._asked() as asked:
             manifest = asked.manifest
             if manifest.tables:
@@ -369,13 +387,15 @@ class Reading:
         if files.table_columns or not paths:
             return tuple(dict.fromkeys(files.table_columns) | of_partitions)
         first, *others = paths
-        found = with_filtered(of_file(first) | of_partitions, self.filtered, map(of_file, others))
+        known = of_file(first) | of_partitions
+        found = with_filtered(known, self.filtered, map(of_file, others), ONLY_NAMES)
         return tuple(found)
 
     def _known_besides(self, asked: Sequence[str], opener: Open) -> list[str]:
-        """The columns of the filters that are there, if not all files are asked: those of other partitions, or those
-        that an index excludes, may have them alone."""
-        if len(asked) == len(self.files.found) and self._index is None:
+        """The columns of the filters that are there, if not all files are asked for all of them: those of other
+        partitions, or those that an index excludes, may have them alone."""
+        is_alike = self._index is None and not {*self._partitions.names} & {*self.filtered}
+        if is_alike and len(asked) == len(self.files.found):
             return []
         names = self._columns(opener)
         return [column for column in self.filtered if whole_column(column, names) in names]

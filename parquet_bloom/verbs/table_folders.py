@@ -32,10 +32,10 @@ def tables_among(names: Iterable[str], option: str) -> Iterator[str]:
 def warn_of_tables(names: Iterable[str]) -> None:
     """Say it to the caller of this package as a warning."""
     for said in tables_among(names, 'table="{}"'):
-        warnings.warn(said, TableFolderWarning, _level_of_caller())
+        warnings.warn(said, TableFolderWarning, level_of_caller())
 
 
-def _level_of_caller() -> int:
+def level_of_caller() -> int:
     """Of who has called this package, seen from who warns. What is between its frames may be those of others."""
     package, _, _ = __name__.partition(".")
     found = level = 0

@@ -395,18 +395,18 @@ def test_several_files_go_to_a_folder_and_one_bad_one_does_not_stop_the_others(r
 def test_what_folders_have_besides_is_told(run, tmp_path, command):
     (tmp_path / "in").mkdir()
     data = (tmp_path / "events.parquet").read_bytes()
-    for name in ("a.parquet", "A.PARQUET", "noext"):
+    for name in ("a.parquet", "A.data", "noext"):
         (tmp_path / "in" / name).write_bytes(data)
     told = "because of {}; what is named itself is not"
-    two, one = told.format("their names: in/A.PARQUET, in/noext"), told.format("its name: in/noext")
+    two, one = told.format("their names: in/A.data, in/noext"), told.format("its name: in/noext")
     assert run(*command, "in").stderr == f"pbloom: 2 files left out {two}\n"
-    assert run(*command, "in", "in/A.PARQUET").stderr == f"pbloom: 1 file left out {one}\n"
-    named = ("in/a.parquet", "in/A.PARQUET", "in/noext")
+    assert run(*command, "in", "in/A.data").stderr == f"pbloom: 1 file left out {one}\n"
+    named = ("in/a.parquet", "in/A.data", "in/noext")
     assert run(*command, *named).stderr == run(*command, "in/a.parquet").stderr == ""
     # Each shard names the same, whichever files are its own.
     if "--summary" not in command and "advise" not in command:
         shards = [run(*command, "in", "in/noext", "--shard", f"{n}/2").stderr for n in (0, 1)]
-        assert all("left out because of its name: in/A.PARQUET;" in each for each in shards)
+        assert all("left out because of its name: in/A.data;" in each for each in shards)
         assert not any("in/noext;" in each for each in shards)
 
 

@@ -141,17 +141,17 @@ def test_a_name_of_another_format_is_refused(path, option):
 
 
 def test_files_that_are_not_asked_because_of_their_names(path, tmp_path):
-    for name in ("a.parquet.bak", "A.PARQUET", "_old.parquet", "export.csv"):
+    for name in ("a.parquet.bak", "A.data", "_old.parquet", "export.csv"):
         (tmp_path / name).write_bytes(b"some")
     found = outcome("find", ".", "-c", "id", "-v", "9")
-    some = "A.PARQUET, _old.parquet, a.parquet.bak"
+    some = "A.data, _old.parquet, a.parquet.bak"
     told = f"4 files left out because of their names, such as {some}; what is named itself is not"
     assert (found.code, found.complaint) == (1, told)
     for how in ([], ["--by-value"], ["--only", "absent"], ["--json"]):
         asked = outcome("probe", ".", "-c", "id", "-v", "9", *how)
         assert told in asked.stderr
     document = json.loads(outcome("find", ".", "-c", "id", "-v", "9", "--json").stdout)
-    assert document["left_out"] == ["A.PARQUET", "_old.parquet", "a.parquet.bak", "export.csv"]
+    assert document["left_out"] == ["A.data", "_old.parquet", "a.parquet.bak", "export.csv"]
 
 
 def test_a_folder_that_cannot_be_listed_may_hold_any_value(path, monkeypatch):

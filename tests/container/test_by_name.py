@@ -22,10 +22,18 @@ from parquet_bloom.vocabulary import NULL_BY_NAME
         ("id", [], "a", True),
         ("id", ["ID"], "a", False),
         ("id", ["id.x"], "a", False),
-        ("user.id", ["other", "user.name"], "a", False),
-        ("User.id", ["other", "user.name"], "a", False),
+        ("user.id", ["other", "user.name"], "a", True),
+        ("User.id", ["other", "user.name"], "a", True),
+        ("user.id", ["other", "user.ID"], "a", False),
+        ("user.id", ["other", "user.id.x"], "a", False),
+        ("user.id", ["user"], "a", False),
+        ("user.home.city", ["user.name", "user.home.zip"], "a", True),
+        ("user.home.city", ["user.name", "user.home"], "a", False),
+        ("user.home.city", ["user.name"], "a", True),
+        ("user.home.city", ["user._col0", "user._col1"], "a", False),
         ("user.id", ["users.id"], "a", True),
-        ("v:a", ["v.metadata", "v.value"], "a", False),
+        ("v:a", ["v"], "a", False),
+        ("user.id#3", ["user.name"], "a", False),
         ("v:a", ["w"], "a", True),
         ("v:a", ["v:A"], "a", False),
         ("#3", ["x"], "a", False),
@@ -39,6 +47,38 @@ from parquet_bloom.vocabulary import NULL_BY_NAME
 )
 def test_which_columns_a_file_certainly_has_not_got(name, columns, path, is_so):
     assert is_without(name, columns, path) == is_so
+
+
+@pytest.mark.parametrize("kind", ["parquet", "orc"])
+def test_a_field_that_a_struct_got_later_is_a_column_like_others(kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write = (pq if kind == "parquet" else orc).write_table
+    write(pa.table({"id": [1, 2], "geo": [{"ip": 1}, {"ip": 2}]}), f"old.{kind}")
+    write(pa.table({"id": [3, 4], "geo": [{"ip": 3, "asn": 7}, None]}), f"new.{kind}")
+    build = ("build", ".", "-c", "id,geo.asn", "--in-place")
+    assert "no column geo.asn" in outcome(*build, "--dry-run").stderr
+    found = outcome(*build, "--union-by-name")
+    assert (found.code, found.stderr) == (0, "")
+    assert f"old.{kind}: note: column geo.asn: {NULL_BY_NAME}" in found.stdout
+    assert pb.probe(f"old.{kind}", "id", 9).is_absent
+    required = ("validate", ".", "--require", "geo.asn")
+    assert [outcome(*required, *by_name).code for by_name in ([], ["--union-by-name"])] == [1, 0]
+    assert pb.probe(".", "geo.asn", 9, union_by_name=True).is_absent
+    assert pb.find(".", "geo.asn", [9], union_by_name=True).is_absent
+    assert not pb.find(".", "geo.asn", [7], union_by_name=True).is_absent
+
+
+@pytest.mark.parametrize("kind", ["parquet", "orc"])
+def test_what_is_in_a_list_may_be_called_otherwise(kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write = (pq if kind == "parquet" else orc).write_table
+    write(pa.table({"of": [{"tags": [{"a": 1}]}], "id": [1]}), f"old.{kind}")
+    write(pa.table({"of": [{"tags": [{"a": 1, "b": 2}]}], "id": [1]}), f"new.{kind}")
+    column = {"parquet": "of.tags.list.element.b", "orc": "of.tags._elem.b"}[kind]
+    found = outcome("build", ".", "-c", column, "--in-place", "--union-by-name")
+    # The option was given, and is no help.
+    assert (found.code, len(found.stderr.splitlines())) == (2, 1)
+    assert f"old.{kind}: no column {column}" in found.stderr
 
 
 HINT = "where a file has no such column and others have, --union-by-name takes it as null there"

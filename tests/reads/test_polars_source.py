@@ -273,3 +273,20 @@ def test_files_in_a_store(lake: Path, s3: Any) -> None:
     wanted = pl.col("a") == 3
     found = pb.polars_source("s3://lake/", storage_options=s3.options).filter(wanted).collect()
     assert_frame_equal(found, pl.scan_parquet(lake / "*.parquet").filter(wanted).collect())
+
+
+def test_a_field_that_a_struct_got_later(tmp_path: Path) -> None:
+    old = pa.array([{"ip": 1, "at": {"city": "A"}}, None])
+    new = pa.array([{"ip": 2, "asn": 7, "at": {"zip": "8000"}}, None])
+    for name, geo in (("a", old), ("b", new)):
+        pq.write_table(pa.table({"id": [1, 2], "geo": geo}), tmp_path / f"{name}.parquet")
+    geo = pl.col("geo").struct
+    for filters, condition in (
+        ({"geo.asn": 7}, geo.field("asn") == 7),
+        ({"geo.at.zip": "8000"}, geo.field("at").struct.field("zip") == "8000"),
+    ):
+        rows = pb.polars_source(tmp_path, filters).filter(condition).collect()
+        expected = {"ip": 2, "at": {"city": None, "zip": "8000"}, "asn": 7}
+        assert rows.to_dicts() == [{"id": 1, "geo": expected}]
+        nothing = pb.polars_source(tmp_path, {"geo.asn": 8}).filter(geo.field("asn") == 8).collect()
+        assert (nothing.height, nothing.schema) == (0, rows.schema)

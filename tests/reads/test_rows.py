@@ -997,6 +997,41 @@ def test_moments_in_several_zones_are_in_that_of_the_first_file(tmp_path: Path) 
     assert values.schema.field("at").type == kind
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "kind"),
+    [
+        (pa.int64(), pa.decimal128(20, 4), pa.decimal128(23, 4)),
+        (pa.int8(), pa.decimal128(4, 2), pa.decimal128(5, 2)),
+        (pa.int64(), pa.decimal128(38, 30), pa.decimal256(49, 30)),
+        (pa.uint64(), pa.int64(), pa.decimal128(20, 0)),
+        (pa.int16(), pa.uint64(), pa.decimal128(20, 0)),
+        (pa.uint32(), pa.int64(), pa.int64()),
+        (pa.uint64(), pa.uint8(), pa.uint64()),
+    ],
+)
+def test_numbers_of_several_types_have_one_that_holds_all(
+    tmp_path: Path, one: pa.DataType, other: pa.DataType, kind: pa.DataType
+) -> None:
+    """Whatever the values are."""
+
+    def most(of: pa.DataType) -> int:
+        is_signed = pa.types.is_signed_integer(of)
+        return 3 if pa.types.is_decimal(of) else 2 ** (of.bit_width - is_signed) - 1
+
+    for name, each in (("a", one), ("b", other)):
+        numbers = pa.array([1, None, most(each)], each)
+        structs = pa.StructArray.from_arrays([numbers], ["x"])
+        table = pa.table({"id": [1, 2, 3], "x": numbers, "s": structs})
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    for number in (1, 3):
+        found = pb.rows(tmp_path, {"id": number})
+        assert found.schema.field("x").type == found.schema.field("s").type.field("x").type == kind
+        expected = [1, 1] if number == 1 else [most(one), most(other)]
+        assert found["x"].to_pylist() == expected
+        assert [each["x"] for each in found["s"].to_pylist()] == expected
+    assert pb.rows(tmp_path, {"x": most(one)}).num_rows == (2 if most(one) == most(other) else 1)
+
+
 def test_types_that_do_not_go_together(tmp_path: Path) -> None:
     for name, zone in (("a", "UTC"), ("b", None)):
         at = pa.array([1], pa.timestamp("us", zone))
@@ -1004,7 +1039,7 @@ def test_types_that_do_not_go_together(tmp_path: Path) -> None:
     with pytest.raises(pb.UnsupportedError) as said:
         pb.rows(tmp_path, {"id": 7})
     assert str(said.value).startswith(
-        "columns of several files: Unable to merge: Field at has incompatible types:"
+        "column at of several files: Unable to merge: Field at has incompatible types:"
         " timestamp[us, tz=UTC] vs timestamp[us]"
     )
     assert str(said.value).endswith("; leave it out with columns=")
@@ -1055,3 +1090,19 @@ def test_in_which_values_rows_and_find_differ(
 
     assert outcome(lambda: pb.rows(path, {column: value}).num_rows) == str(by_rows)
     assert outcome(found) == str(by_find)
+
+
+def test_a_column_that_only_files_of_other_partitions_have_than_those_it_is_asked_of(
+    tmp_path: Path,
+) -> None:
+    """All files are asked something, those with the column nothing about it."""
+    for day, table in (("1", {"id": [1]}), ("2", {"id": [2], "score": [5]})):
+        (tmp_path / f"day={day}").mkdir()
+        pq.write_table(pa.table(table), tmp_path / f"day={day}" / "a.parquet")
+    filters = [[("day", "==", 1), ("score", "==", 5)], [("id", "==", 2)]]
+    assert pb.rows(tmp_path, filters)["id"].to_pylist() == [2]
+    assert pb.read_plan(tmp_path, filters).num_files == 2
+    assert pb.dataset(tmp_path, filters).schema.names == ["id", "day", "score"]
+    filters[0][1] = ("scores", "==", 5)
+    with pytest.raises(pb.ColumnError, match="no column scores"):
+        pb.rows(tmp_path, filters)

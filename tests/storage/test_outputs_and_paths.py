@@ -387,7 +387,7 @@ def test_globs_of_file_urls(tmp_path):
 
 
 def test_what_is_left_out_of_a_folder_because_of_its_name(tmp_path):
-    names = ["_old/a.parquet", ".hidden/b.csv", "day=1/.c.parquet", "A.PARQUET", "d.parquet.new"]
+    names = ["_old/a.parquet", ".hidden/b.csv", "day=1/.c.parquet", "A.data", "d.parquet.new"]
     without_rows = ["_delta_log/1.checkpoint.parquet", "_SUCCESS", ".a.parquet.crc", "_metadata"]
     without_rows += ["metadata/v1.metadata.json", "index/0123456789abcdef.map.parquet"]
     for name in [*names, *without_rows, "a.parquet", "metadata/e.csv"]:
@@ -403,6 +403,19 @@ def test_what_is_left_out_of_a_folder_because_of_its_name(tmp_path):
     found = {str(Path(path).relative_to(tmp_path)) for path in paths}
     assert found == {*names, "metadata/e.csv", "linked", "gone"} - {"d.parquet.new"}
     assert left_out.unlisted == []
+
+    # Of whoever reads, nobody expects what is hidden.
+    read = LeftOut(is_proof=False)
+    expand([str(tmp_path)], None, read)
+    told = {str(Path(path).relative_to(tmp_path)) for path in read.paths}
+    assert told == {"A.data", "d.parquet.new", "metadata/e.csv", "linked", "gone"}
+
+
+def test_a_suffix_in_upper_case_is_one_of_a_data_file(tmp_path):
+    for name in ("A.PARQUET", "b.Orc", "c.PQ", "d.PARQUETS", ".PARQUET"):
+        (tmp_path / name).touch()
+    inputs, errors = expand([str(tmp_path)])
+    assert ([place for _, place in inputs], errors) == (["A.PARQUET", "b.Orc", "c.PQ"], [])
 
 
 def test_outputs_are_below_their_folder_as_inputs_were_below_theirs(tmp_path):

@@ -191,7 +191,7 @@ def test_files_that_lack_a_column_have_nulls_in_it(tmp_path):
         pb.find(files, "id", 2, columns=["moer"])
     text = pa.table({"id": [2], "more": ["nine"]})
     pq.write_table(text, tmp_path / "3.parquet")
-    with pytest.raises(UnsupportedError, match="columns of several files"):
+    with pytest.raises(UnsupportedError, match="of several files"):
         pb.find(files, "id", 2, columns=["more"])
 
 

@@ -160,7 +160,7 @@ def test_the_command_resumes(lake):
         "--resume: not with --auto, which judges all files: name each --column"
     )
     assert outcome("strip", "lake", "--in-place", "--resume").complaint == (
-        "--resume: expected with --output-dir and without --overwrite"
+        "--resume: expected with --output-dir and without --overwrite: in place, the same command goes on without it"
     )
 
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any, Final, NamedTuple, TypeVar
 
 from parquet_bloom.dataclass import dataclass
@@ -129,6 +130,15 @@ class LeafColumn:
     def searched_type(self) -> LeafType:
         says_more = said_besides(self.physical_type, self.logical_type)
         return self.type if says_more else replace(self.type, logical=None)
+
+    @property
+    def in_structs(self) -> str:
+        """The dotted path down to the first group that is no struct, such as a list; of what repeats without being
+        called one, only the whole column."""
+        if self.is_in_list and not any(self.groups):
+            return self.path[0]
+        structs = [*takewhile(lambda group: not group, self.groups)]
+        return ".".join(self.path[: len(structs) + 1])
 
     @property
     def is_in_list(self) -> bool:

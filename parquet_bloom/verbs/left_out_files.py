@@ -1,0 +1,34 @@
+"""Who names a folder may mean files in it that are not looked at because of their names."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from typing import Final
+
+from parquet_bloom.container import number_of
+from parquet_bloom.errors import LeftOutWarning
+from parquet_bloom.verbs.table_folders import level_of_caller
+
+# So many are named.
+_MOST_NAMES: Final = 3
+
+
+def left_out(paths: Sequence[str]) -> str:
+    """That files of folders were not looked at."""
+    from parquet_bloom.storage.temporary_files import is_temporary
+
+    shown = ", ".join(paths[:_MOST_NAMES])
+    such_as = f", such as {shown}" if len(paths) > _MOST_NAMES else f": {shown}"
+    names = "its name" if len(paths) == 1 else "their names"
+    count = number_of(len(paths), "file")
+    left = any(map(is_temporary, map(os.path.basename, paths)))
+    removed = "; pbloom clean-temp removes temporary files that killed runs have left" * left
+    return f"{count} left out because of {names}{such_as}; what is named itself is not{removed}"
+
+
+def warn_of_left_out(paths: Sequence[str]) -> None:
+    """Say it to the caller of this package as a warning, if there are any."""
+    if paths:
+        warnings.warn(left_out(paths), LeftOutWarning, level_of_caller())

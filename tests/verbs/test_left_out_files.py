@@ -1,0 +1,86 @@
+"""Files of a folder that are not called like data files: whoever reads the folder is told which are not read."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import parquet_bloom as pb
+
+READ = ("A.PARQUET", "a.parquet")
+HIDDEN = ("_old.parquet", ".a.data")
+LEFT_OUT = ("000000_0", "b.parquet.snappy", "c.par", "part-0")
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    for name in (*READ, *HIDDEN, *LEFT_OUT):
+        pq.write_table(pa.table({"id": [1, 2, 3]}), folder / name)
+    return folder
+
+
+READS: dict[str, Callable[[Any], Any]] = {
+    "rows": lambda files: pb.rows(files, {"id": 2}),
+    "row_groups": lambda files: pb.row_groups(files, {"id": 2}),
+    "dataset": lambda files: pb.dataset(files, {"id": 2}).to_table(),
+    "polars_source": lambda files: pb.polars_source(files).collect(),
+    "read_plan": lambda files: pb.read_plan(files, {"id": 2}),
+}
+
+
+@pytest.mark.parametrize("verb", READS)
+def test_whoever_reads_a_folder_is_warned_once(lake: Path, verb: str) -> None:
+    with pytest.warns(pb.LeftOutWarning) as told:
+        READS[verb](lake)
+    (warning,) = told
+    assert str(warning.message) == (
+        f"4 files left out because of their names, such as {lake}/000000_0,"
+        f" {lake}/b.parquet.snappy, {lake}/c.par; what is named itself is not"
+    )
+    assert warning.filename == __file__
+
+
+@pytest.mark.parametrize("verb", READS)
+def test_who_names_the_files_is_not(lake: Path, verb: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        READS[verb]([f"{lake}/a*", f"{lake}/*_0", f"{lake}/c.par"])
+        READS[verb]([lake, *(lake / name for name in LEFT_OUT)])
+
+
+def test_reports_name_them(lake: Path) -> None:
+    with pytest.warns(pb.LeftOutWarning):
+        plan = pb.read_plan(lake, {"id": 2})
+    assert (plan.num_files, plan.left_out) == (2, tuple(f"{lake}/{name}" for name in LEFT_OUT))
+    assert plan.to_dict()["left_out"] == list(plan.left_out)
+    assert "; 4 files left out because of their names" in repr(plan)
+    # A report that proves what is nowhere has the hidden ones, too.
+    found = pb.find(lake, "id", [2])
+    assert repr(found).endswith(
+        f"; 6 files left out because of their names, such as {lake}/.a.data, {lake}/000000_0,"
+        f" {lake}/_old.parquet; what is named itself is not>"
+    )
+
+
+def test_a_folder_that_nobody_may_list_stays_an_error(lake: Path, monkeypatch: Any) -> None:
+    import os
+
+    scandir = os.scandir
+
+    def refusing(path: str) -> Any:
+        if path == f"{lake}/shut":
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    (lake / "shut").mkdir()
+    monkeypatch.setattr(os, "scandir", refusing)
+    with pytest.raises(PermissionError, match=r"cannot be listed: Permission denied"):
+        pb.rows(lake, {"id": 2})
