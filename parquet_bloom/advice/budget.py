@@ -27,7 +27,7 @@ from math import inf
 from typing import Final
 
 from parquet_bloom.advice.lookups import FPP_UNIT, ExpectedReads
-from parquet_bloom.advice.sketch import ColumnSketch
+from parquet_bloom.advice.sketch import ColumnCounts, ColumnSketch
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.filters.sizing import HIGH_FPP
 from parquet_bloom.options import DEFAULT_FPP, AdviseOptions
@@ -95,12 +95,9 @@ def offers_of(
     `fpp`: the only rate that is wanted, None for all. `stay`: filters that are there do, and others are
     built beside them."""
     ladder: list[Offer] = []
-    for offer in each_offer(column, reads):
+    for offer in each_offer(column, reads, stay=stay):
         if fpp is not None and offer.rate != fpp:
             continue
-        if stay:
-            missing = column.rungs[offer.rate].missing_bytes
-            offer = replace(offer, num_bytes=column.counts.bytes_there + missing)
         if ladder and column.rungs[offer.rate].is_past_dictionary:
             continue
         least = LEAST_SAVED_BELOW_USUAL if ladder and offer.rate < DEFAULT_FPP else LEAST_SAVED
@@ -114,16 +111,27 @@ def offers_of(
     return tuple(ladder)
 
 
-def each_offer(column: ColumnSketch, reads: ExpectedReads) -> Iterator[Offer]:
-    """What filters at each rate would cost and save, from the highest rate on.
+def may_stay(options: AdviseOptions, counts: ColumnCounts) -> bool:
+    """Whether `build` keeps the filters of a column that are there: unless it is told to replace them, or some of them
+    are too small, so that new ones are recommended."""
+    return options.existing != "replace" and not counts.too_small
+
+
+def each_offer(
+    column: ColumnSketch, reads: ExpectedReads, *, stay: bool = False
+) -> Iterator[Offer]:
+    """What filters at each rate would cost and save, from the highest rate on. `stay` as for offers_of.
 
     Bytes are exact. The groups that a look-up reads in vain are those at the target rate, times the ratio of
     the mean FPPs of all filters.
     """
     for rung in sorted(column.rungs.values(), key=lambda rung: -rung.rate):
-        fpp = rung.fpp * FPP_UNIT / max(1, column.counts.groups)
+        num_bytes, fpp_sum = rung.filter_bytes, rung.fpp
+        if stay:
+            num_bytes, fpp_sum = column.counts.bytes_there + rung.missing_bytes, rung.fpp_beside
+        fpp = fpp_sum * FPP_UNIT / max(1, column.counts.groups)
         read = reads.at_mean_fpp(fpp)
-        yield Offer(rung.rate, rung.filter_bytes, read, reads.by_statistics - read, fpp)
+        yield Offer(rung.rate, num_bytes, read, reads.by_statistics - read, fpp)
 
 
 @dataclass(frozen=True, slots=True)
