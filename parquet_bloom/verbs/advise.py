@@ -642,12 +642,16 @@ def _claimants(
         for subject, column, unread, found in subjects:
             stay = may_stay(options, column.counts)
             lacks_some = any(rung.missing for rung in column.rungs.values())
+            is_required = subject.name in options.required
             ladder: tuple[Offer, ...] = ()
             is_wanted = found.verdict == "build" and (lacks_some or not stay)
             if is_wanted and found.reads:
-                ladder = offers_of(column, found.reads, options.fpp, stay=stay)
+                ladder = offers_of(
+                    column, found.reads, options.fpp, stay=stay, is_required=is_required
+                )
             there, beside = column.counts.bytes_there, unread.counts.bytes_there
-            yield _Claimant(number, subject.name, is_wanted, Claim(ladder, there, beside))
+            claim = Claim(ladder, there, beside, is_required)
+            yield _Claimant(number, subject.name, is_wanted, claim)
 
 
 def _plans(
@@ -695,6 +699,8 @@ def _left_out(claimant: _Claimant, left: int) -> LeftOut:
         return LeftOut(claimant.name, "filters save too little for their size", None)
     needs = claimant.claim.costs[0].num_bytes
     reason = f"needs at least {needs:,} bytes, and {left:,} of the budget are left"
+    if claimant.claim.is_required:
+        reason = f"the budget is too small for what the policy requires: {reason}"
     return LeftOut(claimant.name, reason, needs)
 
 
