@@ -121,8 +121,8 @@ def offers_of(
 
 
 def may_stay(options: AdviseOptions, counts: ColumnCounts) -> bool:
-    """Whether `build` keeps the filters of a column that are there: unless it is told to replace them, or some of them
-    are too small, so that new ones are recommended."""
+    """Whether `build` keeps the filters of a column that are there: unless it is told to replace them, or some of
+    them are too small, so that new ones are recommended."""
     return options.existing != "replace" and not counts.too_small
 
 

@@ -186,9 +186,9 @@ class ColumnCounts:
 @dataclass(slots=True)
 class RungCounts:
     """The filters of all groups with values at this rate: their sizes, and the sum of their FPPs in
-    FPP_UNITs; `missing` groups have no filter yet, and theirs would have `missing_bytes`; `fpp_beside`: the sum of FPPs
-    where these alone are built, beside the filters that can be used; `past_dictionary_bytes`: of filters that are no
-    smaller than a dictionary which has all values."""
+    FPP_UNITs; `missing` groups have no filter yet, and theirs would have `missing_bytes`; `fpp_beside`: the sum of
+    FPPs where these alone are built, beside the filters that can be used; `past_dictionary_bytes`: of filters that are
+    no smaller than a dictionary which has all values."""
 
     rate: float
     filter_bytes: int = 0

@@ -40,7 +40,8 @@ from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict, Format
 
 
 class AtRate(NamedTuple):
-    """The size of all filters at a rate, how many groups have none yet and would get one, and the size of these alone."""
+    """The size of all filters at a rate, how many groups have none yet and would get one, and the size of
+    these alone."""
 
     filter_bytes: int
     missing: int
@@ -85,8 +86,8 @@ class SurveyedFile:
 @dataclass(frozen=True, slots=True)
 class JudgedColumn:
     """The verdict on a column in all files of a table, and the evidence for it. `fpp`: the rate to build at; `offers`:
-    what it and others would cost and save, if that is asked for; `stay`: some groups have filters already, which `build`
-    keeps, and others have none."""
+    what it and others would cost and save, if that is asked for; `stay`: some groups have filters already, which
+    `build` keeps, and others have none."""
 
     evidence: Evidence
     basis: AdviceBasis

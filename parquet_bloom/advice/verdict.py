@@ -57,8 +57,8 @@ class Evidence:
     `engines`: for which alone to judge, none for all; `ignoring`: those of them that use no filter of any column, with
     what to do about it; `not_by`: all of them that do not use filters of the column, with why; `not_for`: what it is about the column that others do not use its filters for;
     `reads`: None if nothing can be looked up; `unit`: what a group is called; `target`: the usual
-    rate; `built`: what the column has once its filters are built, at another rate or beside filters that stay, None for new
-    ones of the target alone; `is_budgeted`: a budget has chosen it; `highest_rate`: what filters that
+    rate; `built`: what the column has once its filters are built, at another rate or beside filters that stay, None
+    for new ones of the target alone; `is_budgeted`: a budget has chosen it; `highest_rate`: what filters that
     more absent values pass are too small for; `accepted_rate`: the highest that a policy accepts, None without one;
     `is_required`: it wants filters of the column.
     """

@@ -61,8 +61,8 @@ IF_CHOSEN = (
 )
 # Of filters that lack values, or have others.
 ONLY_TRACE = (
-    "Until it is known why they do not agree with the values, these filters stay: they may be the only trace of values"
-    " that have changed. No command here replaces them: where one names FILE, take other files."
+    "Until it is known why they do not agree with the values, these filters stay: they may be the only trace of"
+    " values that have changed. No command here replaces them: where one names FILE, take other files."
 )
 # Of filters with a rate that nobody would choose but for their bytes.
 _HIGH_FPP = "PB302"

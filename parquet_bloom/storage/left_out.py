@@ -17,7 +17,8 @@ from typing import Final
 from parquet_bloom.storage.source import is_of_index
 
 _WITHOUT_ROWS: Final = re.compile(
-    r"pbloom\.toml|_SUCCESS|_(common_)?metadata|_(committed|started)_\d+|.*\.crc|.*\.pbloom-journal|manifest-\d{10}\.json|\.#.*"
+    r"pbloom\.toml|_SUCCESS|_(common_)?metadata|_(committed|started)_\d+|.*\.crc|.*\.pbloom-journal"
+    r"|manifest-\d{10}\.json|\.#.*"
 )
 # Of Delta Lake and Hudi, see table_formats.
 _LOGS: Final = frozenset({"_delta_log", ".hoodie"})

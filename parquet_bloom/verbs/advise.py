@@ -106,7 +106,8 @@ class ColumnAdvice:
     `ndv`: distinct non-null values of the whole column; `ndv_error`: relative standard error of
     `ndv`, None if exact; `group_ndv`: the highest of any group; `only_dictionary`: whether all values
     are in dictionary pages, None in ORC; `filter_bytes`: all filters that `build` would write,
-    and those that it would keep beside them, with their headers, in ORC new ones before compression; `filter_share`: their share of the file, 0 to 1; `filter_bytes_there`:
+    and those that it would keep beside them, with their headers, in ORC new ones before compression;
+    `filter_share`: their share of the file, 0 to 1; `filter_bytes_there`:
     the filters that are there, as they are stored.
 
     In all files that were judged together: `groups` with a non-null value; `groups_*`: how many of

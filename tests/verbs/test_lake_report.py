@@ -704,7 +704,7 @@ def test_no_command_replaces_the_only_trace_of_a_changed_page(run, traced, num_s
     lake, path = traced(num_small)
     page = run(lake)[1]
     steps = steps_on(page).replace(str(lake), "LAKE")
-    look = f"pbloom validate LAKE/{path.name} -c id --pages --diagnose --no-config Until it is known why they do not agree"
+    look = f"pbloom validate LAKE/{path.name} -c id --pages --diagnose --no-config Until it is known why they do not"
     assert look in steps
     rebuild = f"{named} -c id --fpp 0.01 --in-place --existing replace"
     assert rebuild in steps
