@@ -13,6 +13,8 @@ that saves most groups per byte, as long as it fits; a last pass looks for steps
 columns are taken to be looked up equally often. The best choice saves at most twice as many groups: if the
 steps taken saved less than a single rung that fits could, that one is taken first.
 
+What a policy requires comes first: the lowest rung of its columns, whatever it saves.
+
 Filters that stay are spent before. Those that would be built again cost what they take more than the ones that are
 there: a column whose lowest rung is smaller than these begins on it.
 
@@ -27,7 +29,7 @@ from math import inf
 from typing import Final
 
 from parquet_bloom.advice.lookups import FPP_UNIT, ExpectedReads
-from parquet_bloom.advice.sketch import ColumnSketch
+from parquet_bloom.advice.sketch import ColumnCounts, ColumnSketch
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.filters.sizing import HIGH_FPP
 from parquet_bloom.options import DEFAULT_FPP, AdviseOptions
@@ -54,6 +56,9 @@ def rates_of(options: AdviseOptions, column: str) -> tuple[float, ...]:
     wanted = {options.target_for(column)}
     if options.fpp is None:
         accepted = options.accepted_rate(column)
+        if accepted is None and column in options.required:
+            # A policy that wants filters wants none that `validate` warns of.
+            accepted = HIGH_FPP
         may_be = LOWER_RATES if options.budget is None else RATES
         wanted.update(rate for rate in may_be if accepted is None or rate <= accepted)
     if options.rates:
@@ -88,19 +93,17 @@ def offers_of(
     fpp: float | None = None,
     *,
     stay: bool = False,
+    is_required: bool = False,
 ) -> tuple[Offer, ...]:
     """The ladder of a column, each rung larger than the one before and saving more. Filters larger than the column
     are left out, and above the first rung, rates at which most are no smaller than dictionaries, where readers can look
     instead.
     `fpp`: the only rate that is wanted, None for all. `stay`: filters that are there do, and others are
-    built beside them."""
+    built beside them. `is_required`: the first rung is there whatever it saves, and however large it is."""
     ladder: list[Offer] = []
-    for offer in each_offer(column, reads):
+    for offer in each_offer(column, reads, stay=stay):
         if fpp is not None and offer.rate != fpp:
             continue
-        if stay:
-            missing = column.rungs[offer.rate].missing_bytes
-            offer = replace(offer, num_bytes=column.counts.bytes_there + missing)
         if ladder and column.rungs[offer.rate].is_past_dictionary:
             continue
         least = LEAST_SAVED_BELOW_USUAL if ladder and offer.rate < DEFAULT_FPP else LEAST_SAVED
@@ -109,31 +112,46 @@ def offers_of(
             ladder.pop()
             least = LEAST_SAVED
         before = ladder[-1].saved if ladder else 0.0
-        if 0 < offer.num_bytes <= column.counts.chunk_bytes and offer.saved >= before + least:
+        is_worthwhile = (
+            offer.num_bytes <= column.counts.chunk_bytes and offer.saved >= before + least
+        )
+        if offer.num_bytes > 0 and (is_worthwhile or (is_required and not ladder)):
             ladder.append(offer)
     return tuple(ladder)
 
 
-def each_offer(column: ColumnSketch, reads: ExpectedReads) -> Iterator[Offer]:
-    """What filters at each rate would cost and save, from the highest rate on.
+def may_stay(options: AdviseOptions, counts: ColumnCounts) -> bool:
+    """Whether `build` keeps the filters of a column that are there: unless it is told to replace them, or some of
+    them are too small, so that new ones are recommended."""
+    return options.existing != "replace" and not counts.too_small
+
+
+def each_offer(
+    column: ColumnSketch, reads: ExpectedReads, *, stay: bool = False
+) -> Iterator[Offer]:
+    """What filters at each rate would cost and save, from the highest rate on. `stay` as for offers_of.
 
     Bytes are exact. The groups that a look-up reads in vain are those at the target rate, times the ratio of
     the mean FPPs of all filters.
     """
     for rung in sorted(column.rungs.values(), key=lambda rung: -rung.rate):
-        fpp = rung.fpp * FPP_UNIT / max(1, column.counts.groups)
+        num_bytes, fpp_sum = rung.filter_bytes, rung.fpp
+        if stay:
+            num_bytes, fpp_sum = column.counts.bytes_there + rung.missing_bytes, rung.fpp_beside
+        fpp = fpp_sum * FPP_UNIT / max(1, column.counts.groups)
         read = reads.at_mean_fpp(fpp)
-        yield Offer(rung.rate, rung.filter_bytes, read, reads.by_statistics - read, fpp)
+        yield Offer(rung.rate, num_bytes, read, reads.by_statistics - read, fpp)
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
     """What a column may take of a budget: an offer of its `ladder`, or else the `there` bytes of the filters that it has;
-    `beside`: of filters that stay in any case."""
+    `beside`: of filters that stay in any case; `is_required`: it comes first."""
 
     ladder: tuple[Offer, ...]
     there: int = 0
     beside: int = 0
+    is_required: bool = False
 
     @property
     def least(self) -> int:
@@ -149,12 +167,30 @@ class Claim:
 
 def settle(budget: int, claims: Sequence[Claim]) -> list[Offer | None]:
     """The offer that each claim gets, or None. What is there may take more than the budget already."""
-    left = budget - sum(claim.least for claim in claims)
-    taken = allot(max(0, left), [claim.costs for claim in claims])
+    left = max(0, budget - sum(claim.least for claim in claims))
+    firsts = _required(left, claims)
+    left -= sum(first.num_bytes for first in firsts if first)
+    ladders = [
+        [_step(first, each) for each in claim.costs if first is None or each.rate < first.rate]
+        for claim, first in zip(claims, firsts, strict=True)
+    ]
+    taken = [more or first for more, first in zip(allot(left, ladders), firsts, strict=True)]
     return [
         next((each for each in claim.ladder if offer and each.rate == offer.rate), None)
         for claim, offer in zip(claims, taken, strict=True)
     ]
+
+
+def _required(left: int, claims: Sequence[Claim]) -> list[Offer | None]:
+    """The lowest rung of each claim that is required, as far as they fit in, those that cost least first."""
+    firsts: list[Offer | None] = [None] * len(claims)
+    required = [place for place, claim in enumerate(claims) if claim.is_required and claim.ladder]
+    for place in sorted(required, key=lambda place: claims[place].costs[0].num_bytes):
+        first = claims[place].costs[0]
+        if first.num_bytes <= left:
+            firsts[place] = first
+            left -= first.num_bytes
+    return firsts
 
 
 def enough_for_all(budget: int, claims: Sequence[Claim]) -> int:

@@ -186,8 +186,9 @@ class ColumnCounts:
 @dataclass(slots=True)
 class RungCounts:
     """The filters of all groups with values at this rate: their sizes, and the sum of their FPPs in
-    FPP_UNITs; `missing` groups have no filter yet, and theirs would have `missing_bytes`; `past_dictionary_bytes`: of
-    filters that are no smaller than a dictionary which has all values."""
+    FPP_UNITs; `missing` groups have no filter yet, and theirs would have `missing_bytes`; `fpp_beside`: the sum of
+    FPPs where these alone are built, beside the filters that can be used; `past_dictionary_bytes`: of filters that are
+    no smaller than a dictionary which has all values."""
 
     rate: float
     filter_bytes: int = 0
@@ -195,6 +196,7 @@ class RungCounts:
     missing: int = 0
     missing_bytes: int = 0
     past_dictionary_bytes: int = 0
+    fpp_beside: int = 0
 
     @property
     def is_past_dictionary(self) -> bool:
@@ -264,14 +266,18 @@ class ColumnSketch:
         num_distinct, size = group.ndv, group.filter_bytes
         # In a stripe with values elsewhere, a group without any gets a filter all the same.
         self.counts.merge(ColumnCounts(num_values=group.num_values, filter_bytes=size))
+        is_useful = group.has_filter and not group.has_unreadable
         for rung in group.rungs:
             fpp = in_units(rung.fpp) if num_distinct else 0
+            beside = in_units(group.fpp_there) if num_distinct and is_useful else fpp
             missing_bytes = 0 if group.has_filter else rung.stored_bytes
             missing, size_there = int(missing_bytes > 0), group.dictionary_bytes
             is_past = size_there is not None and rung.num_bytes >= size_there
             past = rung.stored_bytes if is_past else 0
             size_at = rung.stored_bytes
-            self._add_rung(RungCounts(rung.rate, size_at, fpp, missing, missing_bytes, past))
+            self._add_rung(
+                RungCounts(rung.rate, size_at, fpp, missing, missing_bytes, past, beside)
+            )
         if num_distinct == 0:
             return
         only_dictionary = None if group.dictionary is None else group.dictionary > 0
@@ -318,6 +324,7 @@ class ColumnSketch:
         whole.missing += rung.missing
         whole.missing_bytes += rung.missing_bytes
         whole.past_dictionary_bytes += rung.past_dictionary_bytes
+        whole.fpp_beside += rung.fpp_beside
 
     def pack(self, limit: int) -> None:
         """Once a file is read: save memory, and keep no more than `limit` hashes."""

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple, Self
 
 from parquet_bloom.advice import ndv
-from parquet_bloom.advice.budget import SHOWN_RATES, Offer, each_offer, highest_rate
+from parquet_bloom.advice.budget import SHOWN_RATES, Offer, each_offer, highest_rate, may_stay
 from parquet_bloom.advice.lookups import ExpectedReads
 from parquet_bloom.advice.rate import recommended_rate
 from parquet_bloom.advice.samples import GivenSample, Sample, StoredSample
@@ -40,10 +40,12 @@ from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict, Format
 
 
 class AtRate(NamedTuple):
-    """The size of all filters at a rate, and how many groups have none yet and would get one."""
+    """The size of all filters at a rate, how many groups have none yet and would get one, and the size of
+    these alone."""
 
     filter_bytes: int
     missing: int
+    missing_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,10 @@ class SurveyedColumn:
     @classmethod
     def of(cls, counts: ColumnCounts, sketch: ColumnSketch) -> Self:
         """`counts` are those that the sketch has, or a copy."""
-        at = {each.rate: AtRate(each.filter_bytes, each.missing) for each in sketch.rungs.values()}
+        at = {
+            each.rate: AtRate(each.filter_bytes, each.missing, each.missing_bytes)
+            for each in sketch.rungs.values()
+        }
         return cls(counts, "", *sketch.ndv, at)
 
 
@@ -81,7 +86,8 @@ class SurveyedFile:
 @dataclass(frozen=True, slots=True)
 class JudgedColumn:
     """The verdict on a column in all files of a table, and the evidence for it. `fpp`: the rate to build at; `offers`:
-    what it and others would cost and save, if that is asked for."""
+    what it and others would cost and save, if that is asked for; `stay`: some groups have filters already, which
+    `build` keeps, and others have none."""
 
     evidence: Evidence
     basis: AdviceBasis
@@ -89,6 +95,7 @@ class JudgedColumn:
     reason: str
     fpp: float
     offers: tuple[Offer, ...]
+    stay: bool
 
     @property
     def reads(self) -> ExpectedReads | None:
@@ -96,7 +103,7 @@ class JudgedColumn:
 
     def at(self, offer: Offer) -> Self:
         """The same at a rate that a budget has chosen."""
-        evidence = replace(self.evidence, other_rate=offer, is_budgeted=True)
+        evidence = replace(self.evidence, built=offer, is_budgeted=True)
         verdict, reason = judge(evidence)
         offers = self.offers
         if offers and offer.rate not in {each.rate for each in offers}:
@@ -268,12 +275,16 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
     offers = tuple(each_offer(sketch, reads)) if reads else ()
     if reads and options.fpp is None:
         fpp = recommended_rate(offers, column.counts, reads, fpp, subject.max_bytes, unit)
+    stay = may_stay(options, column.counts) and 0 < column.counts.with_filter < column.counts.groups
+    if reads and stay:
+        offers = tuple(each_offer(sketch, reads, stay=True))
     # Of a column whose filters nobody uses, it is no matter who is asked about.
     engines = options.engines if any(use.uses for use in subject.engines) else ()
     ignoring = without_filters(engines, table.format)
     why = {use.engine: use.reason for use in subject.engines}
-    # What the target costs and saves is known better than by an offer.
-    chosen = next((offer for offer in offers if offer.rate == fpp < target), None)
+    # What new filters of the target cost and save is known better than by an offer.
+    is_counted = fpp == target and not stay
+    chosen = None if is_counted else next((each for each in offers if each.rate == fpp), None)
     users = tuple(
         use.engine for use in subject.engines if use.uses and (not engines or use.engine in engines)
     )
@@ -292,7 +303,8 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
         is_measured=sketch.is_measured,
         reads=reads,
         unit=unit,
-        other_rate=chosen,
+        target=target,
+        built=chosen,
         highest_rate=highest_rate(options, subject.name),
         accepted_rate=options.accepted_rate(subject.name),
         is_required=subject.name in options.required,
@@ -300,7 +312,7 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
     verdict, reason = judge(evidence)
     basis: AdviceBasis = "value sample" if sketch.is_measured else "stored values"
     shown = tuple(offer for offer in offers if offer.rate in (target, *SHOWN_RATES))
-    return JudgedColumn(evidence, basis, verdict, reason, fpp, shown * options.rates)
+    return JudgedColumn(evidence, basis, verdict, reason, fpp, shown * options.rates, stay)
 
 
 def _with_reasons(names: Iterable[str], why: Mapping[str, str]) -> tuple[str, ...]:

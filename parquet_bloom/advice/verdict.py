@@ -56,8 +56,9 @@ class Evidence:
     they are rarely looked up by equality, else empty; `is_measured`: the user gives look-up values;
     `engines`: for which alone to judge, none for all; `ignoring`: those of them that use no filter of any column, with
     what to do about it; `not_by`: all of them that do not use filters of the column, with why; `not_for`: what it is about the column that others do not use its filters for;
-    `reads`: None if nothing can be looked up; `unit`: what a group is called; `other_rate`: what to build in
-    place of the target, None for the target; `is_budgeted`: a budget has chosen it; `highest_rate`: what filters that
+    `reads`: None if nothing can be looked up; `unit`: what a group is called; `target`: the usual
+    rate; `built`: what the column has once its filters are built, at another rate or beside filters that stay, None
+    for new ones of the target alone; `is_budgeted`: a budget has chosen it; `highest_rate`: what filters that
     more absent values pass are too small for; `accepted_rate`: the highest that a policy accepts, None without one;
     `is_required`: it wants filters of the column.
     """
@@ -71,7 +72,8 @@ class Evidence:
     is_measured: bool
     reads: ExpectedReads | None
     unit: str = "row group"
-    other_rate: Offer | None = None
+    target: float = DEFAULT_FPP
+    built: Offer | None = None
     is_budgeted: bool = False
     engines: tuple[str, ...] = ()
     ignoring: tuple[str, ...] = ()
@@ -89,8 +91,14 @@ class Evidence:
 
     @property
     def filter_bytes(self) -> int:
-        """Of the filters to build."""
-        return self.other_rate.num_bytes if self.other_rate else self.counts.filter_bytes
+        """Of the filters that the column has once they are built."""
+        return self.built.num_bytes if self.built else self.counts.filter_bytes
+
+    @property
+    def other_rate(self) -> Offer | None:
+        """What is built in place of the target, None for the target."""
+        is_other = self.built and (self.is_budgeted or self.built.rate != self.target)
+        return self.built if is_other else None
 
     @property
     def groups_read(self) -> float | None:
@@ -100,7 +108,7 @@ class Evidence:
             return None
         if (whatever := self._read_in_any_case) is not None:
             return whatever
-        return self.other_rate.groups_read if self.other_rate else self.reads.with_filter
+        return self.built.groups_read if self.built else self.reads.with_filter
 
     @property
     def has_all(self) -> bool:
@@ -306,7 +314,7 @@ def _comparison(evidence: Evidence) -> str:
     assert reads is not None
     other = evidence.other_rate
     at_rate = f" at an FPP of {_rate_of(other, evidence)}" if other else ""
-    read = other.groups_read if other else reads.with_filter
+    read = evidence.built.groups_read if evidence.built else reads.with_filter
     there = evidence.groups_there
     if evidence.has_all and there is not None and there - read < LEAST_SAVED:
         # It was said what is read with filters: new ones would save no more.

@@ -6,7 +6,8 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -471,7 +472,7 @@ def _write_details(report: AdviceReport, options: AdviseOptions, verbose: bool) 
                 f" {percent(offer.filter_share)} of all files;"
                 f" {offer.groups_filter:,.2f} {UNITS[report.format].group}s read{mark}"
             )
-        for line in _used(advice):
+        for line in (*_alike(advice, UNITS[report.format]), *_used(advice)):
             write_line(f"  {line}")
         for settings in advice.settings:
             write_line(f"  {settings.writer}:")
@@ -518,11 +519,19 @@ def _write_rates(judged: Sequence[_Judged], units: Units, sums_up: bool, in_full
     )
     write_table(("rate", "filters", "of all files", f"{units.group}s read"), rows)
     sizes = [sum(each.filter_bytes for each in offers) for offers in by_rate.values()]
-    # Those of ORC have any size.
+    # As in _alike, of all columns at once.
     if not units.has_groups and len({*sizes}) < len(sizes):
         write_text(
             "Where rates have the same size, the filters are the same: each has a power of two for its size."
         )
+
+
+def _alike(advice: ColumnAdvice, units: Units) -> Iterator[str]:
+    """`the same filters at 1 % and 0.1 %`, where those of one size keep several rates; those of ORC have any size."""
+    for num_bytes, offers in groupby(advice.rates or (), attrgetter("filter_bytes")):
+        rates = [exact_percent(each.fpp) for each in offers]
+        if num_bytes and len(rates) > 1 and not units.has_groups:
+            yield f"the same filters at {', '.join(rates[:-1])} and {rates[-1]}"
 
 
 def _used(advice: ColumnAdvice) -> Iterator[str]:

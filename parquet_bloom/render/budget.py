@@ -32,7 +32,8 @@ def budget_lines(plan: BudgetPlan, group: str, in_full: bool) -> Iterator[str]:
         yield f"{shortened([quoted_name(column) for column, _ in those])}: {each}{in_one(text for _, text in those)}"
     needs = [each.needs for each in plan.left_out if each.needs is not None]
     if needs and plan.for_all is not None:
-        yield f"--budget {plan.for_all} has room for all of them"
+        whom = "all of them" if len(needs) == len(plan.left_out) else "all that save enough"
+        yield f"--budget {plan.for_all} has room for {whom}"
     if any(each <= plan.bytes for each in needs):
         yield "-c COLUMN gives one column the whole budget, and a lower rate where that has room"
 

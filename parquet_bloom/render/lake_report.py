@@ -88,8 +88,12 @@ def render_lake_report(
     to_build = _to_build(report, wanted, to_change, build)
     incomplete = _to_be_in_all(report, verdicts)
     to_complete = _to_complete(report, incomplete, to_change, build)
-    # Those that are wanted have a step of their own.
-    in_some = [name for name in incomplete if name not in {each.column for each in wanted}]
+    # Those that are wanted have a step of their own, and optional ones need none.
+    in_some = [
+        name
+        for name in incomplete
+        if name not in {each.column for each in wanted} and verdicts.get(name) != "optional"
+    ]
 
     def commands(rule: BrokenRule) -> list[str]:
         return _commands(rule, readable, report)
@@ -133,7 +137,7 @@ def render_lake_report(
         most_steps=MOST_STEPS,
         is_done=bool(report.advice)
         and is_fine(verdict, steps)
-        and not (wanted or incomplete or report.num_not_advised),
+        and not (wanted or in_some or report.num_not_advised),
         group=lambda finding: FindingGroup((finding,)),
         commands=commands,
         extent=_extent,

@@ -59,10 +59,10 @@ IF_CHOSEN = (
     "If a budget chose the rates of those that are too small, say so: --budget of pbloom report, or max-fpp of the"
     " column in pbloom.toml."
 )
-# Of filters that lack values.
+# Of filters that lack values, or have others.
 ONLY_TRACE = (
-    "Until it is known why values are missing, these filters stay: they may be the only trace of values that have"
-    " changed. No command here replaces them: where one names FILE, take other files."
+    "Until it is known why they do not agree with the values, these filters stay: they may be the only trace of"
+    " values that have changed. No command here replaces them: where one names FILE, take other files."
 )
 # Of filters with a rate that nobody would choose but for their bytes.
 _HIGH_FPP = "PB302"

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from math import sqrt
 from operator import itemgetter
+from typing import Final
 
 from parquet_bloom.container import Place
 from parquet_bloom.container.protocols import Column
@@ -50,6 +51,10 @@ def is_unremarkable(size: int, fpp: float, policy: ColumnPolicy) -> bool:
     )
 
 
+# A file does not say who chose its rates, and no budget chooses higher ones.
+_UNLESS_CHOSEN: Final = f", unless a budget chose it (--max-fpp {USELESS_FPP:g} accepts it)"
+
+
 def check_filter(view: FilterView) -> Iterator[Finding]:
     """Whether one filter is too full or too large."""
     fpp = view.bits.fpp
@@ -59,7 +64,10 @@ def check_filter(view: FilterView) -> Iterator[Finding]:
         yield _too_full(view, "PB301", "the filter is saturated", USELESS_FPP)
     # A higher rate than the usual limit can be what somebody wants.
     elif fpp > (limit := max(HIGH_FPP, view.policy.max_fpp or 0.0)):
-        yield _too_full(view, "PB302", "the filter is too full to exclude much", limit)
+        what = "the filter is too full to exclude much"
+        yield _too_full(
+            view, "PB302", f"{what}{_UNLESS_CHOSEN * (view.policy.max_fpp is None)}", limit
+        )
     if isinstance(view.bits, SplitBlockBloomFilter):
         yield from _check_weight(view, view.bits)
     yield from _check_limits(view)

@@ -4,7 +4,7 @@
     a.parquet.bak, part-0, a.csv             not called like a data file
 
 What holds no rows does not count: logs of tables, files of an index, checksums, journals and marks of writers, locks of
-editors, empty files.
+editors, policies, empty files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import Final
 from parquet_bloom.storage.source import is_hidden, is_of_index
 
 _WITHOUT_ROWS: Final = re.compile(
-    r"_SUCCESS|_(common_)?metadata|_(committed|started)_\d+|.*\.crc|.*\.pbloom-journal|manifest-\d{10}\.json|\.#.*"
+    r"pbloom\.toml|_SUCCESS|_(common_)?metadata|_(committed|started)_\d+|.*\.crc|.*\.pbloom-journal"
+    r"|manifest-\d{10}\.json|\.#.*"
 )
 # Of Delta Lake and Hudi, see table_formats.
 _LOGS: Final = frozenset({"_delta_log", ".hoodie"})

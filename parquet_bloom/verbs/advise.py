@@ -15,7 +15,7 @@ from itertools import repeat
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 
-from parquet_bloom.advice.budget import Claim, Offer, enough_for_all, offers_of, settle
+from parquet_bloom.advice.budget import Claim, Offer, enough_for_all, may_stay, offers_of, settle
 from parquet_bloom.advice.lookups import ExpectedReads
 from parquet_bloom.advice.sketch import ColumnCounts, Subject, TableSketch
 from parquet_bloom.advice.table import (
@@ -106,7 +106,8 @@ class ColumnAdvice:
     `ndv`: distinct non-null values of the whole column; `ndv_error`: relative standard error of
     `ndv`, None if exact; `group_ndv`: the highest of any group; `only_dictionary`: whether all values
     are in dictionary pages, None in ORC; `filter_bytes`: all filters that `build` would write,
-    with their headers, in ORC before compression; `filter_share`: their share of the file, 0 to 1; `filter_bytes_there`:
+    and those that it would keep beside them, with their headers, in ORC new ones before compression;
+    `filter_share`: their share of the file, 0 to 1; `filter_bytes_there`:
     the filters that are there, as they are stored.
 
     In all files that were judged together: `groups` with a non-null value; `groups_*`: how many of
@@ -640,14 +641,18 @@ def _claimants(
     for number, (sketch, judged) in enumerate(tables):
         subjects = zip(sketch.subjects, sketch.columns, sketch.unread, judged, strict=True)
         for subject, column, unread, found in subjects:
-            stay = options.existing != "replace" and not column.counts.too_small
+            stay = may_stay(options, column.counts)
             lacks_some = any(rung.missing for rung in column.rungs.values())
+            is_required = subject.name in options.required
             ladder: tuple[Offer, ...] = ()
             is_wanted = found.verdict == "build" and (lacks_some or not stay)
             if is_wanted and found.reads:
-                ladder = offers_of(column, found.reads, options.fpp, stay=stay)
+                ladder = offers_of(
+                    column, found.reads, options.fpp, stay=stay, is_required=is_required
+                )
             there, beside = column.counts.bytes_there, unread.counts.bytes_there
-            yield _Claimant(number, subject.name, is_wanted, Claim(ladder, there, beside))
+            claim = Claim(ladder, there, beside, is_required)
+            yield _Claimant(number, subject.name, is_wanted, claim)
 
 
 def _plans(
@@ -695,6 +700,8 @@ def _left_out(claimant: _Claimant, left: int) -> LeftOut:
         return LeftOut(claimant.name, "filters save too little for their size", None)
     needs = claimant.claim.costs[0].num_bytes
     reason = f"needs at least {needs:,} bytes, and {left:,} of the budget are left"
+    if claimant.claim.is_required:
+        reason = f"the budget is too small for what the policy requires: {reason}"
     return LeftOut(claimant.name, reason, needs)
 
 
@@ -715,7 +722,9 @@ def _advice(
     settings: Callable[[float, ColumnCounts], tuple[WriterSettings, ...]],
 ) -> ColumnAdvice:
     counts, reads, fpp = column.counts, judged.reads, judged.fpp
-    filter_bytes, missing = column.at.get(fpp, AtRate(counts.filter_bytes, 0))
+    filter_bytes, missing, missing_bytes = column.at.get(fpp, AtRate(counts.filter_bytes, 0, 0))
+    if judged.stay:
+        filter_bytes = counts.bytes_there + missing_bytes
     known = ColumnAdvice(
         column=subject.name,
         physical_type=subject.physical_type,

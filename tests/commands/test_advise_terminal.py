@@ -137,7 +137,8 @@ def test_details_do_not_repeat_the_reasons(path):
     assert [line.split(":")[0] for line in details[1:5]] == [
         *("  at 10 %", "  at 1 %", "  at 0.1 %", "  at 0.01 %")
     ]
-    assert details[5].startswith("  used by Spark, DuckDB, ")
+    assert details[5] == "  the same filters at 10 % and 1 %"
+    assert details[6].startswith("  used by Spark, DuckDB, ")
     assert not [line for line in details if line.startswith(("status", "when"))]
 
 
@@ -180,6 +181,23 @@ def test_rates_that_cost_the_same_are_explained(tmp_path):
         assert (len({*sizes}) < 4) == is_said
         assert (lines[at + 1] == said) == is_said
         assert (said in lines) == is_said
+
+
+def test_each_column_says_which_rates_have_the_same_filters(tmp_path):
+    """The sizes of all columns together differ where those of one of them are the same."""
+    rng = np.random.default_rng(7)
+    table = pa.table({"a": rng.permutation(4500), "b": rng.integers(0, 1 << 40, 4500) % 3000})
+    path = tmp_path / "t.parquet"
+    pq.write_table(table, path, row_group_size=1500)
+    lines = outcome("advise", path, "--details").stdout.splitlines()
+    expected = []
+    for column in pb.advise(path, rates=True).columns:
+        by_size = {}
+        for each in column.rates:
+            by_size.setdefault(each.filter_bytes, []).append(f"{100 * each.fpp:g} %")
+        alike = [rates for rates in by_size.values() if len(rates) > 1]
+        expected += [f"  the same filters at {' and '.join(rates)}" for rates in alike]
+    assert [line for line in lines if line.startswith("  the same filters")] == expected != []
 
 
 def test_a_share_is_said_to_be_of_all_files_that_were_judged(tmp_path):

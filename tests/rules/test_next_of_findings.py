@@ -133,6 +133,10 @@ def test_nobody_is_sent_to_undo_what_a_budget_chose(tmp_path, monkeypatch):
     pb.build(".", in_place=True, advice=report)
     assert next_of("PB302", "a.parquet") == {"pbloom advise a.parquet -c id"}
     assert next_of("PB302", "a.parquet", require=["id"]) == {"pbloom advise a.parquet -c id"}
+    said = ", unless a budget chose it (--max-fpp 0.5 accepts it): "
+    messages = [each.message for each in validate("a.parquet").findings if each.rule == "PB302"]
+    assert messages
+    assert all(said in each for each in messages)
     assert next_of("PB302", "a.parquet", max_fpp=0.02) == {
         "pbloom build a.parquet -c id --existing replace --in-place"
     }
@@ -141,6 +145,7 @@ def test_nobody_is_sent_to_undo_what_a_budget_chose(tmp_path, monkeypatch):
         each for each in validate("a.parquet", max_fpp=0.2).findings if each.rule == "PB302"
     )
     assert found.expected == "FPP of at most 20 %"
+    assert said not in found.message
 
 
 def next_of(rule, path, **policy):

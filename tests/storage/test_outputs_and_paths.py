@@ -389,7 +389,11 @@ def test_globs_of_file_urls(tmp_path):
 def test_what_is_left_out_of_a_folder_because_of_its_name(tmp_path):
     names = ["_old/a.parquet", ".hidden/b.csv", "day=1/.c.parquet", "A.data", "d.parquet.new"]
     without_rows = ["_delta_log/1.checkpoint.parquet", "_SUCCESS", ".a.parquet.crc", "_metadata"]
-    without_rows += ["metadata/v1.metadata.json", "index/0123456789abcdef.map.parquet"]
+    without_rows += [
+        "pbloom.toml",
+        "metadata/v1.metadata.json",
+        "index/0123456789abcdef.map.parquet",
+    ]
     for name in [*names, *without_rows, "a.parquet", "metadata/e.csv"]:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"some")

@@ -750,6 +750,28 @@ def test_columns_and_rates_are_those_of_a_policy(for_policy):
     assert {each.fpp for each in asked.columns} == {0.3}
 
 
+def test_a_budget_is_spent_on_what_a_policy_requires_first(for_policy):
+    """Columns in order save nothing, and are required all the same."""
+    path, config = for_policy
+    config.write_text('[validate]\nrequire = ["seq"]\n')
+    policy = pb.read_policy(config)
+    small = pb.advise(path, policy=policy, budget=2_000).budget
+    reasons = {each.column: each.reason for each in small.left_out}
+    wanted = "the budget is too small for what the policy requires: needs at least "
+    assert reasons["seq"].startswith(wanted)
+    assert not reasons["id"].startswith(wanted)
+    needs = next(each.needs for each in small.left_out if each.column == "seq")
+    enough = pb.advise(path, policy=policy, budget=needs)
+    assert enough.recommended == ("seq",)
+    assert enough.budget.used == needs
+    both = pb.advise(path, policy=policy, budget=small.for_all)
+    assert both.recommended == ("id", "seq")
+    pb.build(path, in_place=True, advice=both)
+    # None is missing, and none of those that are required too small; a budget may choose others that are.
+    findings = pb.validate(path, policy=policy).findings
+    assert {each.column for each in findings} <= {"id"}
+
+
 def test_what_a_policy_does_not_accept_is_built_again(for_policy):
     path, config = for_policy
     pb.build(path, in_place=True, columns=["id", "seq", "kind"], fpp=0.08)

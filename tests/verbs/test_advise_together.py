@@ -1,6 +1,7 @@
 """Files of one table are judged together: a row group alone in its file is one of many."""
 
 import json
+import shutil
 
 import numpy as np
 import pyarrow as pa
@@ -72,6 +73,35 @@ def advisor(lake):
 
 def by_column(report):
     return {column.column: column for column in report.columns}
+
+
+@pytest.mark.parametrize("budget", [None, "100%"])
+def test_figures_are_those_of_filters_that_stay_beside_those_to_build(lake, tmp_path, budget):
+    """Half of the files have filters already, of a higher rate, which `build` keeps."""
+    shutil.copytree(lake, tmp_path / "lake")
+    paths = sorted((tmp_path / "lake").iterdir())
+    for path in paths[::2]:
+        pb.build(path, in_place=True, columns=["random"], fpp=0.08)
+    asked = {"columns": ["random"], "fpp": 0.002, "budget": budget}
+    fresh = next(advised(paths, existing="replace", **asked).tables())
+    table = next(advised(paths, **asked).tables())
+    (each,) = table.columns
+    of_files = [report.columns[0].filter_bytes for report in advised(paths, **asked).reports()]
+    for path, report in zip(paths, advised(paths, **asked).reports(), strict=True):
+        pb.build(path, in_place=True, advice=report)
+    after = [pb.inspect(path, columns=["random"]).filter_bytes for path in paths]
+    assert of_files == after
+    assert each.filter_bytes == sum(after) < fresh.columns[0].filter_bytes
+    (kept,) = advised(paths, columns=["random"]).tables()
+    assert each.groups_filter == pytest.approx(kept.columns[0].groups_filter_there, rel=0.01)
+    assert each.groups_filter - 1 > 5 * (fresh.columns[0].groups_filter - 1)
+    if budget:
+        (chosen,) = table.budget.columns
+        assert (chosen.filter_bytes, chosen.groups_filter) == (
+            each.filter_bytes,
+            each.groups_filter,
+        )
+        assert chosen.fpp_expected > 0.002
 
 
 def test_alone_a_row_group_is_optional_at_best(lake):

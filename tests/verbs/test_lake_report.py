@@ -527,6 +527,19 @@ def test_columns_with_filters_in_some_files_alone(run):
     assert "Files None has a filter, an error or a warning. " in text
 
 
+def test_no_step_completes_filters_that_are_optional(run, tmp_path):
+    rng = np.random.default_rng(4)
+    files = tmp_path / "files"
+    files.mkdir()
+    for name in ("a", "b"):
+        table = pa.table({"id": rng.permutation(8_000), "price": rng.random(8_000)})
+        pq.write_table(table, files / name, row_group_size=1_000, use_dictionary=False)
+        pb.build(files / name, columns=["id", "price"] if name == "a" else "id", in_place=True)
+    _, html = run(files / "a", files / "b")
+    assert "price optional : 1 of 2 files have them" in Document(html).text
+    assert "What to do next Nothing: all filters that are advised are there" in Document(html).text
+
+
 def test_filters_that_the_advice_skips_are_not_completed(run, tmp_path):
     """They are named, with what it says."""
     numbers = np.random.default_rng(4).permutation(16_000)
@@ -691,7 +704,7 @@ def test_no_command_replaces_the_only_trace_of_a_changed_page(run, traced, num_s
     lake, path = traced(num_small)
     page = run(lake)[1]
     steps = steps_on(page).replace(str(lake), "LAKE")
-    look = f"pbloom validate LAKE/{path.name} -c id --pages --diagnose --no-config Until it is known why values are missing"
+    look = f"pbloom validate LAKE/{path.name} -c id --pages --diagnose --no-config Until it is known why they do not"
     assert look in steps
     rebuild = f"{named} -c id --fpp 0.01 --in-place --existing replace"
     assert rebuild in steps
