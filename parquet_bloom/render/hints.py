@@ -68,7 +68,7 @@ _HINTS_LIKE: Final = {
         "if it was one, its end is lost: take another copy"
     ),
     # Of the files of an index.
-    r"(^|/)(manifest-\d{10}\.json|[0-9a-f]{16}\.[a-z]+[^/: ]*\.parquet): [^;]*(damaged|not a manifest|of the manifest)": (
+    r"(^|/)(manifest-\d{10}\.json|[0-9a-f]{16}\.[a-z]+[^/: ]*\.parquet): [^;]*(damaged|is not there|not a manifest|of the manifest)": (
         MADE_ANEW
     ),
     r", but as (encrypted )?Parquet does$": _ANOTHER_COPY,

@@ -153,7 +153,7 @@ def probe_index(
     """Which files of an index may hold values of `column`, as Index.probe."""
     among = files_if_given(files, table, storage_options)
     folder = open_folder(with_options(os.fspath(index), storage_options))
-    with closing(AskedIndex(folder, existing(folder), hash_key)) as asked:
+    with closing(AskedIndex(folder, hash_key)) as asked:
         return probe_asked(asked, folder.path, column, list_values(values), among, storage_options)
 
 
