@@ -29,7 +29,7 @@ from parquet_bloom.container import Units, number_of, some_of
 from parquet_bloom.errors import for_command, quoted_name
 from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
-from parquet_bloom.render.hints import NOT_LISTED, command, next_line
+from parquet_bloom.render.hints import NOT_LISTED, NOT_LISTED_IN_TABLES, command, next_line
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import (
@@ -280,7 +280,7 @@ def probe(
         from parquet_bloom.verbs.answer_file import check_free
 
         check_free([output], named or terms_of(index_path, storage_options()).sources, overwrite)
-    code, may_miss, is_outdated = NO, False, False
+    code, unasked, is_outdated = NO, "", False
     for column in dict.fromkeys(columns):
         report = probe_index(
             index_path, column, given["values"], files=named or None, table=view, hash_key=given["hash_key"],
@@ -300,10 +300,11 @@ def probe(
             code = TROUBLE
         elif not report.is_absent and code != TROUBLE:
             code = FINE
-        may_miss |= report.as_indexed and not report.tables
+        if report.as_indexed:
+            unasked = NOT_LISTED_IN_TABLES if report.tables else NOT_LISTED
         is_outdated |= report.is_outdated
-    if may_miss and not as_json:
-        complain(NOT_LISTED)
+    if unasked and not as_json:
+        complain(unasked)
     elif is_outdated and not as_json:
         again = command("index", "add", "--index", index_path, *store_options_again())
         complain(
