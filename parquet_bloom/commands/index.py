@@ -404,7 +404,7 @@ def check(
     longer be read goes unnoticed.
 
     Exit code 1: something is wrong, in a line for each, up to 20 of a kind. What is new, changed or gone takes an
-    `index add`; anything else a new index.
+    `index add`; what is damaged, lost or unexplained a new index; anything else files that can be looked at.
 
     \b
     Examples:
@@ -430,7 +430,7 @@ def check(
         if report.is_mended_by_add:
             named = _to_add(report, files, view)
             write_text(next_line("index", "add", "--index", report.index, *named, *again))
-        elif any(finding.problem == "damaged" for finding in report.findings):
+        elif report.is_mended_anew:
             terms = terms_of(index_path, storage_options())
             key = ("--hash-key", "KEYSPEC") if terms.key_check and hash_key is None else ()
             anew = _to_build_anew(report, terms)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import time
 from pathlib import Path
@@ -117,6 +118,14 @@ def test_values_that_changed_behind_the_back_of_the_file_system(index, lake):
     assert [problem for problem, _ in found].count("unexplained") == 2
     # Nothing in common: all that the index knows of the file.
     assert ("unexplained", f"{path}: id: 900 keys of no value") in found
+    # No `add` sees that: a new index helps.
+    checked = ("index", "check", "--index", index.path, "--deep")
+    *_, command = outcome(*checked).stdout.splitlines()
+    assert command.startswith(
+        f"next: pbloom index build --overwrite --index {index.path} -c id,even "
+    )
+    assert outcome(*shlex.split(command)[2:]).code == 0
+    assert outcome(*checked).code == 0
 
 
 @pytest.mark.parametrize(
