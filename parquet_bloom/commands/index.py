@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -285,7 +284,7 @@ def probe(
         report = probe_index(
             index_path, column, given["values"], files=named or None, table=view, hash_key=given["hash_key"],
             storage_options=storage_options(),
-        )  # fmt: skip
+        ).worded(for_command)  # fmt: skip
         if output is not None:
             from parquet_bloom.verbs.table_file import save_table
 
@@ -654,9 +653,8 @@ def _write_answers(report: IndexReport, in_full: bool) -> None:
             _write_value(value, report, in_full or not sys.stdout.isatty())
     else:
         _write_many(report, in_full)
-        of_some = _in_words_of_commands(report.results.files_unknown_of_some)
-        write_files_unknown_of_some(of_some, report.num_files)
-    write_files_unknown(_in_words_of_commands(report.files_unknown), report.num_files, in_full)
+        write_files_unknown_of_some(report.results.files_unknown_of_some, report.num_files)
+    write_files_unknown(report.files_unknown, report.num_files, in_full)
 
 
 def _write_values_with(verdict: Verdict, report: IndexReport, values: Iterable[object]) -> None:
@@ -668,13 +666,8 @@ def _write_values_with(verdict: Verdict, report: IndexReport, values: Iterable[o
     )
 
     write_values_with(verdict, report.results, values, report.column)
-    of_some = _in_words_of_commands(report.results.files_unknown_of_some)
-    complain_of_unknown_of_some(of_some, report.num_files)
-    complain_of_unknown(_in_words_of_commands(report.files_unknown), report.num_files)
-
-
-def _in_words_of_commands(files: Sequence[IndexedFile]) -> list[IndexedFile]:
-    return [replace(file, reason=file.reason and for_command(file.reason)) for file in files]
+    complain_of_unknown_of_some(report.results.files_unknown_of_some, report.num_files)
+    complain_of_unknown(report.files_unknown, report.num_files)
 
 
 def _write_many(report: IndexReport, in_full: bool) -> None:
@@ -753,7 +746,7 @@ def _write_value(value: IndexedValue, report: IndexReport, in_full: bool) -> Non
             ("file", "where", "reason"),
             [
                 (each.path, _where(each, report.results.units_of(each.path)), each.reason)
-                for each in _in_words_of_commands(shown)
+                for each in shown
             ],
             ("reason…", "file…", "where…"),
         )
