@@ -263,7 +263,7 @@ _BY_COMMAND = {
         "`pbloom index probe -o FILE.parquet` writes an answer about more, to be joined"
     ),
     AS_COLUMN: "without --type, it is a value of the column",
-    LITERAL: "--type TYPE to read it from text",
+    LITERAL: "--type TYPE to read it from text (values from .txt or .csv, where files have several types)",
     TEXT: "values from .txt or .csv, which each file reads as its own type, or --type string where all have text",
 }
 

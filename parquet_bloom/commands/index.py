@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -29,7 +28,7 @@ from parquet_bloom.container import Units, number_of, some_of
 from parquet_bloom.errors import for_command, quoted_name
 from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
-from parquet_bloom.render.hints import NOT_LISTED, command, next_line
+from parquet_bloom.render.hints import NOT_LISTED, NOT_LISTED_IN_TABLES, command, next_line
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import (
@@ -280,12 +279,12 @@ def probe(
         from parquet_bloom.verbs.answer_file import check_free
 
         check_free([output], named or terms_of(index_path, storage_options()).sources, overwrite)
-    code, may_miss, is_outdated = NO, False, False
+    code, unasked, is_outdated = NO, "", False
     for column in dict.fromkeys(columns):
         report = probe_index(
             index_path, column, given["values"], files=named or None, table=view, hash_key=given["hash_key"],
             storage_options=storage_options(),
-        )  # fmt: skip
+        ).worded(for_command)  # fmt: skip
         if output is not None:
             from parquet_bloom.verbs.table_file import save_table
 
@@ -300,10 +299,11 @@ def probe(
             code = TROUBLE
         elif not report.is_absent and code != TROUBLE:
             code = FINE
-        may_miss |= report.as_indexed and not report.tables
+        if report.as_indexed:
+            unasked = NOT_LISTED_IN_TABLES if report.tables else NOT_LISTED
         is_outdated |= report.is_outdated
-    if may_miss and not as_json:
-        complain(NOT_LISTED)
+    if unasked and not as_json:
+        complain(unasked)
     elif is_outdated and not as_json:
         again = command("index", "add", "--index", index_path, *store_options_again())
         complain(
@@ -403,7 +403,7 @@ def check(
     longer be read goes unnoticed.
 
     Exit code 1: something is wrong, in a line for each, up to 20 of a kind. What is new, changed or gone takes an
-    `index add`; anything else a new index.
+    `index add`; what is damaged, lost or unexplained a new index; anything else files that can be looked at.
 
     \b
     Examples:
@@ -429,7 +429,7 @@ def check(
         if report.is_mended_by_add:
             named = _to_add(report, files, view)
             write_text(next_line("index", "add", "--index", report.index, *named, *again))
-        elif any(finding.problem == "damaged" for finding in report.findings):
+        elif report.is_mended_anew:
             terms = terms_of(index_path, storage_options())
             key = ("--hash-key", "KEYSPEC") if terms.key_check and hash_key is None else ()
             anew = _to_build_anew(report, terms)
@@ -653,9 +653,8 @@ def _write_answers(report: IndexReport, in_full: bool) -> None:
             _write_value(value, report, in_full or not sys.stdout.isatty())
     else:
         _write_many(report, in_full)
-        of_some = _in_words_of_commands(report.results.files_unknown_of_some)
-        write_files_unknown_of_some(of_some, report.num_files)
-    write_files_unknown(_in_words_of_commands(report.files_unknown), report.num_files, in_full)
+        write_files_unknown_of_some(report.results.files_unknown_of_some, report.num_files)
+    write_files_unknown(report.files_unknown, report.num_files, in_full)
 
 
 def _write_values_with(verdict: Verdict, report: IndexReport, values: Iterable[object]) -> None:
@@ -667,13 +666,8 @@ def _write_values_with(verdict: Verdict, report: IndexReport, values: Iterable[o
     )
 
     write_values_with(verdict, report.results, values, report.column)
-    of_some = _in_words_of_commands(report.results.files_unknown_of_some)
-    complain_of_unknown_of_some(of_some, report.num_files)
-    complain_of_unknown(_in_words_of_commands(report.files_unknown), report.num_files)
-
-
-def _in_words_of_commands(files: Sequence[IndexedFile]) -> list[IndexedFile]:
-    return [replace(file, reason=file.reason and for_command(file.reason)) for file in files]
+    complain_of_unknown_of_some(report.results.files_unknown_of_some, report.num_files)
+    complain_of_unknown(report.files_unknown, report.num_files)
 
 
 def _write_many(report: IndexReport, in_full: bool) -> None:
@@ -752,7 +746,7 @@ def _write_value(value: IndexedValue, report: IndexReport, in_full: bool) -> Non
             ("file", "where", "reason"),
             [
                 (each.path, _where(each, report.results.units_of(each.path)), each.reason)
-                for each in _in_words_of_commands(shown)
+                for each in shown
             ],
             ("reason…", "file…", "where…"),
         )

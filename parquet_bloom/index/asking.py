@@ -12,7 +12,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import HASH_KEY, EncryptionError, MissingKeyError, ValueTypeError
 from parquet_bloom.index.keys import MOST_PLACES, WIDE_PLACE_BITS
 from parquet_bloom.index.kinds import AskedHashes, ManyHashes, asked_hashes, asked_hashes_among
-from parquet_bloom.index.manifest import Manifest, Places
+from parquet_bloom.index.manifest import Manifest, Places, existing_and_lost
 from parquet_bloom.index.opened import OpenLasting, OpenSegment
 from parquet_bloom.index.units import Unit
 from parquet_bloom.native.lazy import Array, NDArray, np
@@ -104,20 +104,21 @@ class FoundValues(NamedTuple):
 
 
 class AskedIndex:
-    """An index in one state, whose segments stay open. Methods raise FormatError for damage, OSError."""
+    """An index as it is now, whose segments stay open. Methods raise FormatError for damage, OSError."""
 
     def __init__(
         self,
         folder: Folder,
-        manifest: Manifest,
         hash_key: bytes | str | None = None,
         opener: OpenLasting = open_source,
     ) -> None:
-        """`hash_key`: of the index, the key itself or a KEYSPEC. Raises EncryptionError unless it is the right one."""
-        self.manifest, self._folder = manifest, folder
-        self._key = key_of(folder.path, manifest, hash_key)
+        """`hash_key`: of the index, the key itself or a KEYSPEC. Raises EncryptionError unless it is the right one,
+        FileNotFoundError if there is no index."""
+        self._folder = folder
+        self.manifest, self._lost = existing_and_lost(folder)
+        self._key = key_of(folder.path, self.manifest, hash_key)
         self._segments = [
-            OpenSegment(folder, each, opener) for each in manifest.segments if each.is_alive
+            OpenSegment(folder, each, opener) for each in self.manifest.segments if each.is_alive
         ]
 
     @property
@@ -133,7 +134,11 @@ class AskedIndex:
             segment.close()
 
     def of_column(self, column: str) -> Iterator[OpenSegment]:
-        return (segment for segment in self._segments if segment.about.column == column)
+        """Those of which every file is there: an answer that needs them all is not to hang on which it reads."""
+        for segment in self._segments:
+            if segment.about.column == column:
+                segment.check_there(self._lost)
+                yield segment
 
     def look_up(self, column: str, values: Sequence[Any] | Array) -> FoundValues:
         """Raises ValueTypeError if there is a value that the column can hold in no file."""

@@ -13,7 +13,7 @@ import errno
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
@@ -178,31 +178,51 @@ def check_form(form: IndexForm, places: Places, *, is_keyed: bool) -> None:
 
 def newest(folder: Folder) -> Manifest | None:
     """The index in a folder as it is now; None if there is none. Raises FormatError, UnsupportedError, OSError."""
-    name = newest_name(folder)
-    return None if name is None else read_manifest(folder, name)
+    return _newest_among(folder, folder.file_names(""))
 
 
 def newest_name(folder: Folder) -> str | None:
     """Of the manifest of an index, which may be damaged."""
-    return next(_names(folder), None)
+    return next(_manifests(folder.file_names("")), None)
 
 
 def newest_readable(folder: Folder) -> Manifest | None:
     """The newest manifest of an index that can be read: later ones are damaged. Raises OSError."""
-    for name in _names(folder):
+    for name in _manifests(folder.file_names("")):
         with suppress(FormatError, UnsupportedError):
             return read_manifest(folder, name)
     return None
 
 
-def _names(folder: Folder) -> Iterator[str]:
-    """Of all manifests of an index, the newest first."""
-    return filter(is_manifest, reversed(folder.file_names("")))
+def _newest_among(folder: Folder, names: Sequence[str]) -> Manifest | None:
+    """The same, by the names of all files in the folder."""
+    name = next(_manifests(names), None)
+    return None if name is None else read_manifest(folder, name)
+
+
+def _manifests(names: Sequence[str]) -> Iterator[str]:
+    """The names of all manifests of an index, the newest first."""
+    return filter(is_manifest, reversed(names))
 
 
 def existing(folder: Folder) -> Manifest:
     """The same of a folder that is one of an index. Raises FileNotFoundError, too."""
-    found = newest(folder)
+    return _existing_among(folder, folder.file_names(""))
+
+
+def existing_and_lost(folder: Folder) -> tuple[Manifest, frozenset[str]]:
+    """The same, and which files it names that are not there: the listing that finds it tells, and nobody has to be asked
+    for those that are."""
+    there = folder.file_names("")
+    manifest = _existing_among(folder, there)
+    # What came while the listing was made may not be in it.
+    unseen = sorted({*manifest.files} - {*there})
+    sizes = zip(unseen, folder.sizes_of(unseen), strict=True)
+    return manifest, frozenset(name for name, size in sizes if size is None)
+
+
+def _existing_among(folder: Folder, names: Sequence[str]) -> Manifest:
+    found = _newest_among(folder, names)
     if found is None:
         raise FileNotFoundError(errno.ENOENT, NO_INDEX, folder.path)
     return found

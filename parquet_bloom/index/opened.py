@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from parquet_bloom.errors import FormatError
 from parquet_bloom.index.manifest import Ranges, Segment
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 OpenLasting: TypeAlias = Callable[[str, int], Source]
 
 
+# What became of a file that the manifest names.
+NOT_THERE: Final = "is not there"
+
+
 class OpenSegment:
     """A segment in the folder of an index. Raises OSError, FormatError for damage."""
 
@@ -32,13 +36,23 @@ class OpenSegment:
         self._units: Future[UnitsReader] | None = None
 
     def _source(self, name: str, size: int) -> Source:
-        source = self._opener(self._folder.path_of(name), size)
+        path = self._folder.path_of(name)
+        try:
+            source = self._opener(path, size)
+        except FileNotFoundError:
+            raise FormatError(f"{path}: {NOT_THERE}") from None
         self._sources.append(source)
         if source.size != size:
             raise FormatError(
                 f"{source.path}: {source.size:,} bytes, expected the {size:,} of the manifest"
             )
         return source
+
+    def check_there(self, lost: Collection[str]) -> None:
+        """Raise FormatError if one of its files is among those that are `lost`, whether an answer needs it or not."""
+        for name in self.about.files:
+            if name in lost:
+                raise FormatError(f"{self._folder.path_of(name)}: {NOT_THERE}")
 
     @read_once
     def map(self) -> SortedMap | None:

@@ -16,7 +16,7 @@ from parquet_bloom.container import number_of
 from parquet_bloom.errors import FormatError
 from parquet_bloom.index.manifest import Places
 from parquet_bloom.index.map_writer import written_as
-from parquet_bloom.index.opened import OpenSegment
+from parquet_bloom.index.opened import NOT_THERE, OpenSegment
 from parquet_bloom.index.slices_proof import FiltersProof, file_problems, unit_problems
 from parquet_bloom.index.sorted_map import KeyPage, SortedMap
 from parquet_bloom.index.units import Unit
@@ -26,7 +26,7 @@ from parquet_bloom.parallel import read_once
 
 # What became of a file that the manifest names.
 _LOST: Final = {
-    errno.ENOENT: "is not there",
+    errno.ENOENT: NOT_THERE,
     errno.ESTALE: "is another file than the manifest names",
 }
 

@@ -25,6 +25,9 @@ from parquet_bloom.vocabulary import (
 # Of what an index says, whatever it has found, where nobody has listed the files.
 NOT_LISTED: Final = "what came or changed since may not have been asked: name the folder, too, or run `pbloom index add`"
 
+# The same of an index over tables.
+NOT_LISTED_IN_TABLES: Final = "what came or changed since may not have been asked: name the table, too, with --table, or run `pbloom index add`"
+
 # Of columns that some files lack.
 BY_NAME: Final = (
     "where a file has no such column and others have, --union-by-name takes it as null there"
@@ -68,7 +71,7 @@ _HINTS_LIKE: Final = {
         "if it was one, its end is lost: take another copy"
     ),
     # Of the files of an index.
-    r"(^|/)(manifest-\d{10}\.json|[0-9a-f]{16}\.[a-z]+[^/: ]*\.parquet): [^;]*(damaged|not a manifest|of the manifest)": (
+    r"(^|/)(manifest-\d{10}\.json|[0-9a-f]{16}\.[a-z]+[^/: ]*\.parquet): [^;]*(damaged|is not there|not a manifest|of the manifest)": (
         MADE_ANEW
     ),
     r", but as (encrypted )?Parquet does$": _ANOTHER_COPY,

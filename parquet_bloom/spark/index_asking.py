@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.index.asking import AskedIndex
-from parquet_bloom.index.manifest import existing
 from parquet_bloom.spark.rows import RowFields, record_batch
 from parquet_bloom.spark.schemas import ANSWER, Batches
 from parquet_bloom.spark.versions import arrow_schema
@@ -40,7 +39,7 @@ class IndexQuestion:
 def answer(question: IndexQuestion, batches: Batches) -> Iterator[pa.RecordBatch]:
     """Batches of one column of values to batches of the value and ANSWER. Raises what Index.probe raises."""
     folder, answers = open_folder(question.place), arrow_schema(ANSWER)
-    with closing(AskedIndex(folder, existing(folder), question.hash_key)) as asked:
+    with closing(AskedIndex(folder, question.hash_key)) as asked:
         for batch in batches:
             values = batch.column(0)
             are_null = values.is_null().to_numpy(zero_copy_only=False)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.arguments import columns_given, files_given, flag_given, name_given
 from parquet_bloom.index.asking import AskedIndex
-from parquet_bloom.index.manifest import existing
 from parquet_bloom.index.states import state_of, state_unless_asked_for
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.options import TableView
@@ -131,7 +130,7 @@ def _to_look_into(
         return
     folder = open_folder(with_options(os.fspath(index), storage_options))
     opener = open_source if search.cache is None else search.cache.open_lasting
-    with closing(AskedIndex(folder, existing(folder), hash_key, opener)) as asked:
+    with closing(AskedIndex(folder, hash_key, opener)) as asked:
         check_column(folder.path, asked.manifest, search.column)
         about = asked.manifest
         if among is None and about.tables:

@@ -8,7 +8,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from parquet_bloom.index.asking import AskedIndex
-from parquet_bloom.index.manifest import existing
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.values.given import list_values
@@ -56,7 +55,7 @@ class Index:
     def _open(self) -> None:
         folder = open_folder(self._place)
         self.path = folder.path
-        self._asked = AskedIndex(folder, existing(folder), self._hash_key)
+        self._asked = AskedIndex(folder, self._hash_key)
 
     @classmethod
     def build(

@@ -42,8 +42,10 @@ if TYPE_CHECKING:
 IndexProblem = Literal[
     "damaged", "new", "changed", "gone", "unlisted", "unread", "lost", "unexplained"
 ]
-# What `add` sees by itself; anything else takes a new index, or files that can be looked at.
+# What `add` sees by itself, and what it never sees: that takes a new index. Anything else takes files that can be
+# looked at.
 _MENDED_BY_ADD: Final = frozenset[IndexProblem](("new", "changed", "gone"))
+_MENDED_ANEW: Final = frozenset[IndexProblem](("damaged", "lost", "unexplained"))
 
 _OF_FILTER: Final[Mapping[IndexProblem, str]] = {
     "lost": "bits of its filter are not in the slices",
@@ -105,6 +107,11 @@ class IndexCheck(VerbReport):
         """Whether something is new, changed or gone, and nothing else is wrong."""
         found = {finding.problem for finding in self.findings}
         return bool(found) and found <= _MENDED_BY_ADD
+
+    @property
+    def is_mended_anew(self) -> bool:
+        """Whether something is wrong that nothing but a new index mends."""
+        return any(finding.problem in _MENDED_ANEW for finding in self.findings)
 
 
 def check_index(

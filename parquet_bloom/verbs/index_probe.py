@@ -62,12 +62,25 @@ class IndexedValue:
 class IndexedValues(ValueAnswers[IndexedValue]):
     """The verdicts on all values."""
 
-    def __init__(self, values: Sequence[Any] | Array, answers: IndexAnswers) -> None:
+    def __init__(
+        self,
+        values: Sequence[Any] | Array,
+        answers: IndexAnswers,
+        word: Callable[[str], str] = str,
+    ) -> None:
+        """`word`: says a reason to those who asked."""
         super().__init__(values)
-        self._answers = answers
+        self._answers, self._word = answers, word
+
+    def worded(self, word: Callable[[str], str]) -> IndexedValues:
+        """The same, as IndexReport.worded."""
+        return IndexedValues(self._values, self._answers, word)
 
     def _of(self, number: int, value: Any) -> IndexedValue:
-        return self._answers.of(number, value)
+        found = self._answers.of(number, value)
+        return (
+            replace(found, files=tuple(_worded(found.files, self._word))) if found.files else found
+        )
 
     @property
     def absent(self) -> NDArray[np.bool_]:
@@ -92,7 +105,7 @@ class IndexedValues(ValueAnswers[IndexedValue]):
     @property
     def files_unknown_of_some(self) -> list[IndexedFile]:
         """Files that may hold some of them, but not any value; each with one reason."""
-        return self._answers.files_unknown_of_some
+        return _worded(self._answers.files_unknown_of_some, self._word)
 
     @property
     def are_all_known(self) -> bool:
@@ -139,6 +152,11 @@ class IndexReport(VerbReport):
         """Whether there are files that the index does not know as they are now, which `add` has it know."""
         return any(file.reason == _STALE for file in self.files_unknown)
 
+    def worded(self, word: Callable[[str], str]) -> IndexReport:
+        """The same, with each reason as `word` says it."""
+        files = tuple(_worded(self.files_unknown, word))
+        return replace(self, results=self.results.worded(word), files_unknown=files)
+
 
 def probe_index(
     index: str | os.PathLike[str],
@@ -153,7 +171,7 @@ def probe_index(
     """Which files of an index may hold values of `column`, as Index.probe."""
     among = files_if_given(files, table, storage_options)
     folder = open_folder(with_options(os.fspath(index), storage_options))
-    with closing(AskedIndex(folder, existing(folder), hash_key)) as asked:
+    with closing(AskedIndex(folder, hash_key)) as asked:
         return probe_asked(asked, folder.path, column, list_values(values), among, storage_options)
 
 
@@ -263,6 +281,12 @@ def _among(
     others = [path for path in files.found if path not in known]
     return current, [
         IndexedFile(path, "unknown", reason=unread.get(path, _STALE)) for path in others
+    ]
+
+
+def _worded(files: Iterable[IndexedFile], word: Callable[[str], str]) -> list[IndexedFile]:
+    return [
+        file if file.reason is None else replace(file, reason=word(file.reason)) for file in files
     ]
 
 

@@ -14,7 +14,6 @@ from parquet_bloom.arguments import files_given
 from parquet_bloom.container import ROW_GROUPS
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.index.asking import AskedIndex
-from parquet_bloom.index.manifest import existing
 from parquet_bloom.index.states import in_stores_of, state_of, state_unless_asked_for
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import read_once, work_in_order
@@ -486,4 +485,4 @@ class Reading:
         assert self._index is not None
         folder = open_folder(with_options(os.fspath(self._index), self.storage_options))
         opener = open_source if self._cache is None else self._cache.open_lasting
-        return AskedIndex(folder, existing(folder), self._hash_key, opener)
+        return AskedIndex(folder, self._hash_key, opener)

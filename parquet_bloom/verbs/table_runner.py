@@ -126,9 +126,10 @@ class ChangedTable:
         """What to know about a table whose files were appended to."""
         options, notes = self.of_table, [*self.table.notes]
         if self.returning:
+            seen = "the commit has brought" if self.commits else "a commit brings"
             notes.append(
                 f"filters of {', '.join(self.returning)}, which were appended before, are in the files,"
-                " too: a commit brings them into sight"
+                f" too: {seen} them into sight"
             )
         actions = {each.action for each in self.files}
         if options.dry_run and actions & _COMMITTED:

@@ -190,7 +190,7 @@ def test_text_in_parquet_is_read_as_a_type(folder, kind):
         2,
         (
             "ids.parquet: row 0: '7': cannot be a value of INT64: expected an integer, or --type TYPE to"
-            " read it from text; nor can row 1: '9'"
+            " read it from text (values from .txt or .csv, where files have several types); nor can row 1: '9'"
         ),
     )
 
@@ -393,14 +393,22 @@ def test_a_row_that_only_some_files_cannot_hold(folder):
     pq.write_table(pa.table({"id": ["7"]}), "text.parquet")
     pq.write_table(pa.table({"id": ["7"]}), "ids.parquet")
     told = "ids.parquet: row 0: '7': cannot be a value of INT64: expected an integer, or --type TYPE to read it from text"
+    told += " (values from .txt or .csv, where files have several types)"
     files = ("a.parquet", "text.parquet", "-c", "id")
     found = outcome("find", *files, "--ids", "ids.parquet")
     assert (found.code, found.complaint) == (2, f"{told}; unknown: a.parquet")
     as_json = json.loads(outcome("find", *files, "--ids", "ids.parquet", "--json").stdout)
     assert as_json["unknown"] == [{"path": "a.parquet", "reason": f"column id: {told}"}]
     assert outcome("index", "build", "--index", "ix", *files).code == 0
-    asked = outcome("index", "probe", "--index", "ix", "-c", "id", "--ids", "ids.parquet")
-    assert f"a.parquet\tunknown\t{told}" in asked.stdout
+    probe = ("index", "probe", "--index", "ix", "-c", "id", "--ids", "ids.parquet")
+    assert f"a.parquet\tunknown\t{told}" in outcome(*probe).stdout
+    as_json = json.loads(outcome(*probe, "--json", "-o", "where.parquet").stdout)
+    of_file = pq.read_table("where.parquet")["reason"].to_pylist()
+    assert of_file == [each["reason"] for each in as_json["results"][0]["files"]] == [None, told]
+    # As it says.
+    (folder / "ids.txt").write_text("7\n")
+    found = outcome("find", *files, "--ids", "ids.txt")
+    assert (found.code, found.stdout.count("7\t")) == (0, 2)
 
 
 def test_each_value_counts_once(folder):

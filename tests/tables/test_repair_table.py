@@ -178,11 +178,11 @@ def test_filters_that_come_into_sight_are_named(tmp_path):
     table = make_table(tmp_path / "events", commits=1)
     build(table)
     pb.strip_table(table)
+    told = "filters of id, which were appended before, are in the files, too: {} them into sight"
+    for later in ({"dry_run": True}, {"commit": False}):
+        assert told.format("a commit brings") in build(table, columns=["n"], **later).notes
     report = build(table, columns=["n"])
-    note = (
-        "filters of id, which were appended before, are in the files, too: a commit brings them into"
-        " sight"
-    )
+    note = told.format("the commit has brought")
     assert report.notes[0] == note
     assert report.committed == 3
     assert note not in build(table, columns=["n"], existing="replace").notes

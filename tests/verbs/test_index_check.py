@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import shutil
 import time
 from pathlib import Path
@@ -14,7 +16,9 @@ from make.commands import outcome
 
 import parquet_bloom as pb
 from parquet_bloom.index import map_writer, slices_writer
+from parquet_bloom.index.manifest import existing
 from parquet_bloom.render.wording import size
+from parquet_bloom.storage import open_folder
 from parquet_bloom.verbs import index_change
 
 FILES = 4
@@ -114,6 +118,14 @@ def test_values_that_changed_behind_the_back_of_the_file_system(index, lake):
     assert [problem for problem, _ in found].count("unexplained") == 2
     # Nothing in common: all that the index knows of the file.
     assert ("unexplained", f"{path}: id: 900 keys of no value") in found
+    # No `add` sees that: a new index helps.
+    checked = ("index", "check", "--index", index.path, "--deep")
+    *_, command = outcome(*checked).stdout.splitlines()
+    assert command.startswith(
+        f"next: pbloom index build --overwrite --index {index.path} -c id,even "
+    )
+    assert outcome(*shlex.split(command)[2:]).code == 0
+    assert outcome(*checked).code == 0
 
 
 @pytest.mark.parametrize(
@@ -453,3 +465,40 @@ def test_what_an_index_was_built_with_is_in_the_command_that_builds_it_anew(lake
     assert outcome("index", "check", "--index", folder).complaint == (
         f"{folder}/manifest-0000000001.json: damaged: its CRC-32 is wrong{anew}"
     )
+
+
+@pytest.mark.parametrize(
+    ("form", "suffix"),
+    [("map", "map"), ("map", "units"), ("slices", "slices-*"), ("slices", "units")],
+)
+def test_no_answer_is_from_an_index_that_lacks_a_file(lake, tmp_path, form, suffix):
+    """Whether the answer needs the file or not: `absent` would take no units."""
+    if form == "slices":
+        pb.build(sorted(lake.iterdir()), in_place=True, columns="id")
+    folder = tmp_path / "index"
+    pb.Index.build(folder, lake, ["id", "even"] if form == "map" else "id", form=form).close()
+    path = segment_file(folder, "id", suffix)
+    path.unlink()
+    told = f"{path}: is not there"
+    for value in (5, 1_000_001):
+        with pb.Index(folder) as index, pytest.raises(pb.FormatError, match=f"^{re.escape(told)}$"):
+            index.probe("id", value)
+    anew = "; pbloom index build --overwrite, with its files and columns, makes the index anew"
+    asked = ("--index", folder, "-c", "id", "-v", 5)
+    for words in (("index", "probe", *asked), ("find", *asked), ("index", "probe", *asked, lake)):
+        result = outcome(*words)
+        assert (result.code, result.stdout, result.complaint) == (2, "", told + anew)
+    if suffix == "units":
+        # Not the file whose name is next to it.
+        assert outcome("index", "add", "--index", folder).complaint == told + anew
+    if form == "map":
+        with pb.Index(folder) as index:
+            assert index.probe("even", 5).results[0].verdict == "absent"
+
+
+def segment_file(folder: Path, column: str, suffix: str) -> Path:
+    """Of the one segment of a column."""
+    manifest = existing(open_folder(folder))
+    (segment,) = (each for each in manifest.segments if each.column == column)
+    (path,) = folder.glob(f"{segment.units.name.partition('.')[0]}.{suffix}.parquet")
+    return path

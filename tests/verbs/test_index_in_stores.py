@@ -99,6 +99,21 @@ def test_asking_takes_few_requests_for_each_segment(s3):
     assert len(asked) == FILES + 2
 
 
+def test_a_file_that_is_not_there_is_known_by_the_listing(s3):
+    s3.put("lake/in/0.parquet", data(0))
+    pb.Index.build(INDEX, "s3://lake/in", "id", storage_options=s3.options).close()
+    (units,) = (path for path in s3.objects if path.endswith(".units.parquet"))
+    del s3.objects[units]
+    s3.forget()
+    with pb.Index(INDEX, s3.options) as index:
+        with pytest.raises(pb.FormatError, match=r"\.units\.parquet: is not there$"):
+            index.probe("id", 3001)
+        # It might have come since the listing.
+        assert s3.kinds() == ["LIST", "GET", "HEAD"]
+        ((problem, told),) = [(each.problem, each.message) for each in index.check().findings]
+    assert (problem, told) == ("damaged", f"s3://{units}: is not there")
+
+
 def test_segments_are_asked_at_once(s3, monkeypatch):
     for number in range(FILES):
         s3.put(f"lake/in/{number}.parquet", data(number))

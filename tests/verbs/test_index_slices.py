@@ -444,9 +444,13 @@ def test_check_proves_slices(lake, tmp_path, monkeypatch, problem):
         assert index.check().findings == ()
         (finding,) = index.check(deep=True).findings
     told = outcome("index", "check", "--index", tmp_path / "index", "--deep").stdout
-    assert told.splitlines()[-1] == (
+    *_, last, command = told.splitlines()
+    assert last == (
         f"{tmp_path}/index: 1 finding: 7 files, 31 filters; filters were compared with those of the"
         " files, not with values: pbloom validate does that"
+    )
+    assert command == (
+        f"next: pbloom index build --overwrite --index {tmp_path}/index -c id --form slices {lake}"
     )
     what = {
         "lost": "bits of its filter are not in the slices",

@@ -32,6 +32,7 @@ from make.delta_tables import (
 
 import parquet_bloom as pb
 from parquet_bloom.errors import ColumnError, FormatError, RewriteError
+from parquet_bloom.render.hints import NOT_LISTED_IN_TABLES
 from parquet_bloom.verbs import index_change
 
 
@@ -408,6 +409,10 @@ def test_commands(table, tmp_path):
     assert (result.code, result.stdout.splitlines()[1:]) == (
         1, [f"{table} at version 2", "nobody: absent"]
     )  # fmt: skip
+    assert result.stderr == ""
+    # Nobody has looked at the log.
+    assert outcome(*asked).complaint == NOT_LISTED_IN_TABLES
+    assert outcome(*asked, "--json").stderr == ""
     result = outcome("find", "--index", index, "-c", "id", "-v", user(3))
     assert result.code == 0
     assert "1 row in 1 of 6 files" in result.stdout
