@@ -5,7 +5,9 @@ keeps something of a store from one call to the next finds out here whether it s
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.storage.store_kinds import Store
@@ -19,6 +21,9 @@ _OF_CLIENTS: Final = (
     *("all_proxy", "https_proxy", "http_proxy", "no_proxy"),
     *("CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_"),
 )
+
+
+_hiding: Final = Lock()
 
 
 def find_endpoint(store: Store, options: Mapping[str, str]) -> str | None:
@@ -40,6 +45,26 @@ def environment_of(store: Store) -> bytes:
     found = sorted((name, os.environ.get(name)) for name in os.environ if name.startswith(begins))
     files = [_state_of(os.environ.get(variable) or usual) for variable, usual in store.files]
     return sha256(repr((found, files)).encode()).digest()
+
+
+@contextmanager
+def without_empty(store: Store) -> Iterator[None]:
+    """The environment of this process, without those variables of a kind of store that are set to nothing, as CI sets
+    secrets that it does not have. The clouds' own libraries take them for unset; obstore, which reads the environment
+    by itself, takes them for credentials, regions and files without a name."""
+    with _hiding:
+        empty = [
+            name
+            for name, value in os.environ.items()
+            if not value and name.startswith(store.variables)
+        ]
+        for name in empty:
+            del os.environ[name]
+        try:
+            yield
+        finally:
+            for name in empty:
+                os.environ.setdefault(name, "")
 
 
 def place_of(address: Address) -> tuple[str | None, ...]:
