@@ -29,11 +29,19 @@ _hiding: Final = Lock()
 def find_endpoint(store: Store, options: Mapping[str, str]) -> str | None:
     """The endpoint that is set for a store of this kind: first in the options, then in the environment. None if there
     is none."""
+    named = named_endpoint(store, options)
+    return named and named[1]
+
+
+def named_endpoint(store: Store, options: Mapping[str, str]) -> tuple[str, str] | None:
+    """What sets the endpoint, `endpoint` for an option and a variable by its name; and the endpoint, as find_endpoint
+    returns it."""
     plain = {name.lower().removeprefix(store.prefix): value for name, value in options.items()}
     given = next((plain[name] for name in store.endpoint_options if name in plain), None)
     if given is not None:
-        return given
-    return next(filter(None, map(os.environ.get, store.endpoint_variables)), None)
+        return "endpoint", given
+    variables = ((name, os.environ.get(name)) for name in store.endpoint_variables)
+    return next(((name, value) for name, value in variables if value), None)
 
 
 def environment_of(store: Store) -> bytes:

@@ -867,7 +867,7 @@ def test_the_signature_of_a_url_is_not_shown(store):
 
 
 def test_options_are_text(store):
-    with pytest.raises(TypeError, match=r"^storage_options: 'region': expected text for text$"):
+    with pytest.raises(TypeError, match=r"^storage_options: 'region': expected text, found int$"):
         pb.inspect(URL, storage_options={"region": 1})
 
 

@@ -163,8 +163,8 @@ def test_no_access_control_list_is_lost_where_a_store_fails(s3, said):
     with pytest.raises(OSError, match="GetObjectAcl") as raised:
         build(s3)
     assert raised.value.strerror == (
-        f"its access control list cannot be read and would be lost ({said} to GetObjectAcl): -o writes the new"
-        " version elsewhere, without one; nothing was written"
+        f"its access control list cannot be read and would be lost ({said} to GetObjectAcl): an output"
+        " elsewhere can be written without one; nothing was written"
     )
     assert s3.objects == {NAME: OLD}
 

@@ -258,7 +258,7 @@ def _grants(client: S3Client) -> dict[str, str]:
         raise OSError(
             errno.EIO,
             f"its access control list cannot be read and would be lost ({BOTO3.summary(error)} to GetObjectAcl):"
-            " -o writes the new version elsewhere, without one",
+            " an output elsewhere can be written without one",
         ) from None
     _silent.discard(bucket)
     owner = answer.get("Owner", {}).get("ID")

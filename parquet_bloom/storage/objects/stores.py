@@ -22,7 +22,12 @@ from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.logs import unlogged
 from parquet_bloom.storage.objects.sending import Renewable
 from parquet_bloom.storage.source import has_wildcard
-from parquet_bloom.storage.store_environment import environment_of, find_endpoint, without_empty
+from parquet_bloom.storage.store_environment import (
+    environment_of,
+    find_endpoint,
+    named_endpoint,
+    without_empty,
+)
 from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME, Store
 
 # Of the client, for all stores; the rest are options of the store.
@@ -122,10 +127,10 @@ def _check(address: Address) -> None:
         raise OSError(errno.EINVAL, "names no bucket, container or server", str(address))
     if address.store.has_folders and has_wildcard(address.host):
         raise OSError(errno.EINVAL, "a wildcard in the name of a bucket or container", str(address))
-    endpoint = find_endpoint(address.store, address.options)
+    name, endpoint = named_endpoint(address.store, address.options) or ("", None)
     # At which obstore would panic.
     if endpoint is not None and re.match(r"https?://[^/?#]", endpoint) is None:
-        what = f"endpoint: {endpoint!r}, expected http:// or https:// and a host"
+        what = f"{name}: {endpoint!r}, expected http:// or https:// and a host"
         raise OSError(errno.EINVAL, what, str(address))
     key = address.key.rstrip("/") if address.store.has_folders else address.key.strip("/")
     if key and not {"", ".", ".."}.isdisjoint(key.split("/")):
