@@ -330,7 +330,7 @@ class ExplanationView(ReportView[ProbeReport]):
     """One row per group and hash of a value."""
 
     def write(self, report: ProbeReport, verbose: bool = False) -> None:
-        write_line(report.path)
+        write_text(f"{report.path}: {quoted_name(report.column)}")
         verdicts = {
             (show_value(result.value), group.place): group.verdict
             for result in report.results

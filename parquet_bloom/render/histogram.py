@@ -40,8 +40,8 @@ IN_ASCII = str.maketrans(
 
 
 class HistogramWriter:
-    """Writes about each filter in a line, with a chart on a terminal; in a pipe, its rows of one table of counts.
-    A terminal shows the first few, unless all are wanted, `in_full`, and sums up the others."""
+    """Writes about each filter in a line, with a chart on a terminal; in a pipe, its rows of one table of counts, and
+    the lines below that. A terminal shows the first few, unless all are wanted, `in_full`, and sums up the others."""
 
     def __init__(self, path: str, in_full: bool = False) -> None:
         self._path = path
@@ -49,6 +49,8 @@ class HistogramWriter:
         self._is_terminal = sys.stdout.isatty()
         self._most = MOST_CHARTS if self._is_terminal and not in_full else sys.maxsize
         self._num_taken = 0
+        # What a pipe gets below the table.
+        self._headings: list[str] = []
         # Of those that are not drawn.
         self._uneven: list[str] = []
 
@@ -62,15 +64,17 @@ class HistogramWriter:
             return
         if self._is_terminal:
             write_line("")
-        write_text(heading(found, column))
-        if self._is_terminal:
+            write_text(heading(found, column))
             _write_chart(found)
         else:
+            self._headings.append(heading(found, column))
             _write_counts(found)
 
     def finish(self, inspection: FileInspection) -> None:
         """Write which filters cannot be drawn, and why."""
         self._begin(UNITS[inspection.format])
+        for line in self._headings:
+            write_line(line)
         if self._num_taken > self._most:
             uneven = f", uneven: {shortened(self._uneven)}" * bool(self._uneven)
             more = number_of(self._num_taken - self._most, "more filter")
@@ -83,7 +87,7 @@ class HistogramWriter:
         if self._is_begun:
             return
         self._is_begun = True
-        write_line(f"{self._path}: blocks by number of bits set, of 256, and how many are expected")
+        write_text(f"{self._path}: blocks by number of bits set, of 256, and how many are expected")
         if not self._is_terminal:
             write_line(units.part, "column", *COLUMNS)
 

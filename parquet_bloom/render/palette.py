@@ -67,12 +67,19 @@ def _is_used() -> bool:
     """Whether standard output gets colours."""
     if _choice != "auto":
         return _choice == "always"
-    if os.environ.get("NO_COLOR"):
+    if are_refused():
         return False
-    if forced := os.environ.get("FORCE_COLOR"):
-        return forced != "0"
+    if os.environ.get("FORCE_COLOR"):
+        return True
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
     return is_terminal and not is_dumb()
+
+
+def are_refused() -> bool:
+    """Whether nothing may have colours, progress bars on standard error included."""
+    if _choice in ("never", "always"):
+        return _choice == "never"
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("FORCE_COLOR") == "0"
 
 
 def is_dumb() -> bool:

@@ -26,7 +26,14 @@ from unicodedata import category
 
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.interruptions import undisturbed
-from parquet_bloom.render.palette import HEADINGS, in_color, is_dumb, painted, without_colors
+from parquet_bloom.render.palette import (
+    HEADINGS,
+    are_refused,
+    in_color,
+    is_dumb,
+    painted,
+    without_colors,
+)
 from parquet_bloom.render.shell_words import for_shells, in_short
 from parquet_bloom.render.table import (
     NAMES,
@@ -406,7 +413,7 @@ def _bars() -> Iterator[Progress]:
     bars = Progress(
         _label(),
         *Progress.get_default_columns()[1:],
-        console=Console(stderr=True),
+        console=Console(stderr=True, no_color=are_refused()),
         transient=True,
         disable=False,
         redirect_stdout=False,

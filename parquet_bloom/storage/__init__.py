@@ -72,7 +72,9 @@ def with_options(
         return path
     for name, value in mapping_given("storage_options", options, "text").items():
         if not isinstance(value, str):
-            raise TypeError(f"storage_options: {name!r}: expected text for text")
+            raise TypeError(
+                f"storage_options: {name!r}: expected text, found {type(value).__name__}"
+            )
     return address_of(path, options) if isinstance(path, str) and is_object(path) else path
 
 

@@ -164,3 +164,8 @@ def test_a_terminal_sums_up_many_values(tmp_path, monkeypatch):
     assert lines[-1] == "And 60 more rows: --verbose shows all."
     assert len(outcome(*asked).stdout.splitlines()) == 2 + 100
     assert len(on_a_terminal(80, *asked, "--verbose")) == 1 + 2 + 100
+
+
+def test_an_explanation_names_its_column(name):
+    found = outcome("probe", name, "-c", 'id,"a,b"', "-v", "7", "--explain").stdout.splitlines()
+    assert [line for line in found if "\t" not in line] == [f"{name}: id", f'{name}: "a,b"']

@@ -57,6 +57,7 @@ def send_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for opened in (stores._opened, s3_client._client, gcs_client._session):
         opened.cache_clear()
     monkeypatch.setattr(listing, "_stores", set())
+    monkeypatch.setattr(s3_adapter, "_silent", set())
     monkeypatch.setattr(sending, "PAUSES", (0.001,) * 3)
     monkeypatch.setattr(sending, "PACE", Pace())
     monkeypatch.setattr(pace, "FIRST", 0.0)

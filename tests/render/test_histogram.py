@@ -92,6 +92,7 @@ def test_in_a_pipe(path):
     title, header, *lines, last = run.stdout.splitlines()
     rows = [line for line in lines if "\t" in line]
     said = [line for line in lines if "\t" not in line]
+    assert lines == rows + said
     assert [line.partition(" in ")[0] for line in said] == [
         f"row group {group}, column {column}: 4.0 KiB"
         for group, column in ((0, "a"), (0, "b"), (1, "a"))

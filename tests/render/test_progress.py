@@ -14,7 +14,7 @@ from rich import console
 import parquet_bloom as pb
 from parquet_bloom import program
 from parquet_bloom.commands.pbloom import cli
-from parquet_bloom.render import terminal
+from parquet_bloom.render import palette, terminal
 
 
 class Terminal(io.StringIO):
@@ -43,6 +43,31 @@ def test_a_bar_within_a_bar(monkeypatch):
     assert "3 files" in text
     assert "a.parquet" in text
     assert "\npbloom: a.parquet: damaged\n" in text.replace("\r", "\n").replace("\x1b[2K", "\n")
+
+
+@pytest.mark.parametrize(
+    ("choice", "variables", "has_colors"),
+    [
+        ("auto", {}, True),
+        ("never", {}, False),
+        ("never", {"FORCE_COLOR": "1"}, False),
+        ("auto", {"FORCE_COLOR": "0"}, False),
+        ("auto", {"NO_COLOR": "1"}, False),
+        ("always", {"NO_COLOR": "1"}, True),
+    ],
+)
+def test_a_bar_has_colors_unless_they_are_refused(monkeypatch, choice, variables, has_colors):
+    shown = on_a_terminal(monkeypatch)
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(palette, "_choice", choice)
+    with terminal.progress("3 files") as files:
+        files(1, 3)
+        terminal.complain("in between")
+    assert "3 files" in shown.getvalue()
+    assert bool(re.search(r"\x1b\[[0-9;]*3\d[0-9;]*m", shown.getvalue())) is has_colors
 
 
 def test_a_long_label_leaves_room_for_the_bar(monkeypatch):

@@ -29,7 +29,7 @@ from parquet_bloom.render.wording import size
 from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.left_out import LeftOut
-from parquet_bloom.storage.objects import read_ahead, requests, sending
+from parquet_bloom.storage.objects import gcs_client, read_ahead, requests, s3_client, sending
 from parquet_bloom.storage.objects.folders import ObjectFolder
 from parquet_bloom.storage.objects.object_source import ObjectSource
 from parquet_bloom.storage.objects.read_ahead import GAP_BYTES, PIECE_BYTES, join_ranges
@@ -624,6 +624,42 @@ def test_a_profile_of_aws(store, tmp_path, monkeypatch):
         pb.inspect(URL)
 
 
+def test_empty_variables_are_not_set(store, tmp_path, monkeypatch):
+    """As CI has them for secrets that are not there."""
+    credentials = tmp_path / "credentials"
+    credentials.write_text(f"[ours]\naws_access_key_id = OURS\naws_secret_access_key = {SECRET}\n")
+    empty = (
+        *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
+        *("AWS_REGION", "AWS_ENDPOINT_URL", "AWS_SKIP_SIGNATURE"),
+    )
+    for name in empty:
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(credentials))
+    monkeypatch.setenv("AWS_PROFILE", "ours")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    monkeypatch.setenv("AWS_ENDPOINT", store.endpoint)
+    pb.inspect(URL)
+    (asked,) = store.asked
+    assert "Credential=OURS/" in asked.headers["authorization"]
+    assert "/eu-west-1/s3/" in asked.headers["authorization"]
+    assert "x-amz-security-token" not in asked.headers
+    assert {os.environ[name] for name in empty} == {""}
+
+
+def test_empty_variables_of_google_are_not_set(store, monkeypatch):
+    for name in ("GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_SERVICE_ACCOUNT", "SERVICE_ACCOUNT"):
+        monkeypatch.setenv(name, "")
+    options = {"base_url": store.endpoint, "skip_signature": "true"}
+    assert pb.inspect(f"gs://{NAME}", storage_options=options).row_groups
+    assert "service_account" not in gcs_client._settings(options)
+
+
+def test_an_empty_region_is_not_set_for_changes_either(monkeypatch):
+    monkeypatch.setenv("AWS_REGION", "")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    assert s3_client._new_client((), None, "lake").meta.region_name == "eu-west-1"
+
+
 # ------------------------------------------------------------------------------------------------
 # What nobody must see
 
@@ -831,7 +867,7 @@ def test_the_signature_of_a_url_is_not_shown(store):
 
 
 def test_options_are_text(store):
-    with pytest.raises(TypeError, match=r"^storage_options: 'region': expected text for text$"):
+    with pytest.raises(TypeError, match=r"^storage_options: 'region': expected text, found int$"):
         pb.inspect(URL, storage_options={"region": 1})
 
 

@@ -3,6 +3,7 @@ that is so when they are replaced is tested in test_replacement."""
 
 import sys
 from base64 import b64decode
+from contextlib import suppress
 
 import pytest
 from make.object_server import Fault
@@ -10,7 +11,7 @@ from make.replacements import NAME, NOTHING, OLD, PLACE, WAYS, honours_condition
 from make.s3_server import OWNER
 
 import parquet_bloom as pb
-from parquet_bloom.storage.objects import replacement, s3_adapter, s3_client, stores
+from parquet_bloom.storage.objects import replacement, s3_adapter, s3_client, sending, stores
 
 URL = f"s3://{PLACE}"
 DENIED = in_xml("AccessDenied")
@@ -162,10 +163,28 @@ def test_no_access_control_list_is_lost_where_a_store_fails(s3, said):
     with pytest.raises(OSError, match="GetObjectAcl") as raised:
         build(s3)
     assert raised.value.strerror == (
-        f"its access control list cannot be read and would be lost ({said} to GetObjectAcl): -o writes the new"
-        " version elsewhere, without one; nothing was written"
+        f"its access control list cannot be read and would be lost ({said} to GetObjectAcl): an output"
+        " elsewhere can be written without one; nothing was written"
     )
     assert s3.objects == {NAME: OLD}
+
+
+def test_a_store_that_fails_for_one_list_is_asked_less_often_for_the_next(s3, monkeypatch):
+    """A run over a thousand objects would wait half a minute for each."""
+    monkeypatch.setattr(sending, "PAUSES", (0.0,) * 5)
+
+    def asked():
+        s3.asked.clear()
+        with suppress(OSError):
+            build(s3)
+        return [each.kind for each in s3.asked].count("ACL")
+
+    s3.faults.append(Fault(500, in_xml("InternalError"), kind="ACL", times=6 + 3))
+    assert [asked(), asked(), asked()] == [6, 3, 1]
+    assert is_new(s3.objects[NAME])
+    s3.put(NAME, OLD)
+    s3.faults.append(Fault(500, in_xml("InternalError"), kind="ACL", times=6))
+    assert asked() == 6
 
 
 def test_a_failure_names_what_was_asked(s3):

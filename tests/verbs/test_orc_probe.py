@@ -398,7 +398,7 @@ def test_an_explanation(file):
     positions = sorted({(c if c < 1 << 31 else ~c & 0xFFFFFFFF) % 640 for c in combined})
     found = outcome("probe", file, "-c", "a", "-v", "2", "--explain").stdout.splitlines()
     bits = " ".join(map(str, positions))
-    assert found[0] == str(file)
+    assert found[0] == f"{file}: a"
     heads = (
         "stripe",
         "index group",

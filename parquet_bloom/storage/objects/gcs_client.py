@@ -303,9 +303,11 @@ def _resource(answer: requests.Response) -> Resource:
 def _settings(options: Mapping[str, str]) -> dict[str, str]:
     """The options, and what the environment has besides."""
     found = {}
-    if "SERVICE_ACCOUNT" in os.environ:
-        found["service_account"] = os.environ["SERVICE_ACCOUNT"]
-    named = {name: value for name, value in os.environ.items() if name.startswith("GOOGLE_")}
+    if account := os.environ.get("SERVICE_ACCOUNT"):
+        found["service_account"] = account
+    named = {
+        name: value for name, value in os.environ.items() if value and name.startswith("GOOGLE_")
+    }
     for name, value in (*named.items(), *options.items()):
         plain = name.lower().removeprefix("google_")
         found["service_account" if plain == "service_account_path" else plain] = value

@@ -235,22 +235,32 @@ _GRANTS: Final = {
 _GRANTEES: Final = {"ID": "id", "URI": "uri", "EmailAddress": "emailAddress"}
 
 
+# The buckets, by endpoint, whose store failed to say an access control list however often it was asked. It will of the
+# next object: of that, as of a thousand others in one run, half a minute would be lost to find out the same.
+_silent: Final[set[tuple[str | None, str]]] = set()
+_AGAIN_WHERE_SILENT: Final = 2
+
+
 def _grants(client: S3Client) -> dict[str, str]:
     """None for what every object has, full control of its owner: buckets without access control lists
     refuse any other. Those that may not be read are not kept, as in most buckets there are none."""
+    bucket = client.endpoint, client.address.host
+    attempts = Attempts(again=_AGAIN_WHERE_SILENT) if bucket in _silent else None
     try:
-        answer = client.ask("get_object_acl", GET)
+        answer = client.ask("get_object_acl", GET, attempts)
     except BOTO3.kinds as error:
         status = BOTO3.status(error)
         if not status:
             raise
         if (status < 500 and not BOTO3.may_pass(error)) or status == 501:
             return {}
+        _silent.add(bucket)
         raise OSError(
             errno.EIO,
             f"its access control list cannot be read and would be lost ({BOTO3.summary(error)} to GetObjectAcl):"
-            " -o writes the new version elsewhere, without one",
+            " an output elsewhere can be written without one",
         ) from None
+    _silent.discard(bucket)
     owner = answer.get("Owner", {}).get("ID")
     found: dict[str, list[str]] = defaultdict(list)
     is_more = False

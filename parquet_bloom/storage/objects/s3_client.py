@@ -195,7 +195,7 @@ def _new_client(
         settings["signature_version"] = UNSIGNED
     if proxies := proxies_in(options):
         settings["proxies"] = proxies
-    region = first("region", "default_region") or os.environ.get("AWS_REGION")
+    region = first("region", "default_region") or os.environ.get("AWS_REGION") or None
     session = boto3.Session(
         aws_access_key_id=first("access_key_id"),
         aws_secret_access_key=first("secret_access_key"),

@@ -55,18 +55,20 @@ class Renewable(Generic[Signed]):
 @dataclass(frozen=True, slots=True)
 class Attempts:
     """Of one request. `before`: done before each, whose errors end them; `doubts`: gets the failures of
-    those that the store may have done nevertheless."""
+    those that the store may have done nevertheless. `again`: how often it is sent again at most."""
 
     before: Callable[[], None] = lambda: None
+    again: int = len(PAUSES)
     doubts: list[BaseException] = field(default_factory=list)
 
 
 class _Patience:
     """With one request: how long it may still be sent again."""
 
-    def __init__(self) -> None:
-        self._pauses = iter(PAUSES)
-        self._left = sum(PAUSES)
+    def __init__(self, again: int) -> None:
+        pauses = PAUSES[:again]
+        self._pauses = iter(pauses)
+        self._left = sum(pauses)
 
     def pause(self, least: float) -> float | None:
         """The seconds to wait now, `least` or more; None if it is over."""
@@ -97,7 +99,7 @@ class Sender(Generic[Signed]):
         """What `work` returns, which sends one request of a `kind`. Raises one of the kinds of `failures`,
         and what is raised before an attempt."""
         attempts = attempts or Attempts()
-        patience, again, has_renewed = _Patience(), Requests(), False
+        patience, again, has_renewed = _Patience(attempts.again), Requests(), False
         while True:
             sent = PACE.wait(self.prefix)
             attempts.before()

@@ -22,7 +22,12 @@ from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.logs import unlogged
 from parquet_bloom.storage.objects.sending import Renewable
 from parquet_bloom.storage.source import has_wildcard
-from parquet_bloom.storage.store_environment import environment_of, find_endpoint
+from parquet_bloom.storage.store_environment import (
+    environment_of,
+    find_endpoint,
+    named_endpoint,
+    without_empty,
+)
 from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME, Store
 
 # Of the client, for all stores; the rest are options of the store.
@@ -122,10 +127,10 @@ def _check(address: Address) -> None:
         raise OSError(errno.EINVAL, "names no bucket, container or server", str(address))
     if address.store.has_folders and has_wildcard(address.host):
         raise OSError(errno.EINVAL, "a wildcard in the name of a bucket or container", str(address))
-    endpoint = find_endpoint(address.store, address.options)
+    name, endpoint = named_endpoint(address.store, address.options) or ("", None)
     # At which obstore would panic.
     if endpoint is not None and re.match(r"https?://[^/?#]", endpoint) is None:
-        what = f"endpoint: {endpoint!r}, expected http:// or https:// and a host"
+        what = f"{name}: {endpoint!r}, expected http:// or https:// and a host"
         raise OSError(errno.EINVAL, what, str(address))
     key = address.key.rstrip("/") if address.store.has_folders else address.key.strip("/")
     if key and not {"", ".", ".."}.isdisjoint(key.split("/")):
@@ -172,9 +177,10 @@ def _store(
     profile = os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE")
     if store.name == "s3" and profile and not _has_keys(options):
         settings |= _from_profile(profile, options)
-    if scheme.startswith("abfs") and "@" in host:
-        return cast(ObjectStore, opened_by.from_url(f"{root}/", config=options, **settings))
-    return cast(ObjectStore, opened_by(host, config=options, **settings))
+    with without_empty(store):
+        if scheme.startswith("abfs") and "@" in host:
+            return cast(ObjectStore, opened_by.from_url(f"{root}/", config=options, **settings))
+        return cast(ObjectStore, opened_by(host, config=options, **settings))
 
 
 def proxies_in(options: Mapping[str, str]) -> dict[str, str]:
@@ -189,7 +195,7 @@ def checks_certificates(options: Mapping[str, str]) -> bool:
 
 def _has_keys(options: Mapping[str, str]) -> bool:
     names = {name.lower().removeprefix("aws_") for name in options}
-    return bool(names & {"access_key_id", "skip_signature"}) or "AWS_ACCESS_KEY_ID" in os.environ
+    return bool(names & {"access_key_id", "skip_signature"} or os.environ.get("AWS_ACCESS_KEY_ID"))
 
 
 def _from_profile(profile: str, options: dict[str, str]) -> dict[str, object]:
