@@ -211,8 +211,8 @@ def existing(folder: Folder) -> Manifest:
 
 
 def existing_and_lost(folder: Folder) -> tuple[Manifest, frozenset[str]]:
-    """The same, and which files it names that are not there: the listing that finds it tells, and nobody has to be asked
-    for those that are."""
+    """The same, and which files it names that are not there: the listing that finds it tells, and nobody has to be
+    asked for those that are."""
     there = folder.file_names("")
     manifest = _existing_among(folder, there)
     # What came while the listing was made may not be in it.

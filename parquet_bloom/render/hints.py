@@ -26,7 +26,10 @@ from parquet_bloom.vocabulary import (
 NOT_LISTED: Final = "what came or changed since may not have been asked: name the folder, too, or run `pbloom index add`"
 
 # The same of an index over tables.
-NOT_LISTED_IN_TABLES: Final = "what came or changed since may not have been asked: name the table, too, with --table, or run `pbloom index add`"
+NOT_LISTED_IN_TABLES: Final = (
+    "what came or changed since may not have been asked: name the table, too (--table), or run"
+    " `pbloom index add`"
+)
 
 # Of columns that some files lack.
 BY_NAME: Final = (
