@@ -246,7 +246,8 @@ def slice_filters(lake: Path, index: Path, num_files: int) -> dict[str, float]:
 def sliced(
     lake: Path, index: Path, num_files: int, num_blocks: int
 ) -> tuple[float, float, Segment]:
-    """Bytes of filters in a second, how many times their bytes were written but for the names of files, and the segment."""
+    """Bytes of filters in a second, how many times their bytes were written but for the names of files,
+    and the segment."""
     import numpy as np
 
     from parquet_bloom.filters.split_block import SplitBlockBloomFilter

@@ -1,9 +1,10 @@
 """Reads that leave out what cannot match, against reads of everything: `python -m benchmarks.compare_pruning [LAKE]`.
 
-20 million rows of 10 million users in 200 files of 8 row groups, with filters for the ids; LAKE: where they are kept for
-the next time. All of a row is read: pyarrow, polars and DuckDB by themselves, the first two by `pb.dataset` and
-`pb.polars_source`, too, with filters and with an index. Each question is asked in a process that has its imports, theirs
-and ours, and has read one file. Which of a million ids are new, the index tells by itself, and DuckDB by an anti-join.
+20 million rows of 10 million users in 200 files of 8 row groups, with filters for the ids; LAKE: where they are kept
+for the next time. All of a row is read: pyarrow, polars and DuckDB by themselves, the first two by `pb.dataset` and
+`pb.polars_source`, too, with filters and with an index. Each question is asked in a process that has its imports,
+theirs and ours, and has read one file. Which of a million ids are new, the index tells by itself,
+and DuckDB by an anti-join.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """One row out of a large file in an object store, against pyarrow, polars, DataFusion and DuckDB:
 `python -m benchmarks.compare_store_reading [FOLDER]`.
 
-The file is that of compare_reading, made in FOLDER if it is not there yet: 0.7 GB. It is on a server of this machine, in
-a process of its own, which waits 30 ms before each answer. Every contender runs in a process of its own that has its
-imports, and answers once before it is measured. DuckDB has one of its own with httpfs, which is made in .httpfs.
+The file is that of compare_reading, made in FOLDER if it is not there yet: 0.7 GB. It is on a server of this machine,
+in a process of its own, which waits 30 ms before each answer. Every contender runs in a process of its own that has
+its imports, and answers once before it is measured. DuckDB has one of its own with httpfs, which is made in .httpfs.
 """
 
 from __future__ import annotations

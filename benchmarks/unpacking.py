@@ -1,8 +1,8 @@
 """Nanoseconds of CPU time to decode a number: ALP against DELTA_BINARY_PACKED, which packs them alike.
 
 Run as a program, `python -m benchmarks.unpacking ROUNDS`; prints JSON: for each encoding the bytes per value, and on
-each code path what each round took. The ALP pages are made here, as no library in reach writes them: two digits behind
-the point, and for one value in a hundred all that it has, which makes it an exception.
+each code path what each round took. The ALP pages are made here, as no library in reach writes them: two digits
+behind the point, and for one value in a hundred all that it has, which makes it an exception.
 """
 
 from __future__ import annotations

@@ -85,8 +85,8 @@ _DOES = {"loses": "loses rows of", "differs": "finds rows too many in", "fails":
 
 
 def losses() -> Iterator[str]:
-    """A line for each engine: the cases in which its rows are wrong, or it fails where it must not; reports for it are in
-    docs/upstream."""
+    """A line for each engine: the cases in which its rows are wrong, or it fails where it must not; reports for it
+    are in docs/upstream."""
     for report in reports("read"):
         of_verdict: dict[str, list[str]] = {}
         for each in report.broken("must"):

@@ -1,6 +1,7 @@
 """Draw docs/block.svg, docs/row-groups.svg and docs/both-lengths.svg; `make pictures` runs it.
 
-Each is light or dark as its reader's system is. What block.svg shows is what docs/how-a-filter-works.md has from the command.
+Each is light or dark as its reader's system is. What block.svg shows is what docs/how-a-filter-works.md has from the
+command.
 """
 
 from __future__ import annotations

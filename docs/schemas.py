@@ -1,5 +1,5 @@
-"""Write docs/schemas/VERB.json, JSON Schemas of what `pbloom VERB --json` prints, from the classes of reports; `make docs`
-runs it.
+"""Write docs/schemas/VERB.json, JSON Schemas of what `pbloom VERB --json` prints,
+from the classes of reports; `make docs` runs it.
 
 Keys that only some reports have are optional. More keys are allowed, because versions to come may add some.
 """

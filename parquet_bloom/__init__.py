@@ -147,7 +147,11 @@ _NAMES = {
     "diagnosis.diagnosis": "Diagnosis",
     "encryption.keys": "Keys",
     "encryption.keys_file": "read_keys",
-    "errors": "ColumnError ConfigError EncryptionError FilterError FooterError FormatError LeftOutWarning MissingKeyError NotSupportedFileError PageError ParquetBloomError RewriteError TableFolderWarning TamperedError UnsupportedError ValueTypeError",
+    "errors": (
+        "ColumnError ConfigError EncryptionError FilterError FooterError FormatError LeftOutWarning MissingKeyError"
+        " NotSupportedFileError PageError ParquetBloomError RewriteError TableFolderWarning TamperedError"
+        " UnsupportedError ValueTypeError"
+    ),
     "files": "open",
     "filters.split_block": "SplitBlockBloomFilter",
     "legacy.murmur3.dialect": "Murmur3",

@@ -145,8 +145,8 @@ def paths_given(argument: str, paths: object) -> list[str]:
 
 
 def files_given(argument: str, files: object) -> list[str]:
-    """One file, folder or glob, or several. Raises TypeError as path_given, FileNotFoundError for an empty list: what is
-    true of no file would read as true of all."""
+    """One file, folder or glob, or several. Raises TypeError as path_given, FileNotFoundError for an empty list: what
+    is true of no file would read as true of all."""
     names = paths_given(argument, files)
     if not names:
         raise FileNotFoundError(errno.ENOENT, f"{argument}: none, expected at least one")

@@ -15,7 +15,8 @@ class FormatError(ParquetBloomError):
 
 
 class NotSupportedFileError(FormatError):
-    """Not a Parquet or ORC file: the magic bytes are missing, or it is too short; perhaps one that has lost its end."""
+    """Not a Parquet or ORC file: the magic bytes are missing, or it is too short;
+    perhaps one that has lost its end."""
 
 
 class FooterError(FormatError):
@@ -176,8 +177,8 @@ def similar(word: str, words: Iterable[str], cutoff: float = 0.5) -> list[str]:
 
 
 def quoted_name(name: str) -> str:
-    """A name as it stands in a list of names, such as `-c` takes: with quotes as in CSV if it is empty, could be taken for
-    several, or would lose spaces."""
+    """A name as it stands in a list of names, such as `-c` takes: with quotes as in CSV if it is empty, could be
+    taken for several, or would lose spaces."""
     if not name or name != name.strip(" ") or {*name} & {*',"\r\n'}:
         return '"{}"'.format(name.replace('"', '""'))
     return name
@@ -198,9 +199,9 @@ def no_column(name: str, names: Sequence[str], what: str = "file", path: str = "
 
 
 def did_you_mean(name: str, names: Iterable[str], path: str = "") -> str:
-    """`; did you mean user_id?`, if any of `names` is close; of one with a comma that was not quoted, each part is, and of
-    one that is several of `names` with commas between, the list of them.
-    What the file at `path` has as a partition, as in `country=DE/`, was meant."""
+    """`; did you mean user_id?`, if any of `names` is close; of one with a comma that was not quoted, each part is,
+    and of one that is several of `names` with commas between, the list of them. What the file at `path` has as a
+    partition, as in `country=DE/`, was meant."""
     partitions = [folder.partition("=")[0] for folder in path.split("/")[:-1] if "=" in folder]
     if name in partitions:
         return "; it is a partition: its values are in the paths, not in the files"
@@ -253,8 +254,12 @@ _BY_COMMAND = {
     "sole_writer=True": "--sole-writer",
     "union_by_name=True": "--union-by-name",
     "unparsed=True": "--unparsed",
-    "by build_table and strip_table, which also commit the new sizes": "with --table, which also commits the new sizes",
-    "build_table and repair_table append without a commit (commit=False)": "build and repair append without a commit (--no-commit)",
+    "by build_table and strip_table, which also commit the new sizes": (
+        "with --table, which also commits the new sizes"
+    ),
+    "build_table and repair_table append without a commit (commit=False)": (
+        "build and repair append without a commit (--no-commit)"
+    ),
     CATALOG: "--catalog NAME",
     HASH_KEY: "--hash-key",
     "expected columns=": "name them with -c",

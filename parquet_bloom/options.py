@@ -136,7 +136,8 @@ class Destination(VerbOptions):
             raise ValueError(f"output, in_place: {found}, expected one of them")
 
     def target(self, source: str | os.PathLike[str]) -> Target:
-        """Where that is for one file. Raises RewriteError for an output that must not be written, in a dry run too."""
+        """Where that is for one file. Raises RewriteError for an output that must not be written,
+        in a dry run too."""
         from parquet_bloom.storage.new_version import Target, can_be_foreseen, resolve_target
 
         path = path_given("path", source, PATH_OR_URL)
@@ -163,7 +164,8 @@ class Destination(VerbOptions):
 class BuildOptions(ReadOptions):
     """Which filters to add, see verbs.build.build. `dialect`: a legacy one, with its settings.
     `usual_layout`: that of files in which no end says otherwise, if `layout` is None. `kept_ends`: if they
-    are all, a file to which something was appended is not cut back to its first end. `fpp_of`: by column, before `fpp`."""
+    are all, a file to which something was appended is not cut back to its first end. `fpp_of`: by column,
+    before `fpp`."""
 
     fpp: float | None = None
     fpp_of: tuple[tuple[str, float], ...] = ()
@@ -349,7 +351,8 @@ class ValidateOptions(ReadOptions):
 class AdviseOptions(ReadOptions):
     """How to judge columns, see verbs.advise.advise. `budget`: in bytes, or as `1%` of the files; `existing`: what
     building will do with filters that are there, and so which of them a budget has to pay for; `accepted_rates`: the
-    highest that a policy accepts, by column, and by None for all others; `required`: columns that it wants filters of."""
+    highest that a policy accepts, by column, and by None for all others;
+    `required`: columns that it wants filters of."""
 
     fpp: float | None = None
     max_bytes: int | None = None
@@ -522,7 +525,8 @@ def refuse(path: str, options: Any, names: Sequence[str], what: str) -> None:
 
 def names_in(text: str) -> list[str]:
     """Parse comma-separated names. As in CSV, a name with a comma is quoted; so is one that begins or ends with a
-    space, as spaces around commas are left out. An empty text is one empty name. The other way round: errors.quoted_name.
+    space, as spaces around commas are left out. An empty text is one empty name.
+    The other way round: errors.quoted_name.
     Raises ValueError for unbalanced quotes."""
     if not {",", '"'} & {*text}:
         return [text]

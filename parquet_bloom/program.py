@@ -218,9 +218,10 @@ _LONGEST_HELP: Final = 1_000
 
 
 def strict(parser: Any, check: Callable[[str, str | None], None]) -> Any:
-    """A parser of click that refuses what click takes for something else than was meant: the name of a long option after
-    one dash, as `-fpp` for `-f pp`, and `-column` for the column `olumn`; and a second file or folder of an option that
-    takes one, of which it would drop the first. `check`: of any other name, and the value after its =, before the parser looks for it."""
+    """A parser of click that refuses what click takes for something else than was meant: the name of a long option
+    after one dash, as `-fpp` for `-f pp`, and `-column` for the column `olumn`; and a second file or folder of an
+    option that takes one, of which it would drop the first. `check`: of any other name, and the value after its =,
+    before the parser looks for it."""
     match_long: Any = getattr(parser, "_match_long_opt", None)
     parse: Any = parser.parse_args
 
@@ -245,7 +246,8 @@ def strict(parser: Any, check: Callable[[str, str | None], None]) -> Any:
 
 
 def _is_single(option: click.Option) -> bool:
-    """Whether it takes one file or folder. Other options may be given again, as what follows a script's own decides."""
+    """Whether it takes one file or folder. Other options may be given again,
+    as what follows a script's own decides."""
     is_place = isinstance(option.type, click.Path) or option.metavar in ("DIR", "FILE")
     return is_place and not option.multiple
 
@@ -332,8 +334,8 @@ class _Ending:
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    """End in good order, as after ^C: first remove what is temporary, undisturbed by more signals. Raised in a destructor
-    or a hook of fork, it is dropped by Python: then the next signal ends the program."""
+    """End in good order, as after ^C: first remove what is temporary, undisturbed by more signals. Raised in a
+    destructor or a hook of fork, it is dropped by Python: then the next signal ends the program."""
     if _Ending.is_on_its_way():
         return
     end = EndedError(number)

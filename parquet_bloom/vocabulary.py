@@ -146,7 +146,8 @@ BEYOND_TYPE: Final = (
 )
 # Of an integer that takes more bits than there are for one, with or without a sign.
 BEYOND_BITS: Final = "the column's type in the file holds no integer of so many bits"
-# Of a DECIMAL that is no stored number: of more digits after the point than the scale, or of more bits than there are.
+# Of a DECIMAL that is no stored number: of more digits after the point than the scale,
+# or of more bits than there are.
 BEYOND_DIGITS: Final = "the column's type in the file holds no number of so many digits"
 # Of what is no integer, as which such a column would be stored if it had values.
 OF_NULLS: Final = "the column's type in the file has nothing but null"
@@ -166,14 +167,14 @@ def words(literal: object) -> tuple[str, ...]:
 
 
 def is_no_filter(reason: str) -> bool:
-    """Whether a reason says that there is none, as in `no filter: the chunk has no values`, and not that one cannot be
-    used, as in `no filter header at 4`."""
+    """Whether a reason says that there is none, as in `no filter: the chunk has no values`, and not that one cannot
+    be used, as in `no filter header at 4`."""
     return reason.partition(":")[0] == NO_FILTER
 
 
 def is_out_of_sight(reason: str) -> bool:
-    """Whether a reason says that nobody sees the filter, nor, it may be, whether there is one: without a key, or in an
-    encrypted column of an ORC file."""
+    """Whether a reason says that nobody sees the filter, nor, it may be, whether there is one: without a key, or in
+    an encrypted column of an ORC file."""
     return reason == ENCRYPTED or reason.startswith(NO_KEY)
 
 

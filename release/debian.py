@@ -1,4 +1,5 @@
-"""Programs and libraries of Debian for another machine, or of another suite, in a folder: nothing of this system changes."""
+"""Programs and libraries of Debian for another machine, or of another suite, in a folder:
+nothing of this system changes."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
     python release/environments.py 3.12 3.13    # all of PYTHONS, unless some are named
     python release/environments.py lowest
 
-Each has an environment in .release. The package is the one in this folder: its kernel is for every Python. What is not
-here, Debian's unstable may have.
+Each has an environment in .release. The package is the one in this folder: its kernel is for every Python. What is
+not here, Debian's unstable may have.
 """
 
 from __future__ import annotations

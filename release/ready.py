@@ -1,4 +1,5 @@
-"""Whether this commit can be released: the same version everywhere, fresh pages, no large file, licences that allow it.
+"""Whether this commit can be released: the same version everywhere, fresh pages, no large file,
+licences that allow it.
 
     python release/ready.py
 

@@ -101,8 +101,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def in_short(items: list[pytest.Item]) -> "Iterator[pytest.Item]":
     """Without what is long, and with one in `n` of the cases of a test that is marked `every(n)`.
 
-    Multiples of the golden ratio, modulo one, are spread evenly, and have no period that could meet one of the cases, as
-    where each third is of the same kind. The first case is always there.
+    Multiples of the golden ratio, modulo one, are spread evenly, and have no period that could meet one of the cases,
+    as where each third is of the same kind. The first case is always there.
     """
     seen: dict[str, int] = {}
     for item in items:

@@ -40,8 +40,8 @@ RATES: Final = (0.5, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
 # Those that may be recommended in place of the usual one, where there are many groups.
 LOWER_RATES: Final = (0.001, 0.0001)
 
-# Saving less than this many groups per look-up is not worth a byte, and below the usual rate, what is left of a budget is
-# no reason to take it for less than that many more.
+# Saving less than this many groups per look-up is not worth a byte, and below the usual rate, what is left of a
+# budget is no reason to take it for less than that many more.
 LEAST_SAVED: Final = 0.01
 LEAST_SAVED_BELOW_USUAL: Final = 0.1
 
@@ -51,8 +51,8 @@ SHOWN_RATES: Final = (0.1, 0.01, 0.001, 0.0001)
 
 
 def rates_of(options: AdviseOptions, column: str) -> tuple[float, ...]:
-    """The rates of a column's ladder, descending: those that may be recommended, which a policy accepts, and those that
-    are asked for."""
+    """The rates of a column's ladder, descending: those that may be recommended, which a policy accepts, and those
+    that are asked for."""
     wanted = {options.target_for(column)}
     if options.fpp is None:
         accepted = options.accepted_rate(column)
@@ -67,8 +67,8 @@ def rates_of(options: AdviseOptions, column: str) -> tuple[float, ...]:
 
 
 def highest_rate(options: AdviseOptions, column: str) -> float:
-    """What more absent values pass than this is too small a filter of the column: a policy does not accept it; or without
-    one, it excludes little, and is not what may be chosen. One of the rate that is asked for never is."""
+    """What more absent values pass than this is too small a filter of the column: a policy does not accept it; or
+    without one, it excludes little, and is not what may be chosen. One of the rate that is asked for never is."""
     accepted = options.accepted_rate(column)
     if accepted is not None:
         return max(accepted, options.fpp or 0.0)
@@ -96,9 +96,8 @@ def offers_of(
     is_required: bool = False,
 ) -> tuple[Offer, ...]:
     """The ladder of a column, each rung larger than the one before and saving more. Filters larger than the column
-    are left out, and above the first rung, rates at which most are no smaller than dictionaries, where readers can look
-    instead.
-    `fpp`: the only rate that is wanted, None for all. `stay`: filters that are there do, and others are
+    are left out, and above the first rung, rates at which most are no smaller than dictionaries, where readers can
+    look instead. `fpp`: the only rate that is wanted, None for all. `stay`: filters that are there do, and others are
     built beside them. `is_required`: the first rung is there whatever it saves, and however large it is."""
     ladder: list[Offer] = []
     for offer in each_offer(column, reads, stay=stay):
@@ -145,8 +144,8 @@ def each_offer(
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a column may take of a budget: an offer of its `ladder`, or else the `there` bytes of the filters that it has;
-    `beside`: of filters that stay in any case; `is_required`: it comes first."""
+    """What a column may take of a budget: an offer of its `ladder`, or else the `there` bytes of the filters that it
+    has; `beside`: of filters that stay in any case; `is_required`: it comes first."""
 
     ladder: tuple[Offer, ...]
     there: int = 0
@@ -194,8 +193,8 @@ def _required(left: int, claims: Sequence[Claim]) -> list[Offer | None]:
 
 
 def enough_for_all(budget: int, claims: Sequence[Claim]) -> int:
-    """A budget from so many bytes on, of which each claim with a ladder gets an offer. It is tried, as what saves more may
-    get its share before."""
+    """A budget from so many bytes on, of which each claim with a ladder gets an offer. It is tried, as what saves
+    more may get its share before."""
     while True:
         pairs = zip(claims, settle(budget, claims), strict=True)
         needed = sum(

@@ -193,7 +193,8 @@ class OrcSurveyor:
         for survey, there in zip(surveys, filters or (), strict=False):
             survey.has_unreadable = survey.num_values > 0 and there.bits_set == 0
             survey.fpp_there = 1.0 if survey.has_unreadable else there.fpp
-            # The bits tell; what is no worse than may be built in its place is good enough, if only nearly at its rate.
+            # The bits tell; what is no worse than may be built in its place is good enough,
+            # if only nearly at its rate.
             may_be = (each.fpp for each in survey.rungs if each.rate <= highest and each.num_bytes)
             is_built = survey.filter_bytes > 0
             survey.has_too_small = is_built and there.fpp > max(highest, *may_be)

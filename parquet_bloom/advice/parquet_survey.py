@@ -236,8 +236,8 @@ def _has_unusable(file: ParquetContainer, chunk: ColumnChunk, ndv: int) -> bool:
 
 
 def _most_in_dictionary(chunk: ColumnChunk) -> int:
-    """The most bytes that a dictionary of all values can take. Where they have a fixed length, DuckDB writes it before
-    each all the same."""
+    """The most bytes that a dictionary of all values can take. Where they have a fixed length, DuckDB writes it
+    before each all the same."""
     is_fixed = chunk.leaf.physical_type == "FIXED_LEN_BYTE_ARRAY"
     lengths = LENGTH_BYTES * (chunk.num_values or 0) if is_fixed else 0
     return (chunk.total_uncompressed_size or 0) + lengths

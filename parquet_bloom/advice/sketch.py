@@ -60,8 +60,8 @@ def limit_for(limit: int, num_columns: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """The filter of one group that `build` would write at this rate: `num_bytes` of its bitset, `stored_bytes` with its
-    header; without one, 0 bytes and an FPP of 1."""
+    """The filter of one group that `build` would write at this rate: `num_bytes` of its bitset, `stored_bytes` with
+    its header; without one, 0 bytes and an FPP of 1."""
 
     rate: float
     num_bytes: int
@@ -77,16 +77,15 @@ class Rung:
 class GroupSurvey:
     """What was found in one group of a column.
 
-    `num_values`: with nulls in Parquet, without them in ORC; `bitset_bytes`, `filter_bytes` with the header, and `fpp`:
-    of the filter that `build` would write, 0 and 1 if it would write none; `rungs`: the same at each rate of the
-    ladder; `dictionary`: the number of entries of
-    the dictionary page that rows refer to if it has all values, else 0; None in a format without such pages;
-    `dictionary_bytes`: its size, None where it has not all values; `has_unused`: it is known to have others; `in_alp`:
-    whether any page is in that encoding, as the footer says; `has_filter`: one is there; `has_too_small`: one that is too small for the
-    values, as its length says, in ORC its bits; `has_unreadable`: one that no reader can use, or without a bit for
-    the values;
-    `fpp_there`: of the one that is there, as far as that is known, 1 without one that can be used; `is_ignored`: no
-    reader asks a filter of this group, whose FPPs then are 1.
+    `num_values`: with nulls in Parquet, without them in ORC; `bitset_bytes`, `filter_bytes` with the header, and
+    `fpp`: of the filter that `build` would write, 0 and 1 if it would write none; `rungs`: the same at each rate of
+    the ladder; `dictionary`: the number of entries of the dictionary page that rows refer to if it has all values,
+    else 0; None in a format without such pages; `dictionary_bytes`: its size, None where it has not all values;
+    `has_unused`: it is known to have others; `in_alp`: whether any page is in that encoding, as the footer says;
+    `has_filter`: one is there; `has_too_small`: one that is too small for the values, as its length says, in ORC its
+    bits; `has_unreadable`: one that no reader can use, or without a bit for the values; `fpp_there`: of the one that
+    is there, as far as that is known, 1 without one that can be used; `is_ignored`: no reader asks a filter of this
+    group, whose FPPs then are 1.
     """
 
     num_values: int
@@ -127,10 +126,10 @@ class ColumnCounts:
     dictionary pages have all values, None in a format without them; `with_unused`: those whose dictionary is known to
     have others, too. `not_shredded`: groups in which a
     field of a VARIANT has values outside the column; `in_alp`: groups with pages in that encoding; `too_small`: those
-    that have a filter that is too small for them, as far as lengths say, in ORC bits; `bytes_there`: of the filters that
-    are there, with their headers; `fpp_there`: the sum of their FPPs in FPP_UNITs, with 1 for each of the `groups` without one that can be
-    used; `with_filter`: those of the `groups` that have one; `unreadable`: those with one that no reader can use,
-    or without a bit; `ignored`: those of which no reader asks a filter.
+    that have a filter that is too small for them, as far as lengths say, in ORC bits; `bytes_there`: of the filters
+    that are there, with their headers; `fpp_there`: the sum of their FPPs in FPP_UNITs, with 1 for each of the
+    `groups` without one that can be used; `with_filter`: those of the `groups` that have one; `unreadable`: those
+    with one that no reader can use, or without a bit; `ignored`: those of which no reader asks a filter.
     """
 
     num_values: int = 0
@@ -187,8 +186,8 @@ class ColumnCounts:
 class RungCounts:
     """The filters of all groups with values at this rate: their sizes, and the sum of their FPPs in
     FPP_UNITs; `missing` groups have no filter yet, and theirs would have `missing_bytes`; `fpp_beside`: the sum of
-    FPPs where these alone are built, beside the filters that can be used; `past_dictionary_bytes`: of filters that are
-    no smaller than a dictionary which has all values."""
+    FPPs where these alone are built, beside the filters that can be used; `past_dictionary_bytes`: of filters that
+    are no smaller than a dictionary which has all values."""
 
     rate: float
     filter_bytes: int = 0
@@ -200,7 +199,8 @@ class RungCounts:
 
     @property
     def is_past_dictionary(self) -> bool:
-        """Whether most of it is no smaller than dictionaries; a small one of the last group says nothing of others."""
+        """Whether most of it is no smaller than dictionaries;
+        a small one of the last group says nothing of others."""
         return 2 * self.past_dictionary_bytes > self.filter_bytes
 
 
@@ -220,8 +220,8 @@ class Subject:
     def settings(
         self, format: Format, path: str, usual: float, rate: float, counts: ColumnCounts
     ) -> tuple[WriterSettings, ...]:
-        """For other writers, from the path of a file and what was counted; at a rate that may be lower than the `usual`
-        one, for which sizes were counted."""
+        """For other writers, from the path of a file and what was counted; at a rate that may be lower than the
+        `usual` one, for which sizes were counted."""
         wanted = replace(
             self.wanted,
             path=path,

@@ -85,9 +85,9 @@ class SurveyedFile:
 
 @dataclass(frozen=True, slots=True)
 class JudgedColumn:
-    """The verdict on a column in all files of a table, and the evidence for it. `fpp`: the rate to build at; `offers`:
-    what it and others would cost and save, if that is asked for; `stay`: some groups have filters already, which
-    `build` keeps, and others have none."""
+    """The verdict on a column in all files of a table, and the evidence for it. `fpp`: the rate to build at;
+    `offers`: what it and others would cost and save, if that is asked for; `stay`: some groups have filters already,
+    which `build` keeps, and others have none."""
 
     evidence: Evidence
     basis: AdviceBasis

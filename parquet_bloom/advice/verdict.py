@@ -15,8 +15,9 @@ and F with filters (see `lookups`). Files that are searched together count toget
               the filters are larger than the column
     build     everything else
 
-A column that a policy wants filters of gets them if it can have any, whatever they save. With look-up values from the user, the rules about one group and about kinds of values do not apply:
-S and F say enough, and these values are looked up.
+A column that a policy wants filters of gets them if it can have any, whatever they save. With look-up values from the
+user, the rules about one group and about kinds of values do not apply: S and F say enough,
+and these values are looked up.
 """
 
 from __future__ import annotations
@@ -54,13 +55,13 @@ class Evidence:
     for as many as there are; `users`: the engines that use filters of the column;
     `seldom_asked`: what the values are, if
     they are rarely looked up by equality, else empty; `is_measured`: the user gives look-up values;
-    `engines`: for which alone to judge, none for all; `ignoring`: those of them that use no filter of any column, with
-    what to do about it; `not_by`: all of them that do not use filters of the column, with why; `not_for`: what it is about the column that others do not use its filters for;
-    `reads`: None if nothing can be looked up; `unit`: what a group is called; `target`: the usual
-    rate; `built`: what the column has once its filters are built, at another rate or beside filters that stay, None
-    for new ones of the target alone; `is_budgeted`: a budget has chosen it; `highest_rate`: what filters that
-    more absent values pass are too small for; `accepted_rate`: the highest that a policy accepts, None without one;
-    `is_required`: it wants filters of the column.
+    `engines`: for which alone to judge, none for all; `ignoring`: those of them that use no filter of any column,
+    with what to do about it; `not_by`: all of them that do not use filters of the column, with why; `not_for`: what
+    it is about the column that others do not use its filters for; `reads`: None if nothing can be looked up;
+    `unit`: what a group is called; `target`: the usual rate; `built`: what the column has once its filters are built,
+    at another rate or beside filters that stay, None for new ones of the target alone; `is_budgeted`: a budget has
+    chosen it; `highest_rate`: what filters that more absent values pass are too small for; `accepted_rate`: the
+    highest that a policy accepts, None without one; `is_required`: it wants filters of the column.
     """
 
     files: int
@@ -102,8 +103,8 @@ class Evidence:
 
     @property
     def groups_read(self) -> float | None:
-        """How many groups a look-up reads where there are filters, in the engines that are asked about; None if nothing
-        can be looked up."""
+        """How many groups a look-up reads where there are filters, in the engines that are asked about; None if
+        nothing can be looked up."""
         if self.reads is None:
             return None
         if (whatever := self._read_in_any_case) is not None:
@@ -126,8 +127,8 @@ class Evidence:
 
     @property
     def _read_in_any_case(self) -> float | None:
-        """What a look-up reads whatever filters there are: in engines that use none, what min/max leaves, and in those
-        that search dictionaries, what has it there; None where it depends on them."""
+        """What a look-up reads whatever filters there are: in engines that use none, what min/max leaves, and in
+        those that search dictionaries, what has it there; None where it depends on them."""
         assert self.reads is not None
         if not self.users:
             return self.reads.by_statistics
@@ -147,7 +148,8 @@ class Evidence:
 
     @property
     def all_search_dictionaries(self) -> bool:
-        """Whether all that are asked about, and would use filters of the column, do, so that none is any use to them."""
+        """Whether all that are asked about, and would use filters of the column, do,
+        so that none is any use to them."""
         return bool(self.engines) and {*self.in_dictionaries} == {*self.users}
 
     @property
@@ -194,7 +196,8 @@ def judge(evidence: Evidence) -> tuple[AdviceVerdict, str]:
 
 
 def _saved_for_others(evidence: Evidence) -> str:
-    """What filters save, and right behind it for whom they do not: a clause of its own, the same for all such columns."""
+    """What filters save, and right behind it for whom they do not: a clause of its own,
+    the same for all such columns."""
     names = evidence.in_dictionaries
     if not names:
         return _comparison(evidence)
@@ -251,8 +254,8 @@ def _repeated(evidence: Evidence) -> str:
     """That dictionaries are of little use either."""
     count = evidence.counts.with_unused
     return (
-        f"in {number_of(count, evidence.unit)}, the dictionary has values that no row there has, as of a categorical column:"
-        " a search of it excludes little, unless the column is written as text"
+        f"in {number_of(count, evidence.unit)}, the dictionary has values that no row there has, as of a categorical "
+        "column: a search of it excludes little, unless the column is written as text"
     ) * (count > 0)
 
 
@@ -381,8 +384,8 @@ def _unless_chosen(evidence: Evidence) -> str:
 
 
 def _those_for_nothing(evidence: Evidence) -> str:
-    """That there are filters, of a column that needs none, or whose filters only the engines that are asked about do not
-    use."""
+    """That there are filters, of a column that needs none,
+    or whose filters only the engines that are asked about do not use."""
     already = evidence.counts.already
     have = "has a filter" if already == 1 else "have filters"
     where = number_of(already, evidence.unit)

@@ -182,7 +182,8 @@ _GIVES = ("type…", "type", "column…", "NDV", "filters")
 
 
 class AdviceView(SummarizedView[AdviceReport]):
-    """The advice on tables. `num_failed`: of how many files there is none; `engines`: for which it is, none for all."""
+    """The advice on tables. `num_failed`: of how many files there is none; `engines`: for which it is,
+    none for all."""
 
     def __init__(self, num_failed: int = 0, engines: Sequence[str] = ()) -> None:
         self._num_failed = num_failed
@@ -268,8 +269,8 @@ def _head(names: Sequence[str], report: AdviceReport) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """What is to be done with a column: one of VERDICTS; and the figures of the filters to build, or of those to keep;
-    none where a budget leaves the column out."""
+    """What is to be done with a column: one of VERDICTS; and the figures of the filters to build, or of those to
+    keep; none where a budget leaves the column out."""
 
     verdict: str
     advice: ColumnAdvice
@@ -315,8 +316,8 @@ def _by_verdict(judged: Sequence[_Judged]) -> Iterator[Cells]:
 
 
 def _reasons(judged: Sequence[_Judged], verbose: bool) -> Iterator[str]:
-    """The verdict and why, column by column; unless `verbose`, once for all columns where it differs only in numbers, and
-    a clause that would come again, in a note behind."""
+    """The verdict and why, column by column; unless `verbose`, once for all columns where it differs only in numbers,
+    and a clause that would come again, in a note behind."""
     if verbose:
         for each in judged:
             yield f"{painted(each.verdict)} {each.advice.column}: {each.advice.reason}"
@@ -515,7 +516,8 @@ def _write_rates(judged: Sequence[_Judged], units: Units, sums_up: bool, in_full
     rows.insert(0, ("no filters", "", "", f"{without:,.2f}"))
     write_line("")
     write_text(
-        f"{number_of(len(chosen), 'column')} to build: {listed([quoted_name(each.column) for each in chosen], in_full)}"
+        f"{number_of(len(chosen), 'column')} to build: "
+        f"{listed([quoted_name(each.column) for each in chosen], in_full)}"
     )
     write_table(("rate", "filters", "of all files", f"{units.group}s read"), rows)
     sizes = [sum(each.filter_bytes for each in offers) for offers in by_rate.values()]
@@ -624,10 +626,10 @@ def _to_build(
     judging: Sequence[str],
     in_need: Mapping[str, Sequence[str]],
 ) -> Iterator[_Next]:
-    """Those of one table are named, so that nothing is judged again, unless they are many. Several tables have columns
-    of their own, and within a budget each column has a rate of its own; where that would replace filters that are to stay,
-    files lack a column, or a lake's table cannot be judged again, they are named all the same. `judging`: the options by which columns are
-    chosen; `in_need`: that of the advisor."""
+    """Those of one table are named, so that nothing is judged again, unless they are many. Several tables have
+    columns of their own, and within a budget each column has a rate of its own; where that would replace filters that
+    are to stay, files lack a column, or a lake's table cannot be judged again, they are named all the same.
+    `judging`: the options by which columns are chosen; `in_need`: that of the advisor."""
     wanted = [
         each
         for report in reports

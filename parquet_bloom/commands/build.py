@@ -79,7 +79,8 @@ _ONLY_FILES = {
 @expose_filter_location
 def build(
     answers: Answers, columns: tuple[str, ...] | None, auto: bool, engines: tuple[str, ...],
-    budget: int | str | None, config: Path | None, no_config: bool, destination_of: option.DestinationOf, keys: Keys | None, of_table: TableOptions | None,
+    budget: int | str | None, config: Path | None, no_config: bool, destination_of: option.DestinationOf,
+    keys: Keys | None, of_table: TableOptions | None,
     **given: Any,
 ) -> None:  # fmt: skip
     """Add Bloom filters to files (alias: inject).
@@ -206,8 +207,8 @@ class _Judged:
 
 
 def _judged(answers: Answers, inputs: Inputs, wanted: AdviseOptions, keys: Keys | None) -> _Judged:
-    """What `pbloom advise` would recommend for these files, and what it would note. `inputs`: those of `answers`, or the
-    files of its tables."""
+    """What `pbloom advise` would recommend for these files, and what it would note. `inputs`: those of `answers`, or
+    the files of its tables."""
     from parquet_bloom.engines.reading import engines_named
     from parquet_bloom.verbs.advise import TableAdvisor, to_do
 

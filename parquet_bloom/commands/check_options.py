@@ -106,7 +106,8 @@ def findings_on_page(command: Callback) -> Callback:
 
 
 def policy_of(config: Path | None, no_config: bool) -> Policy:
-    """What option.which_policy says: from the file that was named, or the one found from here upwards. Raises UsageError, ConfigError."""
+    """What option.which_policy says: from the file that was named, or the one found from here upwards. Raises
+    UsageError, ConfigError."""
     if config is not None and no_config:
         raise click.UsageError("expected at most one of --config and --no-config")
     path = find_config(Path.cwd()) if config is None and not no_config else config

@@ -28,8 +28,8 @@ def file_names(ctx: click.Context, param: click.Parameter, word: str) -> list[Co
 
 
 def leaf_columns(ctx: click.Context, param: click.Parameter, word: str) -> list[str]:
-    """The columns of the first local file on the line, or in a folder there, of which only the footer is read, or of an
-    index; none if it cannot be read. `word` may have several, separated by commas."""
+    """The columns of the first local file on the line, or in a folder there, of which only the footer is read, or of
+    an index; none if it cannot be read. `word` may have several, separated by commas."""
     before, begun = _parted(word)
     return _added(before, map(quoted_name, _columns(ctx, begun)))
 

@@ -12,8 +12,8 @@ from parquet_bloom.commands.sections import Command
 from parquet_bloom.render.terminal import write_bytes
 from parquet_bloom.vocabulary import Shell, words
 
-# What click's scripts say, and what they should. `--format=te` is one word for zsh and fish, of which click is asked for
-# what comes after the name alone. In fish, a word ends at its first comma, and columns after -c have commas.
+# What click's scripts say, and what they should. `--format=te` is one word for zsh and fish, of which click is asked
+# for what comes after the name alone. In fish, a word ends at its first comma, and columns after -c have commas.
 MENDED: Final[Mapping[str, Mapping[str, str]]] = {
     "zsh": {
         "    local -a response\n": "    local -a response\n    local name\n"

@@ -121,12 +121,13 @@ _judging: Decorator = together(
     ),
     checks_option(
         "--level", type=click.Choice(LEVELS), default="must", show_default=True,
-        help="What makes the exit code 1: what an engine must do, or also what it should, or may. Wrong rows always do.",
+        help="What makes the exit code 1: what an engine must do, or also what it should, or may. Wrong rows always "
+        "do.",
     ),
     checks_option(
         "--expect", type=FILE, metavar="FILE",
-        help="JSON file of failures that are known: only others, known ones that are none any more, and cases that are"
-        " not judged any more, make the exit code 1.",
+        help="JSON file of failures that are known: only others, known ones that are none any more, and cases that "
+        "are not judged any more, make the exit code 1.",
     ),
     checks_option(
         "--timeout", type=click.FloatRange(0, min_open=True), default=60, show_default=True, metavar="SECONDS",
@@ -268,8 +269,8 @@ def write(
 ) -> None:
     """Judge a writer: whether its filters know every value that it has written, bit by bit.
 
-    The adapter writes a file for each column; the stored values are read, hashed and looked up. SUITE is a folder that
-    `fetch` has written; without it, the columns are made for this run.
+    The adapter writes a file for each column; the stored values are read, hashed and looked up. SUITE is a folder
+    that `fetch` has written; without it, the columns are made for this run.
 
     \b
     Examples:
@@ -376,8 +377,8 @@ def fetch(output: Path) -> None:
 def _suite(
     folder: Path | None, what: Literal["cases", "columns"], asked: _Given, known: Failures | None
 ) -> Iterator[tuple[Path, str, list[Mapping[str, Any]]]]:
-    """The suite in a folder, or what is wanted of it in one of its own for as long as it is needed: its version, and the
-    wanted ones of its cases or columns."""
+    """The suite in a folder, or what is wanted of it in one of its own for as long as it is needed: its version, and
+    the wanted ones of its cases or columns."""
     if folder is not None:
         manifest = opened(folder, what)
         ids = {each["id"]: each for each in manifest[what]}

@@ -163,7 +163,8 @@ def _write_by_column(filters: Sequence[FilterDiff], units: Units) -> None:
 
 
 def _wrong_lines(filters: Iterable[FilterDiff], verbose: bool) -> Iterator[str]:
-    """What the values of each file say about its filters, as `validate` says it, a line for the like in several groups."""
+    """What the values of each file say about its filters, as `validate` says it,
+    a line for the like in several groups."""
     groups = grouped if verbose else grouped_for_terminal
     looked_up = [item for item in filters if item.wrong_a is not None]
     for side in ("a", "b"):

@@ -73,8 +73,8 @@ _FEW_ROWS = 4
 @output_option(
     "--report",
     type=PARQUET_FILE,
-    help="Write to this Parquet file what became of each value: where it was found, what proves it absent, or why it is"
-    " unknown.",
+    help="Write to this Parquet file what became of each value: where it was found, what proves it absent, or why it "
+    "is unknown.",
 )
 @option.overwrite_answer
 @file_options.union_by_name
@@ -87,10 +87,11 @@ def find(
 ) -> None:  # fmt: skip
     """Find the rows that hold values.
 
-    Min/max statistics and filters, or an index, say which row groups may hold a value; there, the column itself is read,
-    and of --columns only the pages with the rows. Without FILE, it looks into all files that the index knew when it was
-    last brought up to date; with --table, into the live files of tables. What cannot be read is listed as `unknown`; if no
-    file has the column, or a key for it, that is an error. Exit code 1: no row holds any of the values.
+    Min/max statistics and filters, or an index, say which row groups may hold a value; there, the column itself is
+    read, and of --columns only the pages with the rows. Without FILE, it looks into all files that the index knew
+    when it was last brought up to date; with --table, into the live files of tables. What cannot be read is listed as
+    `unknown`; if no file has the column, or a key for it, that is an error. Exit code 1:
+    no row holds any of the values.
 
     \b
     Examples:
@@ -244,7 +245,8 @@ def _write(report: FindReport, asked: Sequence[object], of_column: str, took: st
     read = f"{parts_in(report.row_groups_read, report.formats)} of {number_of(report.files_read, 'file')} read"
     where = some_of(len(report.found_in), report.files_asked, "file")
     write_text(
-        f"{of_column}{number_of(report.num_rows, 'row')} in {where}{_since(report)}: {read}{_excluded(report)}, {size(report.bytes_read)}{_not_found(report, asked)}{_unknown(report)}{_without(report)}{took}"
+        f"{of_column}{number_of(report.num_rows, 'row')} in {where}{_since(report)}: {read}{_excluded(report)}, "
+        f"{size(report.bytes_read)}{_not_found(report, asked)}{_unknown(report)}{_without(report)}{took}"
     )
 
 
@@ -273,8 +275,8 @@ def _since(report: FindReport) -> str:
 
 
 def _gives(column: str, part: str, names: Sequence[str]) -> list[str]:
-    """What gives way on a narrow terminal: all texts are shortened before anything is left out, first the value, which
-    the user knows. Of the place, the file and the row say where it is without the row group."""
+    """What gives way on a narrow terminal: all texts are shortened before anything is left out, first the value,
+    which the user knows. Of the place, the file and the row say where it is without the row group."""
     shortened = [f"{each}…" for each in (column, "file", *names)]
     return [*shortened, part, column, "row", "file"]
 
@@ -286,8 +288,8 @@ def _complain_of_unknown(report: FindReport, asked: Sequence[object]) -> None:
 
 
 def _not_found(report: FindReport, asked: Sequence[object]) -> str:
-    """Of several values, how many are in no file; where some files are unknown, how many were found, and that of those that
-    all could be asked for."""
+    """Of several values, how many are in no file; where some files are unknown, how many were found, and that of
+    those that all could be asked for."""
     values = {*show_values(asked)}
     if len(values) < 2:
         return ""

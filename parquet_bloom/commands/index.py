@@ -75,7 +75,10 @@ if TYPE_CHECKING:
 # What is shown of the files of one value, or with one problem; all of them are in the document.
 MOST_FILES = 20
 
-_NO_FILTERS = "nothing is indexed, so that every answer is unknown: pbloom build adds filters, --form map indexes values instead"
+_NO_FILTERS = (
+    "nothing is indexed, so that every answer is unknown:"
+    " pbloom build adds filters, --form map indexes values instead"
+)
 
 _index = files_option(
     "--index", "index_path", required=True, metavar="DIR", help="Folder of the index; can be a URL."
@@ -114,8 +117,8 @@ def index() -> None:
     type=click.Choice(words(IndexForm)),
     default="map",
     show_default=True,
-    help="map: of all values; slices: of the filters that files have, whose values are not read; auto: slices of files"
-    " with a filter in every row group, a map of others.",
+    help="map: of all values; slices: of the filters that files have, whose values are not read; auto: slices of "
+    "files with a filter in every row group, a map of others.",
 )
 @files_option(
     "--overwrite",
@@ -181,7 +184,8 @@ def add(
     """Bring an index up to date: add what is new or has changed, forget what is gone.
 
     Looks at the files, folders, globs and tables that the index was made over, and at each FILE, which belongs to
-    them from now on. Its columns stay what they are: another one takes an index in a folder of its own, by `index build`.
+    them from now on. Its columns stay what they are: another one takes an index in a folder of its own,
+    by `index build`.
 
     \b
     Examples:
@@ -239,8 +243,8 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
     "-o",
     "--output",
     type=PARQUET_FILE,
-    help="Write a row for each value and file that may hold it to this Parquet file, too, for engines to join, and one"
-    " for each value that is absent.",
+    help="Write a row for each value and file that may hold it to this Parquet file, too, for engines to join, and "
+    "one for each value that is absent.",
 )
 @option.overwrite_answer
 @hash_key_option
@@ -355,8 +359,8 @@ def compact(index_path: str, everything: bool, older_than: float, as_json: bool)
     )
     if report.unneeded:
         write_text(
-            f"{number_of(report.unneeded, 'file')} left that nothing needs, {size(report.bytes_unneeded)}: a later run"
-            " removes what nothing has needed for an hour, or for --older-than"
+            f"{number_of(report.unneeded, 'file')} left that nothing needs, {size(report.bytes_unneeded)}:"
+            " a later run removes what nothing has needed for an hour, or for --older-than"
         )
 
 
@@ -387,7 +391,8 @@ def _merged(report: IndexCompaction, everything: bool) -> str:
 @files_option(
     "--deep",
     is_flag=True,
-    help="Read all files again: every value is found where it is, and nothing else is; slices have the bits of their filters.",
+    help="Read all files again: every value is found where it is, and nothing else is; slices have the bits of their "
+    "filters.",
 )
 @option.as_json("index")
 @option.threads
@@ -399,8 +404,9 @@ def check(
 ) -> None:  # fmt: skip
     """Prove an index: that it is whole, and that it knows all files as they are now.
 
-    With FILE, of all files only these are looked at, and what the index knows in these folders. Without --deep, size, time of change or ETag tell whether a file has changed, and none is opened: one that can no
-    longer be read goes unnoticed.
+    With FILE, of all files only these are looked at, and what the index knows in these folders. Without --deep, size,
+    time of change or ETag tell whether a file has changed, and none is opened:
+    one that can no longer be read goes unnoticed.
 
     Exit code 1: something is wrong, in a line for each, up to 20 of a kind. What is new, changed or gone takes an
     `index add`; what is damaged, lost or unexplained a new index; anything else files that can be looked at.
@@ -459,8 +465,8 @@ def _write_check(report: IndexCheck, took: str) -> None:
     unknown = f", {num_unknown:,} of them not fully indexed" * bool(num_unknown)
     write_text(
         f"{report.index}: {number_of(len(report.findings), 'finding')}:"
-        f" {some_of(report.files_checked, report.files, 'file')}{unknown}, {_counts(report.keys, report.filters)}{_proved(report)}"
-        f"{_gone(report)}{left * bool(report.unneeded)}{took}"
+        f" {some_of(report.files_checked, report.files, 'file')}{unknown}, "
+        f"{_counts(report.keys, report.filters)}{_proved(report)}{_gone(report)}{left * bool(report.unneeded)}{took}"
     )
 
 
@@ -553,8 +559,8 @@ def sql(
 ) -> None:  # fmt: skip
     """Print the query that asks an index about a few values.
 
-    DuckDB, polars, DataFusion and Spark answer it as `index probe` does, but for the states of files, at which they do
-    not look.
+    DuckDB, polars, DataFusion and Spark answer it as `index probe` does, but for the states of files,
+    at which they do not look.
 
     \b
     Examples:
@@ -706,7 +712,8 @@ def _unknown(values: IndexedValues, numbers: Sequence[int]) -> str:
 
 
 def _nowhere_else(report: IndexReport) -> str:
-    """What is known of values that are in none of the files that can be asked: nothing, if there are no such files."""
+    """What is known of values that are in none of the files that can be asked: nothing,
+    if there are no such files."""
     if len(report.files_unknown) == report.num_files:
         return "unknown in all files"
     return "in no file" + ", unless in one of those below" * bool(report.files_unknown)

@@ -92,7 +92,8 @@ quiet = output_option(
     "--quiet",
     is_flag=True,
     callback=lambda ctx, param, is_set: _quietly(ctx) if is_set else is_set,
-    help="Show only the total and what is wrong, was skipped or is worth a note: no line for each file, and no progress.",
+    help="Show only the total and what is wrong, was skipped or is worth a note: no line for each file, and no"
+    " progress.",
 )
 
 
@@ -127,9 +128,9 @@ columns = partial(
     multiple=True,
     callback=lambda ctx, param, texts: names(ctx, param, texts) or None,
     shell_complete=leaf_columns,
-    help="Leaf column, such as user.id, or field of a shredded VARIANT, v:a.b; repeatable or comma-separated. Quote a name with"
-    " a comma, '\"a,b\"', and an empty one, '\"\"'. '#3' is the leaf with index 3 of a Parquet file in which"
-    " several share a path.",
+    help="Leaf column, such as user.id, or field of a shredded VARIANT, v:a.b; repeatable or comma-separated. Quote "
+    "a name with a comma, '\"a,b\"', and an empty one, '\"\"'. '#3' is the leaf with index 3 of a Parquet file in "
+    "which several share a path.",
 )
 value_columns = columns_option(
     "--columns",
@@ -138,14 +139,15 @@ value_columns = columns_option(
     multiple=True,
     callback=lambda ctx, param, texts: names(ctx, param, texts) or None,
     shell_complete=row_columns,
-    help="Also show these columns of the rows that are found, by their top-level names, such as user; repeatable or comma-separated.",
+    help="Also show these columns of the rows that are found, by their top-level names, such as user; repeatable or "
+    "comma-separated.",
 )
 fpp = filters_option(
     "--fpp",
     type=RATE,
     metavar="RATE",
-    help="Target false positive rate, between 0 and 1, for all these columns; a column at another rate takes a call of"
-    " its own.  [default: 0.01]",
+    help="Target false positive rate, between 0 and 1, for all these columns; a column at another rate takes a call "
+    "of its own.  [default: 0.01]",
 )
 
 fpp_to_advise = filters_option(
@@ -159,8 +161,8 @@ fpp_to_report = filters_option(
     "--fpp",
     type=RATE,
     metavar="RATE",
-    help="Judge filters of this false positive rate, between 0 and 1, in the advice.  [default: 0.01, or a lower one where"
-    " there are many row groups]",
+    help="Judge filters of this false positive rate, between 0 and 1, in the advice.  [default: 0.01, or a lower one "
+    "where there are many row groups]",
 )
 engines = columns_option(
     "--engine",
@@ -269,8 +271,8 @@ value_answer_options = together(
         "-o",
         "--output",
         type=VALUES_FILE,
-        help="Write the answer to this file once it is complete; with --by-value, to NAME.parquet a row for each value"
-        " and file that may hold it, and one for each other value.  [default: stdout]",
+        help="Write the answer to this file once it is complete; with --by-value, to NAME.parquet a row for each "
+        "value and file that may hold it, and one for each other value.  [default: stdout]",
     ),
     overwrite_answer,
 )
@@ -395,8 +397,8 @@ def literals(command: Callback) -> Callback:
             type=FileOfValues("rb"),
             metavar="FILE",
             multiple=True,
-            help="File with values, repeatable: one per line; in .csv, .tsv and Parquet in the column that is called as --column, or in"
-            " the only column of Parquet. - is standard input.",
+            help="File with values, repeatable: one per line; in .csv, .tsv and Parquet in the column that is called "
+            "as --column, or in the only column of Parquet. - is standard input.",
         ),
         values_option(
             "--values-column",
@@ -523,7 +525,8 @@ def check_advised(
     for name, given in options.items():
         if given and not auto:
             raise click.UsageError(
-                f"{name}: expected with --auto, which chooses columns and rates, of those of --column if there are any"
+                f"{name}: expected with --auto, which chooses columns and rates, of those of --column if there are "
+                "any"
             )
 
 
@@ -598,8 +601,8 @@ def destinations(command: Callback) -> Callback:
         files_option(
             "--resume",
             is_flag=True,
-            help="With --output-dir, leave out files whose outputs are there, whatever is in them: go on after a run that"
-            " was stopped, with its options. In place, the same command goes on without it.",
+            help="With --output-dir, leave out files whose outputs are there, whatever is in them: go on after a run"
+            " that was stopped, with its options. In place, the same command goes on without it.",
         ),
         dry_run,
         no_verify,

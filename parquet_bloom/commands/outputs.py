@@ -1,5 +1,5 @@
-"""What a command line names to be written: nothing twice, and nothing that the command reads, be it behind another name
-of the same file."""
+"""What a command line names to be written: nothing twice, and nothing that the command reads, be it behind another
+name of the same file."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class _Named:
 
 
 def check_outputs(ctx: click.Context) -> None:
-    """Raise UsageError for a place that is to be written twice, or that the command reads: the last would win, and what
-    was there would be lost."""
+    """Raise UsageError for a place that is to be written twice, or that the command reads: the last would win, and
+    what was there would be lost."""
     named = [each for each in _named(ctx) if each.path != _STREAM]
     written = [each for each in named if each.is_written]
     for one, other in combinations(written, 2):

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 class LocalPath(click.Path):
-    """A path of a file or of a folder, which need not be there, or its `file:` URL; another URL is refused, as it would
-    become a folder called `s3:`."""
+    """A path of a file or of a folder, which need not be there, or its `file:` URL; another URL is refused, as it
+    would become a folder called `s3:`."""
 
     def __init__(self, *, is_for_folders: bool) -> None:
         super().__init__(file_okay=not is_for_folders, dir_okay=is_for_folders)
@@ -86,8 +86,8 @@ class CopyPath(OutputPath):
 
 
 class WrittenPath(OutputPath):
-    """A file of one format that is written: `as_what`, in a message, with STEM in place of the name without its ending. A
-    name that says another format is refused."""
+    """A file of one format that is written: `as_what`, in a message, with STEM in place of the name without its
+    ending. A name that says another format is refused."""
 
     def __init__(self, as_what: str, *others: str) -> None:
         super().__init__(is_for_folders=False)
@@ -129,8 +129,8 @@ class FileOfValues(click.File):
         return super().convert(value, param, ctx)
 
 
-# What names end with that are neither Parquet nor text, nor documents: text has lines to read above its tables. One is
-# that of a policy that is found without --config.
+# What names end with that are neither Parquet nor text, nor documents: text has lines to read above its tables. One
+# is that of a policy that is found without --config.
 _OTHERS: Final = (
     *(".csv", ".tsv", ".pdf", ".xls", ".xlsx", ".orc", ".avro", ".arrow"),
     *(".toml", ".feather", ".db", ".duckdb", ".sqlite", ".gz", ".zip"),

@@ -122,7 +122,8 @@ _job = together(
 # What says nothing about the files of a table: which they are, formats that are not Parquet's own, and
 # outcomes, which tables have none of.
 _ONLY_FILES = {
-    "auto", "engines", "budget", "config", "no_config", "manifest", "max_files", "max_input", "only_missing", "layout", "orc_streams", "audit", "run_id",
+    "auto", "engines", "budget", "config", "no_config", "manifest", "max_files", "max_input", "only_missing",
+    "layout", "orc_streams", "audit", "run_id",
 }  # fmt: skip
 
 
@@ -374,8 +375,8 @@ def _build_in_tables(
 def advise() -> None:
     """Say which columns deserve a filter, and what it would save.
 
-    All files with the same columns are judged together, as one table. The columns that `pbloom validate` requires by its
-    configuration are among those to build, and rates are not above its max-fpp.
+    All files with the same columns are judged together, as one table. The columns that `pbloom validate` requires by
+    its configuration are among those to build, and rates are not above its max-fpp.
 
     \b
     Examples:
@@ -502,8 +503,8 @@ def strip() -> None:
     files_option(
         "--form",
         type=click.Choice(words(IndexForm)),
-        help="map: of all values; slices: of the filters that files have; auto: slices of files with a filter in every"
-        " row group, a map of others.  [default: map]",
+        help="map: of all values; slices: of the filters that files have; auto: slices of files with a filter in "
+        "every row group, a map of others.  [default: map]",
     ),
     encryption_option(
         "--include-encrypted",

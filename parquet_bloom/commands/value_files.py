@@ -52,8 +52,8 @@ _NOT_READ = (".json", ".jsonl", ".ndjson", ".xlsx")
 def values_in(
     file: BinaryIO, wanted: str | None, columns: Sequence[str], read_as: LiteralType | None
 ) -> list[object]:
-    """The values in a file, each once, which are literals if it is text. Of columns, those in the one that is `wanted`;
-    if none is, in the one that is called as the one in `columns`, or of a Parquet file in the only one.
+    """The values in a file, each once, which are literals if it is text. Of columns, those in the one that is
+    `wanted`; if none is, in the one that is called as the one in `columns`, or of a Parquet file in the only one.
 
     Raises FormatError for what is neither Parquet nor UTF-8, and for lines that may be more or less than a value,
     ColumnError if it is not clear which column is meant, there is no such, or the first line of CSV may be a value,
@@ -105,8 +105,8 @@ def fault_of_file(reason: str, values: Iterable[object]) -> str:
 def about_unknown(
     files: Iterable[tuple[str, str]], num_files: int, values: Iterable[object]
 ) -> Iterator[str]:
-    """A line for each reason why some of so many files, by their paths and reasons, are unknown: it begins with the line
-    or row of the file of `values` that is to blame, or else with the files."""
+    """A line for each reason why some of so many files, by their paths and reasons, are unknown: it begins with the
+    line or row of the file of `values` that is to blame, or else with the files."""
     paths_by_reason: dict[str, list[str]] = {}
     for path, reason in files:
         paths_by_reason.setdefault(reason, []).append(path)
@@ -147,7 +147,8 @@ def _check_lines(lines: Sequence[str], name: str, columns: Sequence[str]) -> Non
         if "\t" in line or line != line.strip():
             what = "a tab" if "\t" in line.strip() else "blanks around the value"
             raise FormatError(
-                f"{name}: line {number}: {what}, expected a value alone on each line; .csv and Parquet can hold others"
+                f"{name}: line {number}: {what}, expected a value alone on each line; .csv and Parquet can hold "
+                "others"
             )
 
 

@@ -4,8 +4,8 @@
     a question       {"id": "legal/last-group", "path": "…", "sql": "…", "op": "=", "column": "v", "stored": ["…"], …}
     an answer        {"id": …, "rows": [2002]}, {"id": …, "error": "…"} or {"id": …, "skip": "…"}
 
-Rows are integers; any other value is an error. One that dies has failed at that question, and is started again for the
-next one.
+Rows are integers; any other value is an error. One that dies has failed at that question,
+and is started again for the next one.
 """
 
 from __future__ import annotations
@@ -169,7 +169,8 @@ def _answer(line: bytes, id: str) -> Answer | None:
 
 
 def _with_row_numbers(answer: Answer) -> Answer:
-    """Its rows as int: `1.0` is the integer 1 in JSON, but text and truth values are none, however equal they look."""
+    """Its rows as int: `1.0` is the integer 1 in JSON, but text and truth values are none,
+    however equal they look."""
     rows = answer["rows"]
     if not isinstance(rows, list):
         return {"error": f"rows: expected a list of integers, found {_as_json(rows)}"}

@@ -9,8 +9,8 @@ its file.
     right       right         right              uses
     right       right         otherwise          ignores
 
-An adapter that gives the same rows whatever it is asked is right wherever these happen to be expected. That says nothing
-about its engine, and no verdict is given.
+An adapter that gives the same rows whatever it is asked is right wherever these happen to be expected. That says
+nothing about its engine, and no verdict is given.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def read_results(
     progress: Callable[[int, int], None],
     shown: str = "suite",
 ) -> Iterator[Result]:
-    """A result for each case of a manifest; `shown`: the folder, in what is said. Raises AdapterError, also if the rows
-    are the same for all of them, and wrong for some."""
+    """A result for each case of a manifest; `shown`: the folder, in what is said. Raises AdapterError, also if the
+    rows are the same for all of them, and wrong for some."""
     given: list[tuple[Sequence[int], bool]] = []
     for number, case in enumerate(cases):
         judge = _Judge(folder, case, session, shown)
@@ -62,8 +62,8 @@ def _check_given(given: Sequence[tuple[Sequence[int], bool]]) -> None:
     wrong = sum(not is_right for _, is_right in given)
     if 0 < wrong < len(given) and all(rows == given[0][0] for rows, _ in given):
         raise AdapterError(
-            f"nothing was judged: the adapter answers rows {_few(given[0][0])} whatever it is asked, which is wrong in"
-            f" {wrong:,} of {number_of(len(given), 'case')}"
+            f"nothing was judged: the adapter answers rows {_few(given[0][0])} whatever it is asked, which is wrong "
+            f"in {wrong:,} of {number_of(len(given), 'case')}"
         )
 
 

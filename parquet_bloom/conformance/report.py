@@ -23,17 +23,17 @@ _ASIDE: Final = "not applicable"
 # A badge is green if no larger share of what was asked could not be judged.
 _MOST_NOT_JUDGED: Final = 0.1
 
-# What is known of an engine, by case: `{"semantics/nan": {"verdict": "loses", "issue": "…"}}`. Beside failures, what could
-# not be judged.
+# What is known of an engine, by case: `{"semantics/nan": {"verdict": "loses", "issue": "…"}}`. Beside failures,
+# what could not be judged.
 Failures: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """`verdict`: of readers, uses, ignores, loses, differs, fails or not applicable; of writers, right, loses, fails or
-    not applicable. `found`: what is not as it should be. `can_use`: whether a filter could be of use. `is_declined`: if it is
-    not applicable, because it is about something else, or the engine says that it cannot. `more`: what is wrong besides, in
-    other chunks. `about`: what the case, or the column, is there for."""
+    """`verdict`: of readers, uses, ignores, loses, differs, fails or not applicable; of writers, right, loses, fails
+    or not applicable. `found`: what is not as it should be. `can_use`: whether a filter could be of use.
+    `is_declined`: if it is not applicable, because it is about something else, or the engine says that it cannot.
+    `more`: what is wrong besides, in other chunks. `about`: what the case, or the column, is there for."""
 
     id: str
     level: Level
@@ -147,8 +147,8 @@ class Report:
         return result.id if self.kind == "read" else result.id.partition("/")[2]
 
     def news(self, known: Failures | None, level: Level) -> list[News]:
-        """Failures that are not known, failures of another kind, and known ones that are none. If anything is known, even
-        that nothing fails, also what is not judged: it may have been right before."""
+        """Failures that are not known, failures of another kind, and known ones that are none. If anything is known,
+        even that nothing fails, also what is not judged: it may have been right before."""
         told = [(each, (known or {}).get(each.id, {}).get("verdict")) for each in self.results]
         return [
             News(each.id, expected or "right", each.verdict)
@@ -184,7 +184,8 @@ class Report:
         }
 
     def badge(self) -> dict[str, Any]:
-        """For shields.io: red if rows are wrong, orange if it fails where it must not, yellow if much was not judged."""
+        """For shields.io: red if rows are wrong, orange if it fails where it must not,
+        yellow if much was not judged."""
         right, of = self.tally("must")
         used = f", {self.uses()[0]} used" if self.kind == "read" else ""
         broken = self.broken("must")
@@ -245,8 +246,8 @@ def matching(ids: Sequence[str], wanted: Sequence[str]) -> Iterator[str]:
 
 
 def check_known(known: Failures, ids: Sequence[str], asked: Sequence[str], path: Path) -> None:
-    """Raise ConfigError if a failure that is known, by a file, is one of no case, or of one that is not asked: it would
-    never be news."""
+    """Raise ConfigError if a failure that is known, by a file, is one of no case, or of one that is not asked: it
+    would never be news."""
     for each in known:
         if each not in ids:
             raise ConfigError(f"{path}: {each}: no such case{_hint(each, ids)}")

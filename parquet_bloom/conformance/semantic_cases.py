@@ -35,8 +35,8 @@ def semantics() -> Iterator[Case]:
 
     ones = Filter(header(2 * BLOCK) + b"\xff" * 2 * BLOCK)
     yield case_of(
-        "semantics/all-ones", "filters with every bit set, which exclude nothing", longs(filters=dict.fromkeys(range(3), ones)),
-        "v = 40", [1], (), FORTY, use="never",
+        "semantics/all-ones", "filters with every bit set, which exclude nothing",
+        longs(filters=dict.fromkeys(range(3), ones)), "v = 40", [1], (), FORTY, use="never",
     )  # fmt: skip
     yield useless(
         "or",

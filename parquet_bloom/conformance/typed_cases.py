@@ -130,7 +130,8 @@ def _of_other_scale() -> Iterator[Case]:
         name = "types/decimal-scale-" + ("int32" if type.physical == "INT32" else "bytes")
         links = ("https://github.com/apache/datafusion/issues/22994",)
         yield Case(
-            name, f"{text} compared with a decimal of another scale", text, (one_column(type, groups, bounds=bounds),),
+            name, f"{text} compared with a decimal of another scale", text,
+            (one_column(type, groups, bounds=bounds),),
             Ask(sql, "=", "v", (Value("-1.50", groups[0][1]),)), (1,), (1, 2), use="may", links=links,
         )  # fmt: skip
 
@@ -197,13 +198,21 @@ def several() -> Iterator[Case]:
     older = file(narrow, 2, (0, 40, 470), (0, 50, 470))
     yield Case(
         "several/widened", "a column that was INT32 and is INT64, asked for a value of the older file", "INT64",
-        (first, older), Ask({"*": "v = 40", "clickhouse": "SELECT n FROM file('{path}/*.parquet', 'Parquet', 'n Int32, v Int64') WHERE v = 40"}),
+        (first, older),
+        Ask({
+            "*": "v = 40",
+            "clickhouse": "SELECT n FROM file('{path}/*.parquet', 'Parquet', 'n Int32, v Int64') WHERE v = 40",
+        }),
         (2001,), (0, 1), use="may", links=("https://github.com/trinodb/trino/issues/30544",),
     )  # fmt: skip
     single, double = ColumnType("FLOAT"), ColumnType("DOUBLE")
     yield Case(
-        "several/widened-float", "a column that was FLOAT and is DOUBLE, asked for a value of the older file", "DOUBLE",
+        "several/widened-float", "a column that was FLOAT and is DOUBLE, asked for a value of the older file",
+        "DOUBLE",
         (file(double, 0, (0, 10, 470), (0, 20, 470)), file(single, 2, (0, 40, 470), (0, 50, 470))),
-        Ask({"*": "v = 40.0e0", "spark": "v = 40.0D", "clickhouse": "SELECT n FROM file('{path}/*.parquet', 'Parquet', 'n Int32, v Float64') WHERE v = 40"}),
+        Ask({
+            "*": "v = 40.0e0", "spark": "v = 40.0D",
+            "clickhouse": "SELECT n FROM file('{path}/*.parquet', 'Parquet', 'n Int32, v Float64') WHERE v = 40",
+        }),
         (2001,), (0, 1), use="may", links=("https://github.com/trinodb/trino/issues/30544",),
     )  # fmt: skip

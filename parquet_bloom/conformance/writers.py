@@ -66,7 +66,8 @@ def result_ids(columns: Sequence[str]) -> list[str]:
 
 
 def check_written(written: Path, columns: Sequence[Mapping[str, Any]]) -> None:
-    """Raise ConfigError if no column is in a folder, which somebody else has written: it may be another one, or none."""
+    """Raise ConfigError if no column is in a folder, which somebody else has written: it may be another one,
+    or none."""
     if not written.is_dir():
         raise ConfigError(f"{written}: no such folder")
     outputs = [output_of(written, column["id"]) for column in columns]

@@ -39,7 +39,7 @@ GROUPS: Final = 2
 _LEFT_OUT: Final = (
     *("INT96", "BYTE_ARRAY ENUM", "BYTE_ARRAY JSON", "BYTE_ARRAY BSON", "BYTE_ARRAY DECIMAL(9,2)"),
     *("BYTE_ARRAY DECIMAL(40,2)", "FIXED_LEN_BYTE_ARRAY(12) INTERVAL"),
-    *(f"{physical} TIME({unit},true)" for physical, unit in (("INT32", "MILLIS"), ("INT64", "MICROS"), ("INT64", "NANOS"))),
+    *("INT32 TIME(MILLIS,true)", "INT64 TIME(MICROS,true)", "INT64 TIME(NANOS,true)"),
 )  # fmt: skip
 LONG: Final = "INT64 INTEGER(64,true)"
 INT: Final = "INT32 INTEGER(32,true)"

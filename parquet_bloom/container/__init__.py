@@ -231,7 +231,8 @@ class AnswerToAll(NamedTuple):
 class GroupAnswers(NamedTuple):
     """What one group answers about many values: `distinct[picks[i]]` about value i. `fpp`: the rate of false
     positives, computed from the bits; None if not all of them were read, or there is no filter. `seems_full`: all
-    bits that were read are set, those of a block at least. `was_asked`: whether a filter was, about any of the values."""
+    bits that were read are set, those of a block at least. `was_asked`: whether a filter was,
+    about any of the values."""
 
     distinct: Sequence[Answer]
     picks: Picks
@@ -256,8 +257,8 @@ class GroupAnswers(NamedTuple):
 class Explanation(Located):
     """How the filter of one group answers for one hash of a value: see filters.look_up.LookUp.
 
-    `value`: as Python has it, the text of a literal. `plain`: the stored bytes that are hashed, in hexadecimal. `reason`:
-    why nothing was looked up.
+    `value`: as Python has it, the text of a literal. `plain`: the stored bytes that are hashed, in hexadecimal.
+    `reason`: why nothing was looked up.
     """
 
     place: Place

@@ -14,8 +14,8 @@ Asked = TypeVar("Asked")
 # The latest are kept until others are asked: at most some 20 MB of them.
 MOST_KEPT: Final = 100_000
 
-# Into which values are divided among which some cannot be held: few steps lead to one, and of many of these, each takes
-# little more than a call.
+# Into which values are divided among which some cannot be held: few steps lead to one, and of many of these, each
+# takes little more than a call.
 _PARTS: Final = 16
 # So many are tried one by one: smaller parts would cost more calls than they spare.
 _FEW: Final = 4 * _PARTS
@@ -28,8 +28,8 @@ def those_held(make: Callable[[Any], object], values: Sequence[Any] | Array) -> 
 
 
 def those_not_held(make: Callable[[Any], object], values: Sequence[Any] | Array) -> dict[int, str]:
-    """By the positions of the others, ascending, why not: all that are side by side are tried at once, as those that can
-    be held mostly are many, or none."""
+    """By the positions of the others, ascending, why not: all that are side by side are tried at once, as those that
+    can be held mostly are many, or none."""
     problems: dict[int, str] = {}
     ranges = [(0, len(values))]
     while ranges:

@@ -149,7 +149,8 @@ class Overview(Protocol):
 
     @property
     def part_bytes(self) -> Sequence[int | None]:
-        """How many bytes the values of each part take; None if what the footer says of them is encrypted, or missing."""
+        """How many bytes the values of each part take; None if what the footer says of them is encrypted,
+        or missing."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -188,8 +189,8 @@ class Overview(Protocol):
         """One row group or stripe; its `columns` are left empty."""
 
     def lacks(self, name: str) -> bool:
-        """Whether the table that the file is opened for, or another of the files that are united by name, has this column,
-        and the file has not."""
+        """Whether the table that the file is opened for, or another of the files that are united by name, has this
+        column, and the file has not."""
 
 
 class Outline(Overview, Protocol):
@@ -262,8 +263,8 @@ class Askable(WithFilters, Protocol):
         if there is no such part, UnsupportedError for a dialect that the format does not have."""
 
     def check_row_counts(self) -> None:
-        """Raise FooterError if the rows of all parts are not those of the file: a part may be missing, and its rows, or
-        be that of another file."""
+        """Raise FooterError if the rows of all parts are not those of the file: a part may be missing, and its rows,
+        or be that of another file."""
 
     def num_groups(self, part: int) -> int:
         """How many answers there are about a value in a part. Raises FooterError."""
@@ -284,8 +285,9 @@ class Askable(WithFilters, Protocol):
     def within_bounds(
         self, column: Column, parts: Sequence[int], asked: object
     ) -> Mapping[int, Collection[int] | None]:
-        """Those of these parts that min/max statistics do not exclude for all of the values, and their groups for which
-        that is so, None for all. Their filters will be read next. Raises FormatError for a damaged footer, OSError."""
+        """Those of these parts that min/max statistics do not exclude for all of the values, and their groups for
+        which that is so, None for all. Their filters will be read next.
+        Raises FormatError for a damaged footer, OSError."""
 
     def find_rows(
         self, column: Column, places: Mapping[int, Collection[int] | None], asked: object
@@ -297,8 +299,8 @@ class Askable(WithFilters, Protocol):
     def will_read_rows(
         self, columns: Sequence[str], parts: Collection[int], column: Column | None = None
     ) -> None:
-        """Say that rows of these parts will be read of whole columns, as far as the file has them, and looked for in a
-        `column` before. Raises OSError."""
+        """Say that rows of these parts will be read of whole columns, as far as the file has them, and looked for in
+        a `column` before. Raises OSError."""
 
     def read_rows(self, columns: Sequence[str], rows: Mapping[int, Sequence[int]]) -> Any:
         """Top-level columns of some rows of each part, ascending, part by part, as a pyarrow.Table. Without any
@@ -324,8 +326,8 @@ class Describable(WithFilters, Protocol):
         """Whether readers make views of text, which they cannot compare; not of a file that is encrypted."""
 
     def end_as_called(self) -> FileEnd:
-        """Its end for readers that know no names but those in it: with those of the table that it is opened for, and without
-        views. Raises UnsupportedError if it is encrypted, or not Parquet."""
+        """Its end for readers that know no names but those in it: with those of the table that it is opened for, and
+        without views. Raises UnsupportedError if it is encrypted, or not Parquet."""
 
     def check_has_blocks(self, what: str) -> None:
         """Raise UnsupportedError, about `what`, if the format's filters have no blocks."""
@@ -407,9 +409,9 @@ class Container(Askable, Describable, Changeable, Protocol):
 def answers_to_all(
     file: Overview, parts: Sequence[int] | None, told: AnswerToAll, values: Sequence[Any]
 ) -> Iterator[GroupAnswers]:
-    """What each of these parts says about values, which is the same about all of them; where a column is null, nothing is
-    said about null, and about NaN, which stands for it in some libraries. Raises FormatError if there is not even one
-    part that could answer."""
+    """What each of these parts says about values, which is the same about all of them; where a column is null,
+    nothing is said about null, and about NaN, which stands for it in some libraries. Raises FormatError if there is
+    not even one part that could answer."""
     if file.num_rows and not file.num_parts:
         raise FormatError(f"{file.path}: {number_of(file.num_rows, 'row')} in no {file.units.part}")
     wanted, first_row = {*file.select_parts(parts)}, 0

@@ -1,5 +1,5 @@
-"""A whole file to which somebody has added bytes, as an upload that went wrong does, or another file, as `cat` does: where
-it ends.
+"""A whole file to which somebody has added bytes, as an upload that went wrong does, or another file,
+as `cat` does: where it ends.
 
 | a file that can be read | more |
                       end ^      ^ size
@@ -24,8 +24,8 @@ _MOST_ENDS: Final = 10
 def what_follows_a_whole_file(
     source: Source, magic: bytes, behind: int, read: Callable[[Source], object]
 ) -> str | None:
-    """That bytes follow a file which `read` can read, and how to do without them; None if none is found. `behind`: how
-    many bytes a file has after its last `magic`."""
+    """That bytes follow a file which `read` can read, and how to do without them; None if none is found.
+    `behind`: how many bytes a file has after its last `magic`."""
     for end in islice(_ends(source, magic, behind), _MOST_ENDS):
         with suppress(EncryptionError, FormatError, UnsupportedError):
             read(Cut(source, end))

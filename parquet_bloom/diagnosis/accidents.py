@@ -1,4 +1,5 @@
-"""Blocks and bits that the filter lost, or that changed: what happens to the bytes of a file rather than to a writer."""
+"""Blocks and bits that the filter lost, or that changed: what happens to the bytes of a file rather than to a
+writer."""
 
 from __future__ import annotations
 
@@ -77,8 +78,8 @@ def _only_others_are_right(
 def blocks_changed(
     filter: SplitBlockBloomFilter, missing: Sequence[StoredValue]
 ) -> Diagnosis | None:
-    """Whether all missing values belong to a few blocks, and the others find none by luck: what happens to pages happens
-    to values of any block."""
+    """Whether all missing values belong to a few blocks, and the others find none by luck: what happens to pages
+    happens to values of any block."""
     blocks, among = _blocks(filter, missing), filter.num_blocks
     if not blocks.size:
         return None
@@ -93,8 +94,8 @@ def blocks_changed(
     found = ranges(few if luck_of_few < luck_of_run else run)
     return Diagnosis(
         "blocks-changed",
-        f"all missing values belong to block{'s' if len(few) > 1 else ''} {some_of(found)} of {among:,}: bytes of the filter"
-        " changed there, or values for these blocks were never inserted",
+        f"all missing values belong to block{'s' if len(few) > 1 else ''} {some_of(found)} of {among:,}: bytes of "
+        "the filter changed there, or values for these blocks were never inserted",
         0,
         0,
     )
@@ -140,8 +141,8 @@ def changed_bytes(bitset: Bitset, missing: Sequence[StoredValue]) -> str:
         ("its", "a value that was") if len(missing) == 1 else ("their", "values that were")
     )
     found = (
-        f"; {bits.hits:,} of {whose} {bits.tried:,} bits are set, where about {bits.tried * bits.chance:,.0f} would be of"
-        f" {values} never inserted"
+        f"; {bits.hits:,} of {whose} {bits.tried:,} bits are set, where about {bits.tried * bits.chance:,.0f} would "
+        f"be of {values} never inserted"
     )
     # Rather few are those that a writer left out.
     luck = min(bits.log_luck, 0.0 if bits.hits else clear.log_luck)

@@ -1,9 +1,9 @@
 """Why stored values are missing from a filter.
 
 In stages, each tried only if the ones before explain nothing: zeros and NaNs; one deviation from how
-the format hashes and places a value; all in one block; the filter of another chunk; blocks that were lost, or changed;
-pages whose values were not inserted; other salts; two deviations; rare forms of a text, or as a text; first or last rows
-whose values were not inserted. Nothing is claimed that luck could explain (see evidence).
+the format hashes and places a value; all in one block; the filter of another chunk; blocks that were lost, or
+changed; pages whose values were not inserted; other salts; two deviations; rare forms of a text, or as a text; first
+or last rows whose values were not inserted. Nothing is claimed that luck could explain (see evidence).
 """
 
 from __future__ import annotations
@@ -143,7 +143,10 @@ def lacking_pages(membership: ChunkMembership) -> list[PageNumber]:
 def _hashes_tried() -> str:
     """Which OTHER_HASHES are."""
     of_xxh64, of_murmur3 = (", ".join(ranges(seeds)) for seeds in (SEEDS, MURMUR3_SEEDS))
-    return f"XXH64 with the seeds {of_xxh64}; Murmur3 x64_128 with {of_murmur3}; XXH64 of XXH64, XXH32, XXH3, FNV-1a, djb2"
+    return (
+        f"XXH64 with the seeds {of_xxh64}; Murmur3 x64_128 with {of_murmur3}; XXH64 of XXH64, XXH32, XXH3,"
+        " FNV-1a, djb2"
+    )
 
 
 def _best(

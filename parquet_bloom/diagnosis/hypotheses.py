@@ -138,7 +138,10 @@ class HashSearch:
     def none_is_nearest(self) -> str:
         """That none explains more than the others, in words."""
         if self._bitset.num_blocks == 2 and len(self._values) < MANY_FOR_A_CHOICE:
-            return "no way to choose blocks can be told from chance, which chooses the right one of 2 for half of the values"
+            return (
+                "no way to choose blocks can be told from chance, which chooses the right one of 2 for half of the"
+                " values"
+            )
         return "none of them finds more values than chance would"
 
     def convincing(self, hypotheses: Iterable[Hypothesis]) -> list[tuple[Hypothesis, Trial]]:
@@ -216,8 +219,8 @@ def block_of_two(
     filter: SplitBlockBloomFilter,
     layouts: Sequence[BitLayout],
 ) -> Explanation | None:
-    """The way of choosing one of two blocks that all values are found by, not only those that are missing: these are in
-    the other block, whatever chose that. Raises as chunk_runs."""
+    """The way of choosing one of two blocks that all values are found by, not only those that are missing: these are
+    in the other block, whatever chose that. Raises as chunk_runs."""
     if filter.num_blocks != 2 or filter.fpp > MAX_CHANCE:
         return None
     search = HashSearch(stored_values(file, chunk), as_bitset(filter), EACH_VALUE)
@@ -229,8 +232,8 @@ def block_of_two(
 def nearest_in_words(
     file: ParquetContainer, chunk: ColumnChunk, search: HashSearch, filter: SplitBlockBloomFilter
 ) -> str:
-    """Which of those that explain too little explains most, in words; if none does and no value is found, what that may
-    mean."""
+    """Which of those that explain too little explains most, in words; if none does and no value is found,
+    what that may mean."""
     found = [
         (hypothesis, _without_stored(file, chunk, search, hypothesis, search.trial(hypothesis)))
         for hypothesis in search.nearest()
@@ -240,9 +243,9 @@ def nearest_in_words(
         said = search.none_is_nearest
         if search.whose == EACH_VALUE:
             said += (
-                f"; by its fill, the filter has about {number_of(round(filter.ndv_estimate), 'value')}, hashed in a way"
-                " that was not tried, or not the values of this file: pbloom diff --diagnose finds out whether it is"
-                " that of another file, given both"
+                f"; by its fill, the filter has about {number_of(round(filter.ndv_estimate), 'value')}, hashed"
+                " in a way that was not tried, or not the values of this file: pbloom diff --diagnose finds out"
+                " whether it is that of another file, given both"
             )
         return said
     return (

@@ -51,7 +51,8 @@ _PACKING = np.arange(0, 5 * WORDS_PER_BLOCK, 5, dtype=np.uint64)
 
 @dataclass(frozen=True, slots=True)
 class Bitset:
-    """`words`, of shape (n, 8), uint32, are the first of `num_blocks`; the bits of blocks before `first` are not known."""
+    """`words`, of shape (n, 8), uint32, are the first of `num_blocks`;
+    the bits of blocks before `first` are not known."""
 
     words: Words
     num_blocks: int
@@ -143,7 +144,8 @@ def _distinct(blocks: Hashes, positions: Words) -> tuple[Hashes, Words]:
 
 
 def mean_fpp(rows: Words) -> float:
-    """How likely a value is found that was never inserted, in one of these blocks, shape (n, 8); 1 if there is none."""
+    """How likely a value is found that was never inserted, in one of these blocks, shape (n, 8);
+    1 if there is none."""
     fills = np.bitwise_count(rows) / WORD_BITS
     return float(fills.prod(axis=1).mean()) if len(rows) else 1.0
 

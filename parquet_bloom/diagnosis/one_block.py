@@ -19,8 +19,8 @@ from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 def one_block(
     file: ParquetContainer, chunk: ColumnChunk, filter: SplitBlockBloomFilter
 ) -> Diagnosis | None:
-    """Whether all bits are in one block, and more than the values of one block set: where only the others were lost, it
-    has no more. Raises as chunk_runs."""
+    """Whether all bits are in one block, and more than the values of one block set: where only the others were lost,
+    it has no more. Raises as chunk_runs."""
     words = as_bitset(filter).words
     is_filled = words.max(axis=1) > 0
     if filter.num_blocks == 1 or np.count_nonzero(is_filled) != 1:
@@ -40,8 +40,8 @@ def one_block(
     why = ": of a hash of 32 bits, it is 0" if block == 0 else ""
     return Diagnosis(
         "one-block",
-        f"the writer put the bits of all values into block {block:,} of {filter.num_blocks:,}, and none into the others, as"
-        f" if the high half of each hash, which chooses the block, were the same{why}",
+        f"the writer put the bits of all values into block {block:,} of {filter.num_blocks:,}, and none into the "
+        f"others, as if the high half of each hash, which chooses the block, were the same{why}",
         0,
         0,
     )

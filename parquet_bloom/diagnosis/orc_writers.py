@@ -94,8 +94,8 @@ def diagnose(lacking: Lacking) -> Diagnosis | None:
 
 
 def where_foreign_bits_are_from(group: Lacking) -> str | None:
-    """What the writer hashed beside the values, which are all found, so `is_missing` is all of them here; None if nothing
-    fits."""
+    """What the writer hashed beside the values, which are all found, so `is_missing` is all of them here;
+    None if nothing fits."""
     known = lookup_hashes(group.column, group.values, group.key_form).ravel()
     if found := _hashed_otherwise(group, known):
         return found.explanation
@@ -131,8 +131,8 @@ def _inverted(lacking: Lacking) -> Diagnosis | None:
 
 
 def _cut_off(lacking: Lacking) -> Diagnosis | None:
-    """Whether all values of the first rows of the index group are found, or of the last, and those that only the other
-    rows have by luck."""
+    """Whether all values of the first rows of the index group are found, or of the last, and those that only the
+    other rows have by luck."""
     filter, missing = lacking.filter, np.flatnonzero(lacking.is_missing)
     hashes = lookup_hashes(lacking.column, lacking.values, lacking.key_form)[:, 0]
     first, end = int(missing[0]), int(missing[-1]) + 1

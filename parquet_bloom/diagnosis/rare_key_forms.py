@@ -298,8 +298,8 @@ def _moment_text(
 
 
 def _other_zones(leaf: LeafType) -> Iterator[KeyForm]:
-    """TIMESTAMP and INT96, local time instead of UTC or the other way round; what changes its clocks twice a year has two
-    of these."""
+    """TIMESTAMP and INT96, local time instead of UTC or the other way round;
+    what changes its clocks twice a year has two of these."""
     for half_hours in _HALF_HOURS:
         hours, is_half = divmod(abs(half_hours), 2)
         apart = f"{hours}:30 hours" if is_half else number_of(hours, "hour")

@@ -144,8 +144,8 @@ def stored_among(
 def missing_between(
     file: ParquetContainer, chunk: ColumnChunk, filter: SplitBlockBloomFilter
 ) -> tuple[int, int, int]:
-    """How many values come before the first that is not found, how many up to the last, and how many there are. Raises
-    as chunk_runs."""
+    """How many values come before the first that is not found, how many up to the last, and how many there are.
+    Raises as chunk_runs."""
     first, end, total = None, 0, 0
     for hashes in _in_order(file, chunk):
         missing = np.flatnonzero(~filter.check_hashes(hashes))
@@ -159,8 +159,8 @@ def missing_between(
 def inside_and_outside(
     file: ParquetContainer, chunk: ColumnChunk, values: range
 ) -> tuple[Hashes, Hashes]:
-    """The hashes of some distinct values among these, counted as rows have them, and of some of the others that are not
-    among these. Raises as chunk_runs."""
+    """The hashes of some distinct values among these, counted as rows have them, and of some of the others that are
+    not among these. Raises as chunk_runs."""
     random = np.random.default_rng(0)
     inside, outside = np.empty(0, np.uint64), np.empty(0, np.uint64)
     for within, before, after in _parted(file, chunk, values):

@@ -75,7 +75,8 @@ def _insertion_diagnosis(membership: ChunkMembership, found: Sequence[PageMember
 def cut_off(
     file: ParquetContainer, chunk: ColumnChunk, filter: SplitBlockBloomFilter
 ) -> Diagnosis | None:
-    """Whether all values of the first rows are found, or of the last, and those that only the other rows have by luck.
+    """Whether all values of the first rows are found, or of the last,
+    and those that only the other rows have by luck.
     Raises as chunk_runs."""
     first, end, total = missing_between(file, chunk, filter)
     for said, found in ((CLOSED_EARLY, range(first)), (OPENED_LATE, range(end, total))):

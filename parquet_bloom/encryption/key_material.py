@@ -140,8 +140,8 @@ def material_path(path: str) -> str:
 
 
 class ExternalMaterial:
-    """A file of key material, read on first use. `is_beside`: whether it is looked for beside the Parquet file, as nobody
-    has named it."""
+    """A file of key material, read on first use. `is_beside`: whether it is looked for beside the Parquet file, as
+    nobody has named it."""
 
     def __init__(self, path: str, is_beside: bool = False) -> None:
         self.path = path

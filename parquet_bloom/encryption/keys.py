@@ -134,8 +134,8 @@ class Keys(Secretive):
 
     @property
     def no_columns(self) -> dict[str, str]:
-        """What is wrong with the names of columns with keys that no file had: they may be misspelt. Nothing, if there was a
-        file whose columns nobody knows."""
+        """What is wrong with the names of columns with keys that no file had: they may be misspelt. Nothing, if there
+        was a file whose columns nobody knows."""
         return self._asked_for.problems
 
     def footer_key(self, key_metadata: bytes | None) -> Key:
@@ -157,8 +157,8 @@ class Keys(Secretive):
         return found
 
     def only_key(self) -> bytes:
-        """The one key of the footer and of all columns, for readers that take no other. Raises UnsupportedError if there
-        are others, MissingKeyError if there is none."""
+        """The one key of the footer and of all columns, for readers that take no other. Raises UnsupportedError if
+        there are others, MissingKeyError if there is none."""
         others = self._columns or self._key_ids or self._master_keys or self._kms or self._retriever
         if others:
             raise UnsupportedError(
@@ -271,7 +271,8 @@ class _AskedFor:
 
 
 def _like(names: Sequence[str], column: str) -> str:
-    """Which of the columns with keys may be meant by this one, which has none: whoever misspells a name has given a key."""
+    """Which of the columns with keys may be meant by this one, which has none:
+    whoever misspells a name has given a key."""
     if len(names) > _MOST_COMPARED:
         return ""
     ends = [name for name in names if column.endswith(f".{name}")]

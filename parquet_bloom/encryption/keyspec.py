@@ -203,8 +203,8 @@ def _decode(encoding: str, data: bytes, name: str) -> bytes:
 
 
 def _hint(encoding: str, data: bytes) -> str:
-    """`; as hex, it is 16 bytes`, those of a key, if that is not the encoding that was given: the two are easily confused, and
-    what is one is often the other, too."""
+    """`; as hex, it is 16 bytes`, those of a key, if that is not the encoding that was given: the two are easily
+    confused, and what is one is often the other, too."""
     for other in ("hex", "base64"):
         with suppress(ValueError):
             size = len(_DECODERS[other](data))

@@ -178,8 +178,8 @@ class WriterTrouble:
 @dataclass(frozen=True, slots=True)
 class SettingsText:
     """See `settings`. `types`: of ORC columns that the writer gets right, none for all;
-    `most_digits`: of a DECIMAL in Parquet that gets a filter, None for any; `max_bytes`: of the writer's default limit;
-    `rows_multiple`: row groups get a multiple of so many rows."""
+    `most_digits`: of a DECIMAL in Parquet that gets a filter, None for any; `max_bytes`: of the writer's default
+    limit; `rows_multiple`: row groups get a multiple of so many rows."""
 
     text: str
     names: NamesTaken = "any"

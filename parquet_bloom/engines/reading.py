@@ -40,8 +40,8 @@ IN_VARIANT: Final = "parts of a VARIANT that are no typed fields"
 
 @dataclass(frozen=True, slots=True)
 class EngineUse:
-    """Whether an engine uses the filters of a column; `reason` is why not, or a caveat; `loses`: which rows some versions
-    of it do not find even with correct filters."""
+    """Whether an engine uses the filters of a column; `reason` is why not, or a caveat; `loses`: which rows some
+    versions of it do not find even with correct filters."""
 
     engine: str
     uses: bool

@@ -35,9 +35,9 @@ class WantedFilter:
     """The filter to get in every part of a file at `path`.
 
     `column_path`: the names from the root of the schema to the leaf. `ndv`: the most distinct
-    values to expect, in up to `rows`; `num_bytes`: of the largest bitset; `dictionary_bytes`: the most that a dictionary of
-    all values may take; `only_dictionary`: whether the chunks have such dictionaries now; `digits`: of a DECIMAL of
-    Parquet; `column_id` and `type`: of an ORC column.
+    values to expect, in up to `rows`; `num_bytes`: of the largest bitset; `dictionary_bytes`: the most that a
+    dictionary of all values may take; `only_dictionary`: whether the chunks have such dictionaries now; `digits`: of
+    a DECIMAL of Parquet; `column_id` and `type`: of an ORC column.
     """
 
     path: str

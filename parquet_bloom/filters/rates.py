@@ -10,8 +10,8 @@ LEAST_SHARE: Final = 1e-6
 
 
 def never_false(fpp: float, num_values: int = 1) -> float:
-    """The logarithm of how likely a filter of this rate is to find none by chance of so many values that it does not hold.
-    The sum of several is that of all."""
+    """The logarithm of how likely a filter of this rate is to find none by chance of so many values that it does not
+    hold. The sum of several is that of all."""
     if fpp < 1:
         return num_values * log1p(-fpp)
     return -inf if num_values else 0.0

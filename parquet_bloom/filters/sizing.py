@@ -37,8 +37,8 @@ NEGLIGIBLE_BYTES = 4 << 10
 HIGH_FPP = 0.1
 USELESS_FPP = 0.5
 
-# Filters that take more of the bytes of their column than that are said to be large, and those that could do with that
-# much of their room what would make them smaller.
+# Filters that take more of the bytes of their column than that are said to be large, and those that could do with
+# that much of their room what would make them smaller.
 LARGE_SHARE_OF_COLUMN = 0.2
 MUCH_LESS_ROOM = 0.5
 
@@ -114,7 +114,8 @@ def estimate_ndv(bits_set: int, num_blocks: int) -> float:
 
 
 def parse_size(text: str) -> int:
-    """The bytes of `64`, of `1GiB` or `1G`, 1024^3, or of `1GB`, 1000^3; of `1.5MiB`, without what is less than a byte.
+    """The bytes of `64`, of `1GiB` or `1G`, 1024^3, or of `1GB`, 1000^3; of `1.5MiB`,
+    without what is less than a byte.
     Raises ValueError for anything else: see SIZES."""
     digits = text.rstrip("bBiIkKmMgGtT ")
     unit = text[len(digits) :].strip().upper()

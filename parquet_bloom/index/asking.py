@@ -72,9 +72,9 @@ class NotHeld(NamedTuple):
 
 
 class FoundValues(NamedTuple):
-    """`hits`: of each segment that was asked; `unknown`: units of which nothing is known; `unknown_parts`: the same of
-    single row groups; `not_held`: units of which nothing is known about some of the values; `not_asked`: those of the values
-    that cannot be looked up, as NaN, and why."""
+    """`hits`: of each segment that was asked; `unknown`: units of which nothing is known; `unknown_parts`: the same
+    of single row groups; `not_held`: units of which nothing is known about some of the values; `not_asked`: those of
+    the values that cannot be looked up, as NaN, and why."""
 
     hits: list[Hits]
     unknown: list[Unit]
@@ -188,8 +188,8 @@ class AskedIndex:
         return FoundValues(hits, unknown, unknown_parts, not_held, not_asked)
 
     def _hits_of_each(self, to_ask: Sequence[tuple[OpenSegment, Any]]) -> list[Hits]:
-        """Of segments in a store, which answer one read after the other, several at a time; if there is one, what names
-        its files comes with its keys. Of several, most know nothing of a value, and no file is to be named."""
+        """Of segments in a store, which answer one read after the other, several at a time; if there is one, what
+        names its files comes with its keys. Of several, most know nothing of a value, and no file is to be named."""
         if self._folder.requests is None:
             return [_hits(*each) for each in to_ask]
         from concurrent.futures import ThreadPoolExecutor
@@ -233,8 +233,8 @@ def key_of(index: str, manifest: Manifest, hash_key: bytes | str | None) -> Hash
 
 @dataclass(frozen=True, slots=True)
 class HashedValues:
-    """Values as a column of one kind has them: `hashes` of those that it can hold, None if these are none; `problems`:
-    why it cannot hold the others, by their positions."""
+    """Values as a column of one kind has them: `hashes` of those that it can hold, None if these are none;
+    `problems`: why it cannot hold the others, by their positions."""
 
     hashes: AskedHashes | ManyHashes | None
     problems: Mapping[int, str]
@@ -336,7 +336,8 @@ def _hits_of_many(segment: OpenSegment, asked: ManyHashes) -> Hits:
     found, places = segment.places.places_of_many(asked.hashes)
     if not found.size:
         return Hits(segment, [], [], [])
-    # Numbers of both are sorted much sooner than pairs. Of several hashes of a value, more than one may be at a place.
+    # Numbers of both are sorted much sooner than pairs. Of several hashes of a value,
+    # more than one may be at a place.
     both = asked.owners[found] << WIDE_PLACE_BITS | places
     both.sort()
     wanted = np.ones(len(both), np.bool_)

@@ -170,8 +170,8 @@ class SegmentsBuilder:
         threads: int | None,
         read_as: str = "",
     ) -> LeftColumn | None:
-        """Index a column of an open file; returns why it cannot be, which the index keeps. `read_as`: see Segment. Raises
-        OSError."""
+        """Index a column of an open file; returns why it cannot be, which the index keeps.
+        `read_as`: see Segment. Raises OSError."""
         file = reader.file
         told = file.answer_to_all(column)
         if told is not None:
@@ -232,7 +232,8 @@ class SegmentsBuilder:
     def add_whole(
         self, path: str, size: int, version: str, column: str, reason: str, read_as: str = ""
     ) -> None:
-        """A file of which the same is known of all values: nothing for this `reason`; without one, that it has none."""
+        """A file of which the same is known of all values: nothing for this `reason`; without one,
+        that it has none."""
         segment = self._segment(IndexedColumn(column, NO_KIND, read_as), 0)
         segment.units.append(Unit(path, size, version, 0, 0, 0, 0, reason))
 

@@ -1,8 +1,8 @@
 """Collects the keys and filters of segments in bounded memory, and writes their maps.
 
-Keys that do not fit the memory go to temporary files, in parts by the highest bits of their hashes. In the end, all of
-them are read again in ranges of hashes that fit the processor's cache, each of which is sorted and written: so that
-each key is moved to its part once, and sorted once. Filters go there as slices, which are put side by side.
+Keys that do not fit the memory go to temporary files, in parts by the highest bits of their hashes. In the end, all
+of them are read again in ranges of hashes that fit the processor's cache, each of which is sorted and written: so
+that each key is moved to its part once, and sorted once. Filters go there as slices, which are put side by side.
 """
 
 from __future__ import annotations
@@ -275,7 +275,8 @@ def write_map(
     _kernel.keep_freed_memory(_KEPT_BYTES)
     num_keys = sum(run.num_keys for run in runs)
     range_bits = min((max(0, num_keys - 1) // most).bit_length(), _PART_BITS, known_bits)
-    # Hashes are as good as random, so that those of one range tell how often all are repeated, and in how many places.
+    # Hashes are as good as random, so that those of one range tell how often all are repeated,
+    # and in how many places.
     some = _between(runs, 0, range_bits)
     distinct = WIDE.narrow(some).size
     num_keys -= round(num_keys * (1 - distinct / max(1, sum(each.size for each in some))))

@@ -60,8 +60,8 @@ def format_of(kind: str) -> Format:
 
 
 def width_of(kind: str) -> int:
-    """How many bytes each value of a column of this kind has; 0 if that differs. Raises FormatError for a kind that nobody
-    knows."""
+    """How many bytes each value of a column of this kind has; 0 if that differs.
+    Raises FormatError for a kind that nobody knows."""
     with _known(kind):
         found = json.loads(kind)
         return int(found["length"]) if found["format"] == "orc" else _leaf(found).width or 0

@@ -62,10 +62,10 @@ class IndexedColumn(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Segment:
     """Files that were indexed together, for one column of one type. `kind`: of the type, see kinds. It has a `map` or
-    `slices`; neither if the files are not indexed, for the reasons that their units give; those without a reason have no
-    value. `num_files`: those that are not dead. `dead`: units that are no more, or of files in a state that is none any
-    more. `read_as`: what its files call the column, or its field id, if a table says so; empty if they call it as the
-    index does."""
+    `slices`; neither if the files are not indexed, for the reasons that their units give; those without a reason have
+    no value. `num_files`: those that are not dead. `dead`: units that are no more, or of files in a state that is
+    none any more. `read_as`: what its files call the column, or its field id, if a table says so; empty if they call
+    it as the index does."""
 
     id: str
     column: str
@@ -107,7 +107,8 @@ class Segment:
 
     @property
     def is_alive(self) -> bool:
-        """Whether any of its files is not dead. If none is, the types of values that it knows are none of the lake's."""
+        """Whether any of its files is not dead. If none is,
+        the types of values that it knows are none of the lake's."""
         return self.num_files > 0
 
     @property
@@ -125,8 +126,8 @@ def _start(numbers: tuple[int, int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TableSource:
-    """A table whose live files an index is about. `name`: its folder, or its identifier in the `catalog`; `version`: at
-    which it was looked at; None before, and if writers at the same time looked at different ones."""
+    """A table whose live files an index is about. `name`: its folder, or its identifier in the `catalog`;
+    `version`: at which it was looked at; None before, and if writers at the same time looked at different ones."""
 
     name: str
     kind: TableChoice
@@ -141,9 +142,9 @@ class TableSource:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """An index in one state. `sources`: the files, folders and globs that are looked at by `add`, `tables`: the tables
-    that are. `made`: in seconds since 1970. `key_check`: of the key that hashes are made with; empty if there is none. `include_encrypted`: whether
-    it may have hashes of values that are encrypted in the files."""
+    """An index in one state. `sources`: the files, folders and globs that are looked at by `add`, `tables`: the
+    tables that are. `made`: in seconds since 1970. `key_check`: of the key that hashes are made with; empty if there
+    is none. `include_encrypted`: whether it may have hashes of values that are encrypted in the files."""
 
     columns: tuple[str, ...]
     places: Places = "row-group"

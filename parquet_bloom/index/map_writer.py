@@ -25,8 +25,8 @@ _DELTA: Final = thrift.Encoding.DELTA_BINARY_PACKED
 _KEYS: Final = PlainColumn("k", thrift.Type.INT64, _DELTA)
 _OTHERS: Final = PlainColumn("others", thrift.Type.INT32, _DELTA, is_list=True)
 
-# A map is folded if this share of its keys have the hash of the one before. Where half of them do, it is smaller by 6 %,
-# of values in 16 places each by 26 %. Below, that is not worth another read for whoever asks.
+# A map is folded if this share of its keys have the hash of the one before. Where half of them do, it is smaller by
+# 6 %, of values in 16 places each by 26 %. Below, that is not worth another read for whoever asks.
 _SHARE: Final = 0.4
 # So many keys are looked at to know that.
 _SOME: Final = 1 << 20

@@ -24,8 +24,8 @@ def write_segment(
     dead: Ranges,
     write_keys: Callable[[BinaryIO, str, int], MapFile] | None,
 ) -> Segment:
-    """`write_keys`: writes the map, given its name and the number of places; None if the units are not indexed. Raises
-    what it raises, OSError."""
+    """`write_keys`: writes the map, given its name and the number of places; None if the units are not indexed.
+    Raises what it raises, OSError."""
     id = uuid4().hex[:16]
     units_file = _write_units(folder, id, units)
     map_file = None

@@ -38,8 +38,8 @@ _AT_ONCE: Final = 1 << 20
 @dataclass(frozen=True, slots=True)
 class SlicesFile:
     """What a manifest says about the slices of all filters of `num_blocks` blocks: those of places `first_place` to
-    `first_place` + `num_slots`. `header`: the size of the header of each page; `per_group`: how many pages a row group
-    has, and `starts`: where the first of each is."""
+    `first_place` + `num_slots`. `header`: the size of the header of each page; `per_group`: how many pages a row
+    group has, and `starts`: where the first of each is."""
 
     name: str
     size: int
@@ -91,8 +91,8 @@ class SlicesFile:
 
 @dataclass(frozen=True, slots=True)
 class SlicesFiles:
-    """The slices of a segment, of ascending sizes of filters. `num_others`: how many of its units, the last ones, have
-    no place: files without row groups, and row groups without a filter."""
+    """The slices of a segment, of ascending sizes of filters. `num_others`: how many of its units, the last ones,
+    have no place: files without row groups, and row groups without a filter."""
 
     files: tuple[SlicesFile, ...]
     num_others: int = 0

@@ -1,5 +1,5 @@
-"""Proves that slices are what the manifest says, that they lead engines to the same rows as us, and that they have the
-bits of the filters in the files."""
+"""Proves that slices are what the manifest says, that they lead engines to the same rows as us, and that they have
+the bits of the filters in the files."""
 
 from __future__ import annotations
 

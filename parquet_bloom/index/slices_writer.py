@@ -75,7 +75,8 @@ def in_tiles(num_slots: int, num_blocks: int) -> Iterator[tuple[int, int]]:
 def write_slices(
     file: Writable, name: str, first_place: int, num_blocks: int, runs: Sequence[SliceRun]
 ) -> SlicesFile:
-    """Write what is wanted of runs of filters of `num_blocks` blocks, side by side. Raises what runs raise, OSError."""
+    """Write what is wanted of runs of filters of `num_blocks` blocks, side by side.
+    Raises what runs raise, OSError."""
     num_slots = sum(end - start for run in runs for start, end in run.live)
     size = (num_slots + 7) // 8
     bits = PlainColumn("bits", thrift.Type.FIXED_LEN_BYTE_ARRAY, thrift.Encoding.PLAIN, length=size)

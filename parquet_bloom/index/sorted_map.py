@@ -6,16 +6,16 @@
 
     WHERE k BETWEEN hash << place_bits AND (hash + 1) << place_bits - 1
 
-Where many values are in several places, it is folded: `k` has a row for each hash in a page, with its first place, and
-the other places are in a second column, `others`, a list of INT32. A page is still 4,096 keys, and a hash that goes on
-in the next page has a row there, too.
+Where many values are in several places, it is folded: `k` has a row for each hash in a page, with its first place,
+and the other places are in a second column, `others`, a list of INT32. A page is still 4,096 keys, and a hash that
+goes on in the next page has a row there, too.
 
     row group   page of k | … | page of others | … | directory
     directory   as above, and behind it sizes and CRC-32s of the pages of `others`
 
 Engines find the pages by the file's own ColumnIndex. A directory tells the same in fewer bytes and one read; the
-manifest knows where it is, so that a value takes two reads, three of a folded map, and no footer. From a store, both are
-had at once, as a hash tells where in a row group its page is, more or less.
+manifest knows where it is, so that a value takes two reads, three of a folded map, and no footer. From a store, both
+are had at once, as a hash tells where in a row group its page is, more or less.
 """
 
 from __future__ import annotations
@@ -147,8 +147,8 @@ class SortedMap:
         return range(max(0, bisect_right(firsts, key) - 1), bisect_right(firsts, last))
 
     def _will_look_for(self, key: int, number: int) -> None:
-        """Fetch the directory of a row group and the pages around a key at the same time: hashes are as good as evenly
-        spread. Of two columns, nobody knows yet where the second begins."""
+        """Fetch the directory of a row group and the pages around a key at the same time: hashes are as good as
+        evenly spread. Of two columns, nobody knows yet where the second begins."""
         group = self.about.groups[number]
         ranges = [(group.directory, group.directory + self.about.directory_bytes * group.num_pages)]
         if not self.about.is_folded:

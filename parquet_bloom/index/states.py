@@ -63,8 +63,8 @@ def listed(
 
 
 def in_stores_of(sources: Iterable[str], paths: Iterable[str]) -> list[str]:
-    """The paths of the files of an index, with what its `sources` say of their stores: an index has only the text of a
-    URL."""
+    """The paths of the files of an index, with what its `sources` say of their stores:
+    an index has only the text of a URL."""
     told = [address_of(name) for name in sources if is_object(name)]
     told = [address for address in told if address.in_full != (str(address), {})]
     if not told:
@@ -104,7 +104,8 @@ def state_of(path: str) -> Found | None:
 
 
 def state_unless_asked_for(path: str) -> Found | None:
-    """The same for those who open the file anyway: behind a URL, without a version if only a request would tell it."""
+    """The same for those who open the file anyway: behind a URL,
+    without a version if only a request would tell it."""
     if not is_url(path) or _listing_of(path) is not None:
         return state_of(path)
     return Found(path, 0, None, None)

@@ -25,7 +25,8 @@ from parquet_bloom.storage.source import Source
 
 
 class Unit(NamedTuple):
-    """A file in a state, or row groups of it from number `row_group` on. `version`: as storage.folder.Found has it."""
+    """A file in a state, or row groups of it from number `row_group` on.
+    `version`: as storage.folder.Found has it."""
 
     path: str
     size: int

@@ -1,5 +1,5 @@
-"""Whether a file of an index is what we write of what we read in it, byte for byte: engines go by headers, page indexes
-and a footer that nothing of ours reads, so that no checksum of ours is about them."""
+"""Whether a file of an index is what we write of what we read in it, byte for byte: engines go by headers, page
+indexes and a footer that nothing of ours reads, so that no checksum of ours is about them."""
 
 from __future__ import annotations
 

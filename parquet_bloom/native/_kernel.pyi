@@ -434,9 +434,9 @@ def parted_keys(
     bits: int,
     room: Callable[[int], NDArray[np.uint64]],
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """The keys | hash | place | of all runs, which are hashes in one place each, whose lowest `place_bits` are left out:
-    in 2^bits parts, by their highest bits (up to 16), in no order within these; and where each part begins, up to where
-    the last one ends. `room`: gives the array for so many keys."""
+    """The keys | hash | place | of all runs, which are hashes in one place each, whose lowest `place_bits` are left
+    out: in 2^bits parts, by their highest bits (up to 16), in no order within these; and where each part begins, up
+    to where the last one ends. `room`: gives the array for so many keys."""
 
 def keys_in_page(page: _Bytes, lists: _Bytes | None, place_bits: int) -> NDArray[np.uint64]:
     """All keys of a page, with the page of its lists if it is folded. Raises ValueError for damage, as the following

@@ -5,8 +5,8 @@
  *   vector   | exponent (1) | factor (1) | number of exceptions (2) | frame (4 or 8) | bit width (1) |
  *            | packed deltas | positions of exceptions (2 each) | exceptions (4 or 8 each) |
  *
- * A value is (frame + delta) * 10^factor * 10^-exponent, rounded after each step: the encoder tried the same, and what
- * did not come out bit for bit it made an exception.
+ * A value is (frame + delta) * 10^factor * 10^-exponent, rounded after each step: the encoder tried the same, and
+ * what did not come out bit for bit it made an exception.
  */
 #include "packed.h"
 

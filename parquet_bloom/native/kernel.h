@@ -232,8 +232,8 @@ enum {
 int indices_mark(const uint8_t *data, size_t size, int bit_width, int64_t count, uint8_t *used,
                  size_t num_used);
 
-/* The first `count` numbers of a hybrid of 0 to 32 bits. -1 if the data ends too early or a run is impossible; what was
- * decoded by then has been written. */
+/* The first `count` numbers of a hybrid of 0 to 32 bits. -1 if the data ends too early or a run is impossible; what
+ * was decoded by then has been written. */
 int hybrid_decode(const uint8_t *data, size_t size, int bit_width, int64_t count, uint32_t *numbers);
 
 /* ---- delta.c: DELTA_BINARY_PACKED ----------------------------------------------------------- */
@@ -565,8 +565,8 @@ void sorted_keys_narrow(const uint64_t *wide, int64_t count, int from_bits, int 
 /* Keep each of ascending keys once; returns how many are left. */
 int64_t sorted_keys_distinct(uint64_t *keys, int64_t count);
 
-/* Decode a page, up to a key greater than `until`; returns the number of keys, or -1 if it is damaged or has more than
- * `room` - 128. */
+/* Decode a page, up to a key greater than `until`; returns the number of keys, or -1 if it is damaged or has more
+ * than `room` - 128. */
 int64_t sorted_keys_decode(const uint8_t *page, size_t size, uint64_t until, uint64_t *keys,
                            int64_t room);
 
@@ -587,8 +587,8 @@ struct found_key {
 int64_t sorted_keys_find(const uint64_t *keys, int64_t count, const uint64_t *asked, int64_t from,
                          int64_t to, int place_bits, struct found_key *found, int64_t room);
 
-/* The same among the first keys of `rows` hashes and the page of their lists, which is decoded to `listed`; -1 if that is
- * damaged or has more than `listed_room`. Only the lists of what is asked are looked at. */
+/* The same among the first keys of `rows` hashes and the page of their lists, which is decoded to `listed`; -1 if
+ * that is damaged or has more than `listed_room`. Only the lists of what is asked are looked at. */
 int64_t sorted_keys_find_folded(const uint64_t *firsts, int64_t rows, const uint8_t *page, size_t size,
                                 uint64_t *listed, int64_t listed_room, const uint64_t *asked,
                                 int64_t from, int64_t to, int place_bits, struct found_key *found,
@@ -596,8 +596,8 @@ int64_t sorted_keys_find_folded(const uint64_t *firsts, int64_t rows, const uint
 
 /* ---- key_parts.c: keys in parts, by their highest bits ------------------------------------------ */
 
-/* 2^bits parts of `keys`, | hash | place_bits |: where each begins, up to where the last one ends, and where it ends by
- * now. `lines` are the last keys of each. */
+/* 2^bits parts of `keys`, | hash | place_bits |: where each begins, up to where the last one ends, and where it ends
+ * by now. `lines` are the last keys of each. */
 enum { KEYS_IN_LINE = 8 };
 struct key_parts {
     int bits, place_bits;

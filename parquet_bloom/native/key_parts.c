@@ -3,8 +3,8 @@
  *   lines     of each part, the last keys of it, as many as fill a line of the cache
  *   out       | part 0 | part 1 | ... |        a line is put there once it is full
  *
- * There are more parts than a processor remembers pages of memory for. A key at a time would wait for each of them; and
- * a line that is about to be written in full need not be read before.
+ * There are more parts than a processor remembers pages of memory for. A key at a time would wait for each of them;
+ * and a line that is about to be written in full need not be read before.
  */
 #include "kernel.h"
 

@@ -86,8 +86,9 @@ LANES_INLINE lanes eight_packed(const uint8_t *packed, const struct cut *cut) {
 
 #define AVX2 __attribute__((target("avx2")))
 
-/* Where four of eight numbers of at most NARROW bits lie: each pair in 16 bytes from `pairs` on, in which `bytes` are the
- * 8 of each number, and at which bit of them it begins. `needed`: bytes that are loaded, from the first number on. */
+/* Where four of eight numbers of at most NARROW bits lie: each pair in 16 bytes from `pairs` on, in which `bytes` are
+ * the 8 of each number, and at which bit of them it begins. `needed`: bytes that are loaded, from the first number
+ * on. */
 struct half_cut {
     __m256i bytes, bit, mask;
     int64_t pairs[2], needed;

@@ -24,8 +24,8 @@ enum { TOGETHER = 32 };
 #include <immintrin.h>
 
 /* Bytes of 16 x 16 filters change places in four rounds, each of which moves one bit of the row's number into the
- * column's. Then x[b] has byte b of each filter, and a mask one bit of it; the least bit of a mask is that of the first
- * byte. */
+ * column's. Then x[b] has byte b of each filter, and a mask one bit of it; the least bit of a mask is that of the
+ * first byte. */
 #define TURN(TYPE, UNPACK_LOW, UNPACK_HIGH, ADD, MASK, MASK_TYPE)                                  \
     do {                                                                                           \
         for (int round = 0; round < 4; round++) {                                                  \

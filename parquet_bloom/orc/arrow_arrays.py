@@ -1,7 +1,8 @@
-"""Whole columns of a stripe as arrays of Arrow, with all that is nested in them, as pyarrow reads them from intact files.
+"""Whole columns of a stripe as arrays of Arrow, with all that is nested in them,
+as pyarrow reads them from intact files.
 
-Of a damaged file pyarrow's own reader can end the process, so what is decoded here is what `values` decodes. The values
-of a column without nulls come first, and are spread over those that are null:
+Of a damaged file pyarrow's own reader can end the process, so what is decoded here is what `values` decodes. The
+values of a column without nulls come first, and are spread over those that are null:
 
     STRUCT      a value of each child for each struct that is not null
     LIST, MAP   as many as the LENGTH of each says

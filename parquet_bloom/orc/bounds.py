@@ -1,5 +1,5 @@
-"""Which index groups may have rows that fulfil a condition, or hold one of several values, by minimum and maximum in the
-row index.
+"""Which index groups may have rows that fulfil a condition, or hold one of several values,
+by minimum and maximum in the row index.
 
 A group is excluded only by what no engine reads otherwise:
 
@@ -55,8 +55,8 @@ def may_hold(generation: Generation, column: OrcColumn, condition: Condition) ->
 
 
 def may_hold_any(generation: Generation, column: OrcColumn, asked: AskedValues) -> MayHold | None:
-    """The same for values that are looked for as they are stored, and in a group of nulls if that is what it is: there
-    the streams can tell."""
+    """The same for values that are looked for as they are stored, and in a group of nulls if that is what it is:
+    there the streams can tell."""
     if column.kind not in asked.tests:
         asked.tests[column.kind] = _reaches_any(column.kind, asked)
     return _by_statistics(generation, column, asked.tests[column.kind], of_nulls=True)

@@ -142,8 +142,8 @@ _LARGE_BYTES: Final = 64 << 10
 
 @dataclass(slots=True)
 class _Room:
-    """Of a column: how many values each of its filters has room for, and the most that one seems to have; bytes of the
-    filters, compressed and not, and of the values."""
+    """Of a column: how many values each of its filters has room for, and the most that one seems to have; bytes of
+    the filters, compressed and not, and of the values."""
 
     entries: int
     ndv: float = 0.0

@@ -1,5 +1,5 @@
-"""Whether a file has gained bytes: writers put the tail directly behind the last stripe. Readers look for stripes from the
-start of the file on, and so in those of another file if that stands in front.
+"""Whether a file has gained bytes: writers put the tail directly behind the last stripe. Readers look for stripes
+from the start of the file on, and so in those of another file if that stands in front.
 
     | ORC | stripes | tail of another file | ORC | stripes | tail |
             ^ where the tail's are read    ^ where they begin
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 def gained_bytes(source: Source, tail: Tail) -> str:
-    """How that shows, and what to do; empty for a file that has gained none. Raises FooterError for stripes that do not
-    fit into the file, UnsupportedError."""
+    """How that shows, and what to do; empty for a file that has gained none. Raises FooterError for stripes that do
+    not fit into the file, UnsupportedError."""
     end = tail.stripes[-1].end if tail.stripes else len(MAGIC)
     # All that is in front of the tail's own stripes, if nothing was put between them.
     gained = tail.statistics_start - end
@@ -36,6 +36,6 @@ def gained_bytes(source: Source, tail: Tail) -> str:
             read_tail(Cut(source, gained))
             return behind_another(source, gained)
     return (
-        f"footer: {number_of(gained, 'byte')} between the stripes and the tail: the file has lost bytes, or gained some:"
-        " take another copy of it"
+        f"footer: {number_of(gained, 'byte')} between the stripes and the tail: the file has lost bytes, or gained"
+        " some: take another copy of it"
     )

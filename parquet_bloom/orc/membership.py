@@ -138,7 +138,8 @@ def stores_values(file: OrcReader, chunk: OrcChunk) -> bool:
 
 
 def is_known_to_be_null(file: OrcReader, chunk: OrcChunk, entries: Iterable[IndexEntry]) -> bool:
-    """Whether all is null in a chunk by the statistics of its row index and, if they are few bytes, by its streams."""
+    """Whether all is null in a chunk by the statistics of its row index and, if they are few bytes,
+    by its streams."""
     has_none = all(
         each.statistics is not None and each.statistics.num_values == 0 for each in entries
     )

@@ -76,8 +76,8 @@ class OrcReader:
         return self.tail.row_count_doubt or self.gained_bytes
 
     def check_writable(self) -> None:
-        """Raise UnsupportedError for a file whose filters cannot be changed, FooterError for one that has gained bytes:
-        nobody could tell any more, or get at them."""
+        """Raise UnsupportedError for a file whose filters cannot be changed, FooterError for one that has gained
+        bytes: nobody could tell any more, or get at them."""
         self.tail.check_not_encrypted()
         self._check_nothing_is_gained()
 

@@ -1,8 +1,8 @@
 """The row index of one column in one stripe: where each index group starts, and its statistics.
 
 Positions are relative to the column's streams, so moving a stream changes none of them. Minimum and
-maximum are displayed and spare reads, see `bounds`, and never make a verdict `absent`. The other statistics tell whether a
-filter can belong to the column, and whether the group has any values.
+maximum are displayed and spare reads, see `bounds`, and never make a verdict `absent`. The other statistics tell
+whether a filter can belong to the column, and whether the group has any values.
 
 Spec: apache/orc-format, specification/ORCv1.md "Row Group Index".
 """
@@ -48,7 +48,8 @@ class GroupStatistics:
 
     @property
     def is_filter_ignored(self) -> bool:
-        """Whether the sum is no number, as that of values with a NaN: readers do not consult the filter of such a group."""
+        """Whether the sum is no number, as that of values with a NaN:
+        readers do not consult the filter of such a group."""
         return self.sum == _NAN
 
 

@@ -122,12 +122,13 @@ def _doubt_about_keys(column: OrcColumn, stored: StoredIndex) -> str:
 
 
 def doubt_about_writer(generation: Generation, column: OrcColumn) -> str:
-    """Why filters by this writer may miss a stored value; empty if they can be trusted, or pbloom has built them since."""
+    """Why filters by this writer may miss a stored value; empty if they can be trusted,
+    or pbloom has built them since."""
     if generation.has_unknown_shifts:
         return "written by an unknown version of ORC C++, so its hash is unknown"
     if generation.writer == CPP and column.kind in ("BYTE", "CHAR", "FLOAT"):
-        # A FLOAT is right if the caller gave the double that it is, as pyarrow does and pyorc does not: the file has the
-        # version of ORC C++ only.
+        # A FLOAT is right if the caller gave the double that it is, as pyarrow does and pyorc does not: the file has
+        # the version of ORC C++ only.
         return f"{column.kind} filters of ORC C++ may miss stored values"
     is_unstable = generation.writer == JAVA and generation.file_version == UNSTABLE
     if is_unstable and _is_short_decimal(column):

@@ -222,8 +222,8 @@ class ParquetContainer(OpenFile):
         return not self.is_encrypted and self.footer.has_views
 
     def end_as_called(self) -> FileEnd:
-        """The end of the file for readers that know no names but those in it: with the table's, and without views. Raises
-        UnsupportedError if it is encrypted."""
+        """The end of the file for readers that know no names but those in it: with the table's, and without views.
+        Raises UnsupportedError if it is encrypted."""
         if self.is_encrypted:
             raise UnsupportedError(f"{self.path}: encrypted, and its columns have other names")
         footer = self.footer.as_called()

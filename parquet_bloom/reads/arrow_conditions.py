@@ -1,5 +1,5 @@
-"""Filters as pyarrow compares them: a table of the columns that they are about, each in the type in which it is compared,
-and each value in that type, see arrow_values.
+"""Filters as pyarrow compares them: a table of the columns that they are about, each in the type in which it is
+compared, and each value in that type, see arrow_values.
 
     {"at": [pandas.Timestamp, numpy.datetime64]}    int64, of what has nanoseconds, too
     {"id": uuid.UUID}                               its 16 bytes, and those of the column
@@ -83,7 +83,8 @@ def _without_wrapping(kind: pa.DataType) -> pa.DataType | None:
 
 
 def _check_one_each(column: str, kind: pa.DataType) -> None:
-    """Raise ValueTypeError for a list or a map, of which nobody says whether any or all values must fulfil a condition."""
+    """Raise ValueTypeError for a list or a map, of which nobody says whether any or all values must fulfil a
+    condition."""
     if pa.types.is_nested(kind) and not (pa.types.is_struct(kind) or pa.types.is_union(kind)):
         raise ValueTypeError(
             f"column {column}: {kind}, expected one value in each row, as in a whole column or a field of structs;"
@@ -109,8 +110,8 @@ def path_of(column: str, names: Sequence[str]) -> list[str]:
 
 
 def _key_in(column: str, table: pa.Table, num_rows: int) -> Key:
-    """A whole column, or a field of structs; of nulls where there is no such column, or no such field in the structs that
-    there are. Raises ValueTypeError for what is no struct, and for a column that nothing is compared with."""
+    """A whole column, or a field of structs; of nulls where there is no such column, or no such field in the structs
+    that there are. Raises ValueTypeError for what is no struct, and for a column that nothing is compared with."""
     first, *fields = path_of(column, table.column_names)
     lacking = pa.chunked_array([pa.nulls(num_rows)])
     if first not in table.column_names:
@@ -129,7 +130,8 @@ def _key_in(column: str, table: pa.Table, num_rows: int) -> Key:
 
 
 def rows_that_match(any_of: AnyOf, table: pa.Table, num_rows: int) -> NDArray[np.int64]:
-    """The numbers of rows, of which a table has the whole columns of conditions that are there. Raises ValueTypeError."""
+    """The numbers of rows, of which a table has the whole columns of conditions that are there.
+    Raises ValueTypeError."""
     keys = {
         each.column: _key_in(each.column, table, num_rows) for all_of in any_of for each in all_of
     }

@@ -8,9 +8,10 @@
     text, bytes, UUID, also in views     | bytes
     boolean                              | it is
 
-pyarrow guesses the type of a value by the value alone, makes both sides of one type, which loses what this has no room
-for, and has nothing for some types. What a value is here, `values.encode` says, too; unlike there, 2.5 is a number for a
-column of integers, of which some are less, and none is equal. A value lies between two that the column can have:
+pyarrow guesses the type of a value by the value alone, makes both sides of one type, which loses what this has no
+room for, and has nothing for some types. What a value is here, `values.encode` says, too; unlike there, 2.5 is a
+number for a column of integers, of which some are less, and none is equal.
+A value lies between two that the column can have:
 
     around(2.5) == (2, 3)       around(2) == (2, 2)       around(2**80) == (2**63 - 1, None)
 """
@@ -49,8 +50,8 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 class Around(NamedTuple):
-    """The greatest value of a column's type that is not greater than another value, and the least that is not less; None
-    where there is none."""
+    """The greatest value of a column's type that is not greater than another value, and the least that is not less;
+    None where there is none."""
 
     lower: Any
     upper: Any
@@ -197,8 +198,8 @@ class _Nothing(ComparedType):
 
 
 def compared_as(kind: pa.DataType) -> ComparedType | None:
-    """What values of a column are compared as, which is of no dictionary and no extension but UUID; None for lists, structs
-    and all else that values are nested in."""
+    """What values of a column are compared as, which is of no dictionary and no extension but UUID; None for lists,
+    structs and all else that values are nested in."""
     types = pa.types
     if types.is_null(kind):
         return _Nothing(kind, kind)

@@ -1,5 +1,5 @@
-"""The columns of a read that names none: those of the first file, in the order of paths, and those that the read filters
-by, if only other files have them. They are the same whatever values are asked, and whichever files are left.
+"""The columns of a read that names none: those of the first file, in the order of paths, and those that the read
+filters by, if only other files have them. They are the same whatever values are asked, and whichever files are left.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def with_filtered(
     others: Iterable[Mapping[str, ColumnT]],
     structs: Structs[ColumnT],
 ) -> dict[str, ColumnT]:
-    """The columns of the first file by their names, and behind them those of `others` that are `filtered` by, be it as
-    fields of structs. No more of the others are looked at than it takes; what none has is left out."""
+    """The columns of the first file by their names, and behind them those of `others` that are `filtered` by, be it
+    as fields of structs. No more of the others are looked at than it takes; what none has is left out."""
     found = dict(first)
     lacking = [column for column in filtered if not structs.has(found, column)]
     for columns in others if lacking else ():
@@ -92,8 +92,8 @@ def is_in_list(file: Askable, column: str) -> bool:
 
 
 def is_lacking(file: Askable, column: str) -> bool:
-    """Whether a column, be it one with others in it or a field of one, is null in all rows of a file as that has none of
-    this very name."""
+    """Whether a column, be it one with others in it or a field of one,
+    is null in all rows of a file as that has none of this very name."""
     names, inside = file.columns, f"{column}."
     if column in names or any(each.startswith(inside) for each in names):
         return False

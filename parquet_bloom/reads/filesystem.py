@@ -56,8 +56,8 @@ class _Opened(io.RawIOBase):
 
 
 class SourceFileSystem(fs.FileSystemHandler):  # type: ignore[misc]
-    """For reading alone. `options`: of the stores of all files but those that have `places`, by their names; `ends`: of
-    files that have others than they are to have."""
+    """For reading alone. `options`: of the stores of all files but those that have `places`, by their names;
+    `ends`: of files that have others than they are to have."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """What is left of files as a dataset of pyarrow: a fragment for each file, of the row groups that are left.
 
-The schema is that of the first file, as pyarrow's own datasets have it, with the columns of partitions that are in the
-names of folders (`country=DE/`), and with those that only other files have, if they are filtered by.
+The schema is that of the first file, as pyarrow's own datasets have it, with the columns of partitions that are in
+the names of folders (`country=DE/`), and with those that only other files have, if they are filtered by.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ class Fragments:
         columns: Collection[str],
         kinds_of: Callable[[str], Mapping[str, Kind]],
     ) -> pa.Schema:
-        """Of all these files, if any `columns` are named only of those, of the types that tables have given them. Raises
-        as schema."""
+        """Of all these files, if any `columns` are named only of those,
+        of the types that tables have given them. Raises as schema."""
         found = self._with_partitions(
             [in_table(self._inspected(path), kinds_of(path)) for path in paths]
         )

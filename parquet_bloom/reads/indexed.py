@@ -23,8 +23,8 @@ class ListedFiles(Protocol):
 
 
 class _Places(NamedTuple):
-    """`known`: files, as they are called, and what the index calls the state that each is in. `parts`: by file, the row
-    groups that may have such rows, None for all; a file that is known and not there has none."""
+    """`known`: files, as they are called, and what the index calls the state that each is in. `parts`: by file, the
+    row groups that may have such rows, None for all; a file that is known and not there has none."""
 
     known: dict[str, set[str]]
     parts: dict[str, set[int] | None]

@@ -1,5 +1,5 @@
-"""The rows that match filters, of what is left of files: the columns of the filters first, as pyarrow compares them, and
-then of the other columns that are wanted only the pages with these rows.
+"""The rows that match filters, of what is left of files: the columns of the filters first, as pyarrow compares them,
+and then of the other columns that are wanted only the pages with these rows.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ class Matching:
         partitions: Partitions,
         files: ListedFiles,
     ) -> None:
-        """`columns`: of the rows. Raises ValueTypeError for null and NaN in filters, ValueError for an operator that only
-        engines have."""
+        """`columns`: of the rows. Raises ValueTypeError for null and NaN in filters,
+        ValueError for an operator that only engines have."""
         self._any_of = [
             [
                 each.with_text_of_dates() if partitions.are_dates(each.column) else each
@@ -113,8 +113,9 @@ class Matching:
         self.num_files = self.num_groups = self.pages_read = self.bytes_read = 0
 
     def found_in(self, file: Container, left: Left) -> Found:
-        """The rows of a file, in what is left of it; of several files at a time, if need be. Raises ValueTypeError for
-        what cannot be compared with the values of a column, UnsupportedError, FormatError, EncryptionError, OSError."""
+        """The rows of a file, in what is left of it; of several files at a time, if need be. Raises ValueTypeError
+        for what cannot be compared with the values of a column, UnsupportedError, FormatError,
+        EncryptionError, OSError."""
         of_table = self._files.as_listed(file, {*self._keys_of, *self._tables.columns})
         source = PartitionedFile(of_table, self._partitions)
         # Rows of a row group that is missing would be missing, too.
@@ -244,8 +245,8 @@ def _naming(path: str) -> Iterator[None]:
 
 
 def _taken(keys: pa.Table, wanted: Collection[str], rows: Array) -> pa.Table:
-    """Rows of those columns that are wanted, too; of none if pyarrow takes no rows of such columns, be it for their type
-    or for their size."""
+    """Rows of those columns that are wanted, too; of none if pyarrow takes no rows of such columns, be it for their
+    type or for their size."""
     there = [name for name in keys.column_names if name in wanted]
     try:
         return keys.select(there).take(rows)

@@ -1,8 +1,10 @@
-"""Columns whose values are not in files: in the names of folders, as Hive puts them there, `country=DE/day=7/0.parquet`,
-or in the log of a table. They go before columns of files that have the same names, as in all engines.
+"""Columns whose values are not in files: in the names of folders, as Hive puts them there,
+`country=DE/day=7/0.parquet`, or in the log of a table. They go before columns of files that have the same names,
+as in all engines.
 
-Of folders, types are those of such a column in the first file, in the order of paths, as polars has it: `01` is text if the
-column holds text. Else they are those that pyarrow takes: int32 if all values of a column are such numbers, or text.
+Of folders, types are those of such a column in the first file, in the order of paths, as polars has it: `01` is text
+if the column holds text. Else they are those that pyarrow takes: int32 if all values of a column are such numbers,
+or text.
 """
 
 from __future__ import annotations
@@ -39,9 +41,9 @@ class Stored(NamedTuple):
 
 
 class Partitions:
-    """Of files. Values of a column are read when they are asked for: what cannot be read stands in nobody's way who does
-    not want it. Methods raise UnsupportedError for other types of such columns, and for texts that are no values of
-    theirs."""
+    """Of files. Values of a column are read when they are asked for: what cannot be read stands in nobody's way who
+    does not want it. Methods raise UnsupportedError for other types of such columns,
+    and for texts that are no values of theirs."""
 
     def __init__(
         self,
@@ -128,10 +130,9 @@ class Partitions:
         if name not in self._scalars:
             texts = [*{each[name]: None for each in self._texts.values() if name in each}]
             kind = self._types.get(name)
-            if kind is None:
-                values = _typed(name, texts, self._stored)
-            else:
-                values = _as_type(name, texts, kind)
+            values = (
+                _typed(name, texts, self._stored) if kind is None else _as_type(name, texts, kind)
+            )
             self._scalars[name] = dict(zip(texts, values, strict=True))
         return self._scalars[name]
 
@@ -199,8 +200,8 @@ def _typed(name: str, texts: Sequence[str | None], stored: Stored | None) -> pa.
 
 
 class PartitionedFile:
-    """A file that has the columns of its partitions, too, and nulls in those that only other files have. `own`: a column
-    that is read in the file, if it has it."""
+    """A file that has the columns of its partitions, too, and nulls in those that only other files have. `own`: a
+    column that is read in the file, if it has it."""
 
     def __init__(self, file: RowSource, partitions: Partitions, own: str | None = None) -> None:
         self.path = file.path

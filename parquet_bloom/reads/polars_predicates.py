@@ -5,7 +5,8 @@ to NEWEST; everything else is ANYTHING, which excludes nothing.
 
     {"BinaryExpr": {"left": …, "op": "And" | "Or" | "Eq", "right": …}}
     {"Column": "user_id"}
-    {"Literal": {"Scalar": {"Int64": 42}}}, {"Literal": {"Dyn": {"Int": 42}}}, {"Literal": {"Scalar": {"String": "x"}}}
+    {"Literal": {"Scalar": {"Int64": 42}}}, {"Literal": {"Dyn": {"Int": 42}}}
+    {"Literal": {"Scalar": {"String": "x"}}}
 
 Casts are nodes of their own, so a comparison is only read where the literal is of the column's type.
 """

@@ -67,8 +67,8 @@ class Rows:
         left_by: LeftBy,
         of_table: pl.Schema | None = None,
     ) -> None:
-        """`filtered`: columns that it has, too, if any of the files does; `of_table`: the columns of the table whose files
-        these are, for which names of folders say nothing."""
+        """`filtered`: columns that it has, too, if any of the files does; `of_table`: the columns of the table whose
+        files these are, for which names of folders say nothing."""
         self._paths, self._filtered, self._left_by = paths, filtered, left_by
         self._of_table = of_table
 
@@ -171,8 +171,8 @@ def _columns_in_folders(path: str) -> tuple[str, ...]:
 
 
 def _options_of(path: str) -> dict[str, str] | None:
-    """Those of the store of a file: polars has the same names for them. With the place that the environment says, which
-    polars reads only once for the same options."""
+    """Those of the store of a file: polars has the same names for them. With the place that the environment says,
+    which polars reads only once for the same options."""
     if not isinstance(path, Address):
         return None
     store = path.store
@@ -185,8 +185,8 @@ def _options_of(path: str) -> dict[str, str] | None:
 
 
 class RowsOfTables:
-    """The same of tables. Files that hold all that a table says about them are read by polars; if others are left, row
-    group by row group here."""
+    """The same of tables. Files that hold all that a table says about them are read by polars; if others are left,
+    row group by row group here."""
 
     def __init__(
         self,

@@ -178,8 +178,8 @@ def without(predicate: Predicate, columns: Collection[str]) -> Predicate:
 
 
 def besides(predicate: Predicate, known: Mapping[str, object], are_alike: AreAlike) -> Predicate:
-    """What is left to ask about rows of which some columns are known: without alternatives that these exclude, which would
-    not be asked for what the others say."""
+    """What is left to ask about rows of which some columns are known: without alternatives that these exclude, which
+    would not be asked for what the others say."""
     match predicate:
         case And():
             return all_of([besides(part, known, are_alike) for part in predicate.parts])

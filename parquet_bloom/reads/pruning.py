@@ -61,8 +61,8 @@ class Group(NamedTuple):
 
 
 class Chances(NamedTuple):
-    """Of a condition: how likely the filters of row groups are to leave them by chance, and how many of these have none,
-    see PartsLeft."""
+    """Of a condition: how likely the filters of row groups are to leave them by chance, and how many of these have
+    none, see PartsLeft."""
 
     condition: In
     by_chance: Sequence[float]
@@ -70,11 +70,11 @@ class Chances(NamedTuple):
 
 
 class Left(NamedTuple):
-    """What is left of a file: row groups `numbers`, None for all; `groups`: the same with their rows, and `num_groups`,
-    how many the file has; None if it was not opened. `by_statistics` and `by_filters`: those of them that were asked and
-    are not left, for whom filters were not needed, or were. `chances`: what is known of these filters. `is_without`:
-    nothing is left as the file lacks a column, and its table reads null there. `why_not_asked`: of a file that was to be
-    read as a whole without asking it."""
+    """What is left of a file: row groups `numbers`, None for all; `groups`: the same with their rows, and
+    `num_groups`, how many the file has; None if it was not opened. `by_statistics` and `by_filters`: those of them
+    that were asked and are not left, for whom filters were not needed, or were. `chances`: what is known of these
+    filters. `is_without`: nothing is left as the file lacks a column, and its table reads null there.
+    `why_not_asked`: of a file that was to be read as a whole without asking it."""
 
     path: str
     numbers: tuple[int, ...] | None
@@ -126,8 +126,9 @@ class Left(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LeftByChance:
-    """Of `row_groups_asked` row groups whose filters were asked about `num_values` values of a `column`, how many these
-    would leave by chance if none held any of the values, `false_row_groups` on average: computed from bits of theirs."""
+    """Of `row_groups_asked` row groups whose filters were asked about `num_values` values of a `column`, how many
+    these would leave by chance if none held any of the values, `false_row_groups` on average:
+    computed from bits of theirs."""
 
     column: str
     num_values: int
@@ -145,12 +146,12 @@ class WithoutFilter:
 
 
 class Excluded(NamedTuple):
-    """What is not left: of `num_files`, how many by what, and how many were left without asking them, and why; of files
-    that were asked, how many row groups, and by an index those of files that it leaves. By statistics: without filters.
-    Without a column: files of tables that read null there; nobody counts their row groups.
-    `by_chance`: of each condition that filters were asked about. `without_filter`: of each column whose filters would have
-    been asked, and were not there. `undecided`: the columns that exclude nothing, whatever
-    partitions and files say. `without_zone`: columns in UTC that are compared with moments without a zone."""
+    """What is not left: of `num_files`, how many by what, and how many were left without asking them, and why; of
+    files that were asked, how many row groups, and by an index those of files that it leaves. By statistics: without
+    filters. Without a column: files of tables that read null there; nobody counts their row groups. `by_chance`: of
+    each condition that filters were asked about. `without_filter`: of each column whose filters would have been
+    asked, and were not there. `undecided`: the columns that exclude nothing, whatever partitions and files say.
+    `without_zone`: columns in UTC that are compared with moments without a zone."""
 
     num_files: int = 0
     files_by_partitions: int = 0
@@ -240,9 +241,9 @@ class Pruner:
         known: Callable[[], Iterable[str]] = tuple,
         told: Collection[str] = (),
     ) -> None:
-        """`predicate_of`: what a file is asked, by its path. `most_left`: of row groups, so that it is worth asking more files. `known`: columns that are there,
-        whether or not the files that are asked have them; nobody looks unless these lack some. `told`: files whose rows
-        all match, as their partitions say."""
+        """`predicate_of`: what a file is asked, by its path. `most_left`: of row groups, so that it is worth asking
+        more files. `known`: columns that are there, whether or not the files that are asked have them; nobody looks
+        unless these lack some. `told`: files whose rows all match, as their partitions say."""
         self._predicate_of, self._open, self._index = predicate_of, open, index
         self._most_left = most_left
         self._missing: dict[str, ColumnError] = {}

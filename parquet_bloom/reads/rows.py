@@ -46,8 +46,8 @@ class WithKnown:
 
 
 class RowTables:
-    """Top-level columns of rows, file by file. A file that lacks one of them has nulls in it; if all files with rows do,
-    their type is that of another file, if one was read that has it."""
+    """Top-level columns of rows, file by file. A file that lacks one of them has nulls in it; if all files with rows
+    do, their type is that of another file, if one was read that has it."""
 
     def __init__(self, columns: Sequence[str], of_tables: Sequence[str] = ()) -> None:
         """`of_tables`: columns that tables have, whatever their files have."""

@@ -47,7 +47,8 @@ def whole_type(kind: Kind) -> pa.DataType:
 
 
 def in_table(stored: pa.Schema, kinds: Mapping[str, Kind]) -> pa.Schema:
-    """The columns of a file as its table has them since: of wider types, and with all fields of structs, in its order."""
+    """The columns of a file as its table has them since: of wider types, and with all fields of structs,
+    in its order."""
     fields = [
         _field(field, kinds[field.name]) if field.name in kinds else field for field in stored
     ]
@@ -86,7 +87,8 @@ def _as(stored: pa.DataType, kind: Kind) -> pa.DataType:
 
 
 def converted(rows: pa.Table, wanted: pa.Schema) -> pa.Table:
-    """Rows of a file, of the types that in_table has for them. Raises UnsupportedError for what pyarrow does not convert."""
+    """Rows of a file, of the types that in_table has for them.
+    Raises UnsupportedError for what pyarrow does not convert."""
     if rows.schema.equals(wanted):
         return rows
     try:

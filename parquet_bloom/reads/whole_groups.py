@@ -31,8 +31,8 @@ class WholeGroups:
         self._files, self._partitions, self._open = files, partitions, opener
 
     def schema(self, paths: Sequence[str]) -> pa.Schema:
-        """Of all columns of the tables, of the types that they have in the first of these files which has them, as far as
-        the tables do not say otherwise."""
+        """Of all columns of the tables, of the types that they have in the first of these files which has them, as
+        far as the tables do not say otherwise."""
         names = dict.fromkeys((*self._files.table_columns, *self._partitions.names))
         found: dict[str, pa.Field] = {}
         for path in paths:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def budget_lines(plan: BudgetPlan, group: str, in_full: bool) -> Iterator[str]:
     """A line about the budget, one for each column that it is spent on, one for each left out, and one for each with
     filters that stay; `group`: what readers skip. Unless `in_full`, one for all columns of the same rate, or left out
-    for the same reason. If any is left out, one that says what would be enough for all, and one that says how a single one
-    gets its share."""
+    for the same reason. If any is left out, one that says what would be enough for all, and one that says how a
+    single one gets its share."""
     yield _used(plan)
     said = [(each.column, _spent(each, group), exact_percent(each.fpp)) for each in plan.columns]
     said += [(each.column, f"left out: {each.reason}", "") for each in plan.left_out]

@@ -54,8 +54,8 @@ def totals(report: ValuesReport, took: str) -> Iterator[str]:
     filters = number_of(report.num_groups, "filter")
     yield (
         f"by chance alone, a value that is in no file is maybe in {report.false_groups:.2g} of {filters}, and in"
-        f" at least one with a chance of {percent(report.false_maybe)}{_by_chance(report)}; `pbloom find` looks into the"
-        " files, an index (`pbloom index build`) excludes more"
+        f" at least one with a chance of {percent(report.false_maybe)}{_by_chance(report)}; `pbloom find` looks into "
+        "the files, an index (`pbloom index build`) excludes more"
     )
 
 
@@ -76,8 +76,8 @@ def in_all(report: ValuesReport, took: str) -> str:
         without = number_of(report.files_without_column, "file")
         counts += f", {without} without the column: {BY_NAME}"
     return (
-        f"{quoted_name(report.column)} in {number_of(report.num_files, 'file')}: {number_of(len(report.results), 'value')},"
-        f" {counts}; {size(report.bytes_read)} read to find out{took}"
+        f"{quoted_name(report.column)} in {number_of(report.num_files, 'file')}: "
+        f"{number_of(len(report.results), 'value')}, {counts}; {size(report.bytes_read)} read to find out{took}"
     )
 
 

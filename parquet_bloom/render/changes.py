@@ -157,8 +157,8 @@ class RepairView(SummarizedView["RepairReport"]):
 
 
 def _repaired(numbers: Mapping[str, int]) -> str:
-    """`2 filters repaired, 1 dropped, 0 still wrong, 1 excludes next to nothing, 9 B less`. That none is wrong nobody can
-    say who looked up no values."""
+    """`2 filters repaired, 1 dropped, 0 still wrong, 1 excludes next to nothing, 9 B less`. That none is wrong nobody
+    can say who looked up no values."""
     counts = {"repaired": numbers["repaired"] - numbers["dropped"], "dropped": numbers["dropped"]}
     first, *others = [done for done, count in counts.items() if count] or ["repaired"]
     done = [f"{number_of(counts[first], 'filter')} {first}"]

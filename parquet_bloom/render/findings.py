@@ -199,8 +199,8 @@ NO_KEY_GIVEN: Final = "encrypted, no key, so no filter was checked"
 
 
 class ValidationView(SummarizedView[ValidationReport]):
-    """What is wrong with files. `next_lines`: the commands that help next; `columns`, `parts`: those that were asked for,
-    if not all; `no_values`: whether values are named by hashes."""
+    """What is wrong with files. `next_lines`: the commands that help next; `columns`, `parts`: those that were asked
+    for, if not all; `no_values`: whether values are named by hashes."""
 
     def __init__(
         self,

@@ -88,8 +88,8 @@ def write_github(
     names: Sequence[str] = (),
     there: str = "",
 ) -> None:
-    """The commands, first those about files of which nothing is known, and a line for those who read the log: about the
-    file, or in total. `names`: what means all files of the reports; `there`: see wording.asked_for."""
+    """The commands, first those about files of which nothing is known, and a line for those who read the log: about
+    the file, or in total. `names`: what means all files of the reports; `there`: see wording.asked_for."""
     num_files = len(reports) + len(failures)
     for command in (
         *_annotated_failures(failures, num_files),

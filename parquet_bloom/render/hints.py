@@ -23,7 +23,10 @@ from parquet_bloom.vocabulary import (
 )
 
 # Of what an index says, whatever it has found, where nobody has listed the files.
-NOT_LISTED: Final = "what came or changed since may not have been asked: name the folder, too, or run `pbloom index add`"
+NOT_LISTED: Final = (
+    "what came or changed since may not have been asked:"
+    " name the folder, too, or run `pbloom index add`"
+)
 
 # The same of an index over tables.
 NOT_LISTED_IN_TABLES: Final = (
@@ -74,9 +77,8 @@ _HINTS_LIKE: Final = {
         "if it was one, its end is lost: take another copy"
     ),
     # Of the files of an index.
-    r"(^|/)(manifest-\d{10}\.json|[0-9a-f]{16}\.[a-z]+[^/: ]*\.parquet): [^;]*(damaged|is not there|not a manifest|of the manifest)": (
-        MADE_ANEW
-    ),
+    r"(^|/)(manifest-\d{10}\.json|[0-9a-f]{16}\.[a-z]+[^/: ]*\.parquet): "
+    r"[^;]*(damaged|is not there|not a manifest|of the manifest)": (MADE_ANEW),
     r", but as (encrypted )?Parquet does$": _ANOTHER_COPY,
     r": not an? \w+ file: .*, but with zeros$": (
         "what was in it was never written, or is lost: take another copy"
@@ -165,9 +167,9 @@ _REPLACING: Final = frozenset(("--existing", "--rebuild"))
 
 
 def for_many(command: str, path: str, names: Sequence[str], concerned: Sequence[str] = ()) -> str:
-    """A command that helps with the file at `path`, for those that `concerned` means; if these are too many, for all that
-    `names` mean, unless files that need no help would change; and for any file, called FILE, if these are too many, too,
-    or it is about a row group, which in others is another."""
+    """A command that helps with the file at `path`, for those that `concerned` means; if these are too many, for all
+    that `names` mean, unless files that need no help would change; and for any file, called FILE, if these are too
+    many, too, or it is about a row group, which in others is another."""
     import shlex
 
     words = shlex.split(command)
@@ -181,8 +183,8 @@ def for_many(command: str, path: str, names: Sequence[str], concerned: Sequence[
 def concerned_of(
     paths: Sequence[str], names: Sequence[str], are_all: bool, have_some_failed: bool
 ) -> Sequence[str]:
-    """What means the files at `paths` and no others that could be read: `names`, if they `are_all` that could. With those
-    that could not, a command for a folder would fail: few files are named instead."""
+    """What means the files at `paths` and no others that could be read: `names`, if they `are_all` that could. With
+    those that could not, a command for a folder would fail: few files are named instead."""
     is_few = have_some_failed and 0 < len(paths) <= MOST_NAMES
     return (names if are_all and not is_few else ()) or paths
 
@@ -206,8 +208,8 @@ def for_any(command: str, path: str) -> str:
 
 
 def for_all(command: str, path: str, names: Sequence[str]) -> str:
-    """A command for the file at `path`, for all that `names` mean; if these are too many, or none, for any file, called
-    FILE."""
+    """A command for the file at `path`, for all that `names` mean; if these are too many, or none,
+    for any file, called FILE."""
     import shlex
 
     files = names if 0 < len(names) <= MOST_NAMES else ("FILE",)

@@ -94,8 +94,8 @@ class InspectionView(SummarizedView["FileInspection"]):
 
     def write(self, report: FileInspection, verbose: bool = False) -> None:
         """One line about the file, then one row per column in each part that has filters, or where these
-        are too many for a terminal, per column, the largest filters first; and a line for those that have none, unless
-        `verbose`; after these, if they were asked for, one row per group; and the command that helps next."""
+        are too many for a terminal, per column, the largest filters first; and a line for those that have none,
+        unless `verbose`; after these, if they were asked for, one row per group; and the command that helps next."""
         units = UNITS[report.format]
         codec = "" if report.compression is None else f" {report.compression},"
         write_text(

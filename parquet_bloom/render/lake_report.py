@@ -74,9 +74,9 @@ def render_lake_report(
     build: Sequence[str] = (),
     why_not: str = "",
 ) -> str:
-    """The page. `names`: the words with which a command means all of the files, if there are any; `narrowed`: those that
-    mean them beside the words of `build`, which a command needs to change all these files, none where none can, and
-    `why_not`."""
+    """The page. `names`: the words with which a command means all of the files, if there are any; `narrowed`: those
+    that mean them beside the words of `build`, which a command needs to change all these files,
+    none where none can, and `why_not`."""
     report = replace(report, broken=_as_advised(report))
     first, *others = report.names
     last = os.path.basename(first.rstrip("/"))
@@ -267,8 +267,8 @@ def _to_build(
     names: Sequence[str],
     options: Sequence[str],
 ) -> list[str]:
-    """The commands that build that in all files; one for all columns of the same rate. Of several tables, each has its
-    own columns and rates."""
+    """The commands that build that in all files; one for all columns of the same rate. Of several tables, each has
+    its own columns and rates."""
     if not options:
         return []
     if len(report.advice) > 1 and wanted:
@@ -321,7 +321,8 @@ def _to_complete(
 
 def _steps_to_complete(columns: Sequence[str], to_complete: str | None) -> Iterator[Step]:
     if columns:
-        text = f"Some files have filters for a column, and others have none: {shortened([*map(quoted_name, columns)])}"
+        shown = shortened([*map(quoted_name, columns)])
+        text = f"Some files have filters for a column, and others have none: {shown}"
         yield Step("note", text, "", "findings", [to_complete] if to_complete else ())
 
 

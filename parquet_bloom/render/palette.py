@@ -3,7 +3,8 @@
 A word is marked where a text is made, and gets its colour where the text is written: what is between knows
 the text's width without them. Marks are halves of surrogate pairs, which no name and no value has.
 
-Source: https://no-color.org, https://force-color.org; what 0 means is from https://nodejs.org/api/cli.html#force_color1-2-3
+Source: https://no-color.org, https://force-color.org; what 0 means is from
+https://nodejs.org/api/cli.html#force_color1-2-3
 """
 
 from __future__ import annotations

@@ -261,8 +261,8 @@ def to_strip(
 
 
 def as_advised(findings: Iterable[Finding], advice: Sequence[AdviceReport]) -> list[Finding]:
-    """With commands that strip filters in place of those that build better ones, of columns that deserve none in any of
-    the tables which the advice is on; without those about rates that a budget keeps."""
+    """With commands that strip filters in place of those that build better ones, of columns that deserve none in any
+    of the tables which the advice is on; without those about rates that a budget keeps."""
     may_have = {each.column: False for table in advice for each in table.columns}
     for each in (each for table in advice for each in table.columns):
         may_have[each.column] |= each.verdict != "skip" or not each.eligible

@@ -38,9 +38,10 @@ SomeReport = TypeVar("SomeReport")
 
 class Remark(NamedTuple):
     """Something to know about one file, where `text` says it all. In several files, remarks are alike
-    that have the same `what`, differ only in numbers in `why`, and are helped by the same command, `next`, in which the
-    file is called FILE: no shell takes a range of numbers. Those of the highest `rank` come first. `varies`: in the file itself there are several, and `why` is
-    about the first. `comes_first`: before `repair` changes what may be the only trace of something else."""
+    that have the same `what`, differ only in numbers in `why`, and are helped by the same command, `next`, in which
+    the file is called FILE: no shell takes a range of numbers. Those of the highest `rank` come first. `varies`: in
+    the file itself there are several, and `why` is about the first. `comes_first`: before `repair` changes what may
+    be the only trace of something else."""
 
     what: str
     why: str
@@ -65,8 +66,8 @@ class Remark(NamedTuple):
 def about_alike(
     remarks: Sequence[Remark], names: Sequence[str] = (), concerned: Sequence[str] = ()
 ) -> str:
-    """What several remarks that are alike say, once, and what helps with the files that `names` mean, or with those that
-    it is said of, `concerned`."""
+    """What several remarks that are alike say, once, and what helps with the files that `names` mean, or with those
+    that it is said of, `concerned`."""
     first, reasons = remarks[0], [each.why for each in remarks]
     are_varied = any(each.varies for each in remarks)
     why = in_the_first(reasons[0]) if are_varied else in_one(reasons)
@@ -115,7 +116,8 @@ class SummarizedView(ReportView[SomeReport]):
         """What is said about the sum of their numbers, such as `12.3 MiB added`."""
 
     def hint(self, states: Mapping[str, int], numbers: Mapping[str, int]) -> str:
-        """What helps next, by what became of how many files and by the sum of their numbers, where none has failed."""
+        """What helps next, by what became of how many files and by the sum of their numbers,
+        where none has failed."""
         return ""
 
     def write(self, report: SomeReport, verbose: bool = False) -> None:

@@ -61,7 +61,8 @@ def _escaped(character: str) -> str:
     if character.isprintable():
         return character
     code = ord(character)
-    # As bytes where it is one, of a name that is not UTF-8, too; in octal, which ends after three digits in all shells.
+    # As bytes where it is one, of a name that is not UTF-8, too; in octal,
+    # which ends after three digits in all shells.
     if code < 0x80 or "\udc80" <= character <= "\udcff":
         return f"\\{code & 0xFF:03o}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

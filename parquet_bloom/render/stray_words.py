@@ -1,5 +1,5 @@
-"""What was meant by a word among FILE... that is no file: a column or a value of an option before it, part of a name with
-spaces or commas, standard input."""
+"""What was meant by a word among FILE... that is no file: a column or a value of an option before it, part of a name
+with spaces or commas, standard input."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _STDIN: Final = "-"
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A command line behind its command. `repeatable`: the options that take several values, one at a time; `single`: whether
-    a text is a value of an option that takes one, by its name."""
+    """A command line behind its command. `repeatable`: the options that take several values, one at a time;
+    `single`: whether a text is a value of an option that takes one, by its name."""
 
     words: Sequence[str]
     repeatable: Collection[str]
@@ -68,8 +68,8 @@ def check_stdin(names: Sequence[str], options: Collection[str]) -> str | None:
 
 
 def command_meant(names: Sequence[str], commands: Collection[str], path: str) -> str | None:
-    """What to say of FILE... where a word is one of the `commands`, of which one is asked at a time. `path`: the command that
-    is asked, such as `pbloom build`."""
+    """What to say of FILE... where a word is one of the `commands`, of which one is asked at a time. `path`: the
+    command that is asked, such as `pbloom build`."""
     for name in filter(_is_missing, names):
         if name == "help":
             return f"help: no such file; did you mean {path} --help?"
@@ -119,7 +119,8 @@ def option_meant(files: Sequence[str], typed: Typed) -> str | None:
 
 
 def column_meant(files: Sequence[str]) -> str | None:
-    """What to say of names of FILE... where no column is named: after the first, a word that is no file may be one."""
+    """What to say of names of FILE... where no column is named: after the first,
+    a word that is no file may be one."""
     for name in files[1:]:
         is_word = all(part.isidentifier() for part in name.split("."))
         if is_word and _may_be_a_value(name):
@@ -128,7 +129,8 @@ def column_meant(files: Sequence[str]) -> str | None:
 
 
 def output_meant(files: Sequence[str]) -> str | None:
-    """What to say of FILE... where nothing says where to write: behind one that is there, one that is not may be the copy."""
+    """What to say of FILE... where nothing says where to write: behind one that is there,
+    one that is not may be the copy."""
     if len(files) != len(("input", "copy")) or _is_missing(files[0]):
         return None
     name = files[1]
@@ -138,8 +140,8 @@ def output_meant(files: Sequence[str]) -> str | None:
 
 
 def value_meant(files: Sequence[str]) -> str | None:
-    """What to say of FILE... where values are given: after one that is there, what is no file and no place for files may
-    be one."""
+    """What to say of FILE... where values are given: after one that is there,
+    what is no file and no place for files may be one."""
     if not os.path.lexists(files[0]):
         return None
     for name in filter(_may_be_a_value, files[1:]):

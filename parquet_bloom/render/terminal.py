@@ -59,8 +59,8 @@ _MOST_REMARKS: Final = 10
 
 # Shorter work needs no progress bar.
 PATIENCE_SECONDS = 1.0
-# Bars are drawn again that long after they were, where lines are written one after the other: to draw them takes longer
-# than to look into a small file.
+# Bars are drawn again that long after they were, where lines are written one after the other: to draw them takes
+# longer than to look into a small file.
 REST_SECONDS = 0.2
 
 # What cells become below headings that say what they are: a name is never nothing.
@@ -72,8 +72,8 @@ _SHOWN: Final[Mapping[str, Callable[[str], str]]] = {
 # A row of a table; a cell is None if it does not apply.
 Cells = Sequence[str | None]
 
-# Control characters, which move cursors, paint terminals and end lines; format characters, which cannot be seen or change
-# the direction of the text after them; and what ends lines for some.
+# Control characters, which move cursors, paint terminals and end lines; format characters, which cannot be seen or
+# change the direction of the text after them; and what ends lines for some.
 _UNSEEN: Final = frozenset(("Cc", "Cf", "Zl", "Zp"))
 
 

@@ -119,8 +119,8 @@ _DONE_ANYWAY: Final = {
 
 
 def in_one_line(error: click.UsageError, words: Sequence[str] = ()) -> str:
-    """`--fpp: '2': expected a rate between 0 and 1`; `--colum: no such option; did you mean --column?` `words`: what was
-    typed behind the command or group that the error is about."""
+    """`--fpp: '2': expected a rate between 0 and 1`; `--colum: no such option; did you mean --column?` `words`: what
+    was typed behind the command or group that the error is about."""
     match error:
         case click.NoSuchOption():
             return f"{error.option_name}: {_option_meant(error, words)}"
@@ -144,7 +144,8 @@ def in_one_line(error: click.UsageError, words: Sequence[str] = ()) -> str:
 
 
 def _extra_meant(extra: str, error: click.UsageError) -> str:
-    """The column that one more word may be, of a command that takes some, or else the page that says what there is."""
+    """The column that one more word may be, of a command that takes some,
+    or else the page that says what there is."""
     params = () if error.ctx is None else error.ctx.command.params
     is_column = " " not in extra and not has_data_suffix(extra) and not os.path.lexists(extra)
     if is_column and any("-c" in each.opts for each in params):
@@ -159,8 +160,8 @@ def _see_help(error: click.UsageError) -> str:
 
 
 def _option_meant(error: click.NoSuchOption, words: Sequence[str]) -> str:
-    """Where an option of a command belongs that was typed before it; or else that there is none of this name, and which may
-    have been meant, or why none is needed, or where all are."""
+    """Where an option of a command belongs that was typed before it; or else that there is none of this name, and
+    which may have been meant, or why none is needed, or where all are."""
     typed, ctx = error.option_name, error.ctx
     if having := _commands_with(typed, ctx):
         return f"expected after a command, as in {_behind_command(typed, having, words)}"
@@ -194,8 +195,8 @@ def _spelled_alike(typed: str, names: Sequence[str]) -> list[str]:
 
 
 def _near_options(typed: str, names: Sequence[str]) -> Sequence[str]:
-    """Options that begin with what was typed, or else are near it. Of a letter, such as -V, that is the only one that begins
-    so."""
+    """Options that begin with what was typed, or else are near it. Of a letter, such as -V,
+    that is the only one that begins so."""
     long = [name for name in names if name.startswith("--")]
     if len(typed) == len("-V"):
         of_letter = [each for each in long if each.startswith(f"-{typed.lower()}")]
@@ -208,15 +209,16 @@ def _near_options(typed: str, names: Sequence[str]) -> Sequence[str]:
 
 
 def _bare(name: str) -> str:
-    """The same for --dry-run, --dryrun and --dry_run, for --column and --columns, and for -C and -c, but not for -v and
-    --v."""
+    """The same for --dry-run, --dryrun and --dry_run, for --column and --columns, and for -C and -c,
+    but not for -v and --v."""
     if not name.startswith("--"):
         return name.lower()
     return "--" + name.lower().replace("-", "").replace("_", "").removesuffix("s")
 
 
 def _command_for(typed: str, ctx: click.Context | None) -> str:
-    """Which other command was meant by an option of one: it is called so, as in `validate --fix`, or has the option."""
+    """Which other command was meant by an option of one: it is called so, as in `validate --fix`,
+    or has the option."""
     group = None if ctx is None else ctx.parent
     if ctx is None or group is None or not isinstance(group.command, click.Group):
         return ""
@@ -237,8 +239,8 @@ def _command_for(typed: str, ctx: click.Context | None) -> str:
 
 
 def _behind_command(typed: str, having: Sequence[str], words: Sequence[str]) -> str:
-    """The line with the option behind its command, if one was typed, else a command that has it. No long options and no
-    URLs: some have secrets."""
+    """The line with the option behind its command, if one was typed, else a command that has it. No long options and
+    no URLs: some have secrets."""
     for path in having:
         _, verb = path.rsplit(" ", 1)
         if verb not in words:
@@ -272,8 +274,8 @@ def _commands_of(
 
 
 def _command_meant(error: click.exceptions.NoSuchCommand) -> str:
-    """The option of this name; that command, if only pbloom itself has it; one that is near; one before a file; else all, if
-    they are few."""
+    """The option of this name; that command, if only pbloom itself has it; one that is near; one before a file; else
+    all, if they are few."""
     ctx, name = error.ctx, error.command_name
     names = [] if ctx is None else _names_in(ctx)
     if ctx is not None and any(f"--{name}" in each.opts for each in ctx.command.params):

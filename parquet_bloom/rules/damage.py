@@ -1,4 +1,5 @@
-"""Whether values may be missing because bytes of pages have changed, and not the filter, which is the only trace then."""
+"""Whether values may be missing because bytes of pages have changed, and not the filter,
+which is the only trace then."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ class WithIndexGroups(Overview, Protocol):
 
 
 class LikeDamage:
-    """Tells findings in `file` whose missing rows are like those that damage leaves, and not like those of writers."""
+    """Tells findings in `file` whose missing rows are like those that damage leaves,
+    and not like those of writers."""
 
     def __init__(self, file: WithIndexGroups) -> None:
         self._file = file

@@ -46,8 +46,8 @@ def examine(examination: AnyExamination, progress: Progress | None = None) -> Ex
 
 
 def _once(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Why pages of a chunk could not be read is said once, though they may be read for their values and for themselves.
-    The values of a chunk may all be in its dictionary: then nobody has seen its other pages before."""
+    """Why pages of a chunk could not be read is said once, though they may be read for their values and for
+    themselves. The values of a chunk may all be in its dictionary: then nobody has seen its other pages before."""
     said: set[tuple[str, Place | None, str | None]] = set()
     for each in findings:
         about = each.rule, each.place, each.column

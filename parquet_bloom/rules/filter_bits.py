@@ -107,8 +107,8 @@ def _check_weight(view: FilterView, bits: SplitBlockBloomFilter) -> Iterator[Fin
     elif view.dictionary_bytes is not None and view.dictionary_bytes <= MIN_BYTES:
         yield view.finding(
             "PB305",
-            f"every page is dictionary-encoded, and a filter of {MIN_BYTES} bytes, which all readers take, is no smaller"
-            " than the dictionary, where readers can look instead",
+            f"every page is dictionary-encoded, and a filter of {MIN_BYTES} bytes, which all readers take, is no "
+            "smaller than the dictionary, where readers can look instead",
             expected=f"a dictionary of more than {MIN_BYTES} bytes",
             found=f"{view.dictionary_bytes} bytes",
         )

@@ -112,7 +112,8 @@ class NextCommands:
         vars(found)["next"] = self._filled[key]
 
     def _command(self, found: Finding) -> str | None:
-        """That of the rule, but none that takes away the only trace of a damaged page, or a filter that is required."""
+        """That of the rule, but none that takes away the only trace of a damaged page,
+        or a filter that is required."""
         command = self._own_command(found)
         if command is None or not _is_against_column(command):
             return command
@@ -242,8 +243,8 @@ class NextCommands:
         return *self._policy.arguments, *hidden
 
     def _limits(self, command: str, column: str | None, is_too_large: bool) -> list[str]:
-        """What a new filter needs to be within the limits of its column, where the usual rate is not, or where a higher
-        one is what fits into few bytes."""
+        """What a new filter needs to be within the limits of its column, where the usual rate is not, or where a
+        higher one is what fits into few bytes."""
         words = command.split()
         if words[1] != "build" or column is None:
             return []
@@ -292,13 +293,14 @@ def _as_size(num_bytes: int) -> str:
 
 
 def _rounded_up(rate: float) -> str:
-    """One of ten in each power of ten: `0.08` for 0.0742. Files of about as many values share a command, and none has a
-    smaller filter for it: half the bytes, if the rate allows them, would take it up by far more."""
+    """One of ten in each power of ten: `0.08` for 0.0742. Files of about as many values share a command, and none has
+    a smaller filter for it: half the bytes, if the rate allows them, would take it up by far more."""
     power = 10.0 ** floor(log10(rate))
     step = next(step for step in _STEPS if step * power >= rate)
     return f"{step * power:.12g}"
 
 
 def _rate_within(limit: float, units: Units) -> float:
-    """Half of it for k-hash filters, which are sized by a formula, so that their bits may miss the target a little."""
+    """Half of it for k-hash filters, which are sized by a formula,
+    so that their bits may miss the target a little."""
     return limit / 2 if units.has_groups else limit

@@ -1,7 +1,7 @@
 """PB124 to PB127, PB130: what the pages of a column chunk hold, against what footer, page index and headers say.
 
-Every page is decoded, and one is in memory at a time. Statistics may be wider than the values, unless they say that they
-are exact, but not narrower.
+Every page is decoded, and one is in memory at a time. Statistics may be wider than the values, unless they say that
+they are exact, but not narrower.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class _Told(NamedTuple):
 
 @dataclass(slots=True)
 class _Held:
-    """What pages hold: values with nulls, without them, rows, and the least and the greatest value that has a place in the
-    order."""
+    """What pages hold: values with nulls, without them, rows,
+    and the least and the greatest value that has a place in the order."""
 
     num_values: int = 0
     num_stored: int = 0
@@ -144,8 +144,8 @@ _BY_WHAT_IS_SAID = f"its pages agree with headers, footer and page index, so {NO
 
 class CheckedPages(NamedTuple):
     """What is wrong with the pages of a chunk, of which so many were decoded; `num_unsummed`: those of them in
-    which nothing would tell other bytes that fit, neither a checksum nor a tag of encryption. `unread`: why not all were
-    decoded, if so; `have_checksums`: whether all of them have one, and the right one."""
+    which nothing would tell other bytes that fit, neither a checksum nor a tag of encryption. `unread`: why not all
+    were decoded, if so; `have_checksums`: whether all of them have one, and the right one."""
 
     findings: list[Finding]
     num_pages: int

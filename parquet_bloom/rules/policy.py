@@ -89,8 +89,8 @@ class Policy:
     """Requirements for all leaf columns, and in `columns` more or others for some.
 
     `fail_on`: the lowest severity that fails a file; None: none does. `require`: columns that must
-    have a filter in every row group. `no_values`: whether findings name values by hashes. `arguments`: the options with
-    which another command takes it from the same place. Otherwise as in ColumnPolicy.
+    have a filter in every row group. `no_values`: whether findings name values by hashes. `arguments`: the options
+    with which another command takes it from the same place. Otherwise as in ColumnPolicy.
     """
 
     fail_on: Severity | None = Severity.ERROR
@@ -168,8 +168,8 @@ class Policy:
         return tuple(name for name in named if self.for_column(name).required)
 
     def columns_besides(self, there: Collection[str]) -> list[str]:
-        """Those with settings of their own, but for these: nothing heeds a misspelled one. Of a required one that is not
-        there, each file has a finding; one of which is said that it is not required may be missing."""
+        """Those with settings of their own, but for these: nothing heeds a misspelled one. Of a required one that is
+        not there, each file has a finding; one of which is said that it is not required may be missing."""
         return [
             name
             for name, own in self.columns.items()

@@ -207,8 +207,8 @@ def check_readers(chunk: Chunk, ignored: Iterable[str], created_by: str) -> Iter
 
 
 def check_trust(chunk: Chunk, doubt: str, was_right: bool, created_by: str) -> Iterator[Finding]:
-    """What `probe` makes of filters whose writer is known to lose values, also where none is missing: `was_right`, if all
-    of them were looked up."""
+    """What `probe` makes of filters whose writer is known to lose values, also where none is missing: `was_right`, if
+    all of them were looked up."""
     if doubt:
         fact = (
             "all stored values are in the filters, which only looking up all of them shows"

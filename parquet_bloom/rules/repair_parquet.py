@@ -6,8 +6,8 @@
     lengths   are set to what header and bitset take; if bloom_filter_length may be right and the
               header wrong, only the values tell
     bits      filters without a set bit are dropped, unless the footer or the pages say that all values are null
-    values    if they are looked up, filters with false negatives are dropped, unless something is wrong with the pages
-              of these
+    values    if they are looked up, filters with false negatives are dropped, unless something is wrong with the
+              pages of these
 
 Whether filters share bytes is judged by their headers, since the lengths in the footer may be what is
 wrong.
@@ -284,7 +284,8 @@ def _look_up(
     threads: int | None,
     progress: Progress | None,
 ) -> int:
-    """Look up the values of every filter that may be right, and return how many are useless. Two BOOLEANs say nothing."""
+    """Look up the values of every filter that may be right, and return how many are useless.
+    Two BOOLEANs say nothing."""
     examination = ParquetExamination(file, ValidateOptions())
     waiting = {
         each.chunk.key: each
@@ -337,7 +338,8 @@ def _pages(file: ParquetContainer, chunk: ColumnChunk) -> _Pages:
 
 
 def _note(filter: BrokenFilter, asked: _Asked) -> None:
-    """A filter that lacks values of pages with which something is wrong may be right, and the only trace of theirs."""
+    """A filter that lacks values of pages with which something is wrong may be right,
+    and the only trace of theirs."""
     for finding in asked.wrong:
         if asked.pages is None or finding.rows is None:
             filter.add(finding)

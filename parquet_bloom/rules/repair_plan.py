@@ -22,8 +22,8 @@ class BrokenFilters:
     """The filters of one chunk, and what is wrong with them: findings, each with what `repair` does
     about it. `had_filters`: whether the chunk ever had any, so that they may be rebuilt.
 
-    Where values are missing as if bytes of them had changed: `only_trace`, of what is wrong with their pages, so that the
-    filter stays, with what it lacks; else, wherever some are, `doubt_about_values`, if nothing proves them right.
+    Where values are missing as if bytes of them had changed: `only_trace`, of what is wrong with their pages, so that
+    the filter stays, with what it lacks; else, wherever some are, `doubt_about_values`, if nothing proves them right.
     """
 
     chunk: Chunk

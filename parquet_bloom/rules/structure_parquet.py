@@ -191,7 +191,8 @@ def has_no_filter(found: Finding) -> bool:
 
 
 def may_be_elsewhere(file: ParquetContainer, findings: Iterable[Finding]) -> bool:
-    """Whether pages may be elsewhere than the footer says: something is wrong with filters, or an earlier end with it."""
+    """Whether pages may be elsewhere than the footer says: something is wrong with filters,
+    or an earlier end with it."""
     if any(has_no_filter(each) or each.rule == "PB119" for each in findings):
         return True
     return is_behind_another(file)

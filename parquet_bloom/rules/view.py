@@ -101,10 +101,11 @@ class Twin(NamedTuple):
 @dataclass(slots=True)
 class Examined:
     """What is wrong, and how much was examined: filters, stored values (entries of a dictionary
-    once), and pages that were decoded, of them `num_unsummed` without checksums. `num_locked`: encrypted chunks without a
-    key, whose filters nobody sees. `has_lost_bytes`: whether nothing but another copy of the file helps, since this one has
-    lost some, or gained some. `proofs`: by place and column, what the pages that nothing is wrong with prove of a filter
-    that lacks their values. `fpp_within_limit`: by column, the highest of its filters; see FilterView."""
+    once), and pages that were decoded, of them `num_unsummed` without checksums. `num_locked`: encrypted chunks
+    without a key, whose filters nobody sees. `has_lost_bytes`: whether nothing but another copy of the file helps,
+    since this one has lost some, or gained some. `proofs`: by place and column, what the pages that nothing is wrong
+    with prove of a filter that lacks their values. `fpp_within_limit`: by column, the highest of its filters;
+    see FilterView."""
 
     findings: list[Finding] = field(default_factory=list)
     num_filters: int = 0

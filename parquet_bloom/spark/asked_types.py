@@ -1,4 +1,5 @@
-"""Whether an indexed column can hold what a column of a DataFrame has: its type tells, before executors meet a value."""
+"""Whether an indexed column can hold what a column of a DataFrame has: its type tells,
+before executors meet a value."""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ _CASTS: Final = (
 
 
 def check_type(path: str, index: Manifest, column: str, given: StructField) -> None:
-    """Raise ValueTypeError, which names a cast, if the column can hold no value of this type in any file of an index."""
+    """Raise ValueTypeError, which names a cast, if the column can hold no value of this type in any file of an
+    index."""
     kinds = {
         each.kind
         for each in index.segments

@@ -49,7 +49,8 @@ if TYPE_CHECKING:
 
 # Footer and filters, which are read, are seldom more than 1/64 of a file.
 PART_READ = 64
-# The least work for a task, in bytes like FILE_COST: less is not worth starting it, which takes 0.2 s of a core or more.
+# The least work for a task, in bytes like FILE_COST: less is not worth starting it,
+# which takes 0.2 s of a core or more.
 TASK_COST = 16 * FILE_COST
 # Tasks come in so many, so that the last one does not keep the others waiting for long.
 WAVES = 3

@@ -34,7 +34,8 @@ _PYTHONS: Final = re.compile(
 _NO_PROGRAM: Final = re.compile(r'Cannot run program "([^"]+)"')
 # Of a traceback from there; this process may lack pandas, which its own message says.
 _NO_MODULE: Final = re.compile(
-    r"Traceback.*(?:No module named '?(parquet_bloom|pyarrow|numpy|pandas)\b|\b(PyArrow|Pandas) >= \S+ must be installed)",
+    r"Traceback.*(?:No module named '?(parquet_bloom|pyarrow|numpy|pandas)\b"
+    r"|\b(PyArrow|Pandas) >= \S+ must be installed)",
     re.DOTALL,
 )
 
@@ -52,15 +53,15 @@ _OPTION = re.compile(r"(, or )?the storage option (\w+)(=\w+)")
 
 
 def for_executors(message: str) -> str:
-    """A message about an object store with variables in the place of storage options, which executors are not sent: others
-    would see them in the job."""
+    """A message about an object store with variables in the place of storage options, which executors are not sent:
+    others would see them in the job."""
     return _with_variables(message, "the executors' variable")
 
 
 @contextmanager
 def naming_variables() -> Iterator[None]:
-    """Let errors of this process about an object store name variables in the place of storage options, which no command
-    of Spark takes."""
+    """Let errors of this process about an object store name variables in the place of storage options, which no
+    command of Spark takes."""
     try:
         yield
     except (ParquetBloomError, OSError) as error:
@@ -72,8 +73,8 @@ def naming_variables() -> Iterator[None]:
 
 
 def as_told(error: OSError) -> dict[str, Any]:
-    """What an executor tells the driver of one that is TOLD, about a name: if it raised it, Spark would try the same again,
-    and log each time in full. Raises the error if it is about no name."""
+    """What an executor tells the driver of one that is TOLD, about a name: if it raised it, Spark would try the same
+    again, and log each time in full. Raises the error if it is about no name."""
     if not error.filename:
         raise error
     is_missing = isinstance(error, FileNotFoundError)
@@ -107,8 +108,8 @@ def _with_variables(message: str, title: str) -> str:
 
 @contextmanager
 def failing(what: str, *known: type[Exception]) -> Iterator[None]:
-    """Turn whatever Spark raises into a SparkError that says what failed, and why. Errors of this package stay what they
-    are, and so do `known` ones, which Spark does not raise there."""
+    """Turn whatever Spark raises into a SparkError that says what failed, and why. Errors of this package stay what
+    they are, and so do `known` ones, which Spark does not raise there."""
     try:
         yield
     except Exception as error:
@@ -119,8 +120,8 @@ def failing(what: str, *known: type[Exception]) -> Iterator[None]:
 
 
 def _raise_interrupt_behind(error: Exception) -> None:
-    """Raise the interrupt that this error has followed: PySpark cancels the job, and raises what this leads to; and who
-    ends this program may have ended Java, too, which then answers nobody who tidies up."""
+    """Raise the interrupt that this error has followed: PySpark cancels the job, and raises what this leads to; and
+    who ends this program may have ended Java, too, which then answers nobody who tidies up."""
     behind = error.__context__
     while behind is not None and not isinstance(behind, KeyboardInterrupt):
         behind = behind.__context__

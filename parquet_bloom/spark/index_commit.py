@@ -117,12 +117,13 @@ class _Commit:
                 return self._report(made, added, dead)
 
     def _check_alone(self, old: Manifest | None) -> None:
-        """Raise RewriteError if the table was listed for an index that somebody else has changed since: of two versions
-        of a table, nobody knows which is the later one."""
+        """Raise RewriteError if the table was listed for an index that somebody else has changed since: of two
+        versions of a table, nobody knows which is the later one."""
         is_alone = (old.generation if old else 0) == self._generation
         if self._options.table is not None and not is_alone:
             raise RewriteError(
-                f"{self._folder.path}: somebody else has changed the index meanwhile, expected to be alone: run it again"
+                f"{self._folder.path}: somebody else has changed the index meanwhile, expected to be alone: run it "
+                "again"
             )
 
     def _dead(self, old: Manifest, new: tuple[Segment, ...]) -> Mapping[str, dict[str, Any]]:
@@ -214,8 +215,8 @@ class _Commit:
 
 
 def _may_be_unknown(segment: Segment) -> bool:
-    """Whether it has units of files of which the index knows nothing; of those of others, it may know that they have no
-    value."""
+    """Whether it has units of files of which the index knows nothing; of those of others,
+    it may know that they have no value."""
     if segment.slices is not None:
         return bool(segment.slices.num_others)
     return segment.map is None and segment.is_alive

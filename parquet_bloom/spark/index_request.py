@@ -1,4 +1,5 @@
-"""What executors are sent to make an index over a lake, and what the driver learns: segments, and nothing of a file."""
+"""What executors are sent to make an index over a lake, and what the driver learns: segments,
+and nothing of a file."""
 
 from __future__ import annotations
 
@@ -30,8 +31,8 @@ def check_reference(hash_key: str | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class IndexedTable:
-    """A table that an index is about. `source`: at the version at which its live files were listed; `names`: what these
-    call its `columns`; `valued`: those that may have values where files lack them, see opened_as."""
+    """A table that an index is about. `source`: at the version at which its live files were listed; `names`: what
+    these call its `columns`; `valued`: those that may have values where files lack them, see opened_as."""
 
     name: str
     source: TableSource = field(repr=False)
@@ -42,8 +43,8 @@ class IndexedTable:
 
 @dataclass(frozen=True, slots=True)
 class IndexOptions:
-    """An index in a folder, as executors open it, and its terms; see Index.build. `hash_key`: where executors find it;
-    `table`: if it is about one, and not about files."""
+    """An index in a folder, as executors open it, and its terms; see Index.build. `hash_key`: where executors find
+    it; `table`: if it is about one, and not about files."""
 
     place: str
     columns: tuple[str, ...]
@@ -75,9 +76,9 @@ class IndexOptions:
 
 @dataclass(frozen=True, slots=True)
 class KnownIndex:
-    """An index with whose files those that are listed are compared. `num_segments`: of this `generation`; `columns`: what
-    files call each of them, see Segment.read_as; `is_of_table`: files are as a table records them, which never puts
-    another one in the place of one."""
+    """An index with whose files those that are listed are compared. `num_segments`: of this `generation`;
+    `columns`: what files call each of them, see Segment.read_as; `is_of_table`: files are as a table records them,
+    which never puts another one in the place of one."""
 
     place: str
     generation: int
@@ -96,8 +97,8 @@ class CommittedIndex:
 
 @dataclass(frozen=True, slots=True)
 class NewSegments:
-    """What is to be committed: the index `place` as it is in a `generation`, 0 if there is none, and segments that are
-    new in it."""
+    """What is to be committed: the index `place` as it is in a `generation`, 0 if there is none,
+    and segments that are new in it."""
 
     place: str
     generation: int

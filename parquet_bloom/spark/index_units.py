@@ -36,8 +36,8 @@ AS_KNOWN: Final = "in the index as it is"
 
 
 def known_files(index: KnownIndex, number: int) -> Iterator[RowFields]:
-    """Rows of SEEN, of a segment by its number; the status is the column. Those of a column that is another one by now
-    do not count."""
+    """Rows of SEEN, of a segment by its number; the status is the column.
+    Those of a column that is another one by now do not count."""
     folder = open_folder(index.place)
     segment = read_manifest(folder, manifest_name(index.generation)).segments[number]
     if segment.read_as != index.columns.get(segment.column):
@@ -114,16 +114,16 @@ def _row(path: str, version: str) -> RowFields:
 
 @giving(UNIT)
 def dead_units(is_overtaken: bool, batches: Batches) -> Iterator[RowFields]:
-    """Of rows of UNIT by path, those that are to be dead. `is_overtaken`: somebody else has changed the index since the
-    files were listed."""
+    """Of rows of UNIT by path, those that are to be dead. `is_overtaken`: somebody else has changed the index since
+    the files were listed."""
     rows: Iterator[RowFields] = (row for batch in batches for row in batch.to_pylist())
     for path, of_path in groupby(rows, itemgetter("path")):
         yield from _dead(path, list(of_path), is_overtaken)
 
 
 def _dead(path: str, rows: Sequence[RowFields], is_overtaken: bool) -> Iterator[RowFields]:
-    """The units of one file that are to be dead, so that those of one state are left: of the one in which this run has
-    seen it, unless somebody else has seen it later, or put it there."""
+    """The units of one file that are to be dead, so that those of one state are left: of the one in which this run
+    has seen it, unless somebody else has seen it later, or put it there."""
     listed = [row for row in rows if not row["segment"]]
     new = [row for row in rows if row["is_new"]]
     old = [row for row in rows if row["segment"] and not row["is_new"]]
@@ -141,8 +141,8 @@ def _dead(path: str, rows: Sequence[RowFields], is_overtaken: bool) -> Iterator[
 
 @giving(UNIT)
 def dead_of_table(_: object, batches: Batches) -> Iterator[RowFields]:
-    """The same of rows by path, where a table says which files there are: who has read one has read all that counts of
-    it, and what is not listed is dead, whether or not it is still there."""
+    """The same of rows by path, where a table says which files there are: who has read one has read all that counts
+    of it, and what is not listed is dead, whether or not it is still there."""
     rows: Iterator[RowFields] = (row for batch in batches for row in batch.to_pylist())
     for _, of_path in groupby(rows, itemgetter("path")):
         of_file = list(of_path)
@@ -154,7 +154,8 @@ def dead_of_table(_: object, batches: Batches) -> Iterator[RowFields]:
 
 @giving(CONTROL)
 def dead_numbers(_: object, batches: Batches) -> Iterator[RowFields]:
-    """Of such rows by segment and number, a document for each segment: its dead units, and how many files they were."""
+    """Of such rows by segment and number, a document for each segment: its dead units,
+    and how many files they were."""
     rows: Iterator[RowFields] = (row for batch in batches for row in batch.to_pylist())
     for segment, of_segment in groupby(rows, itemgetter("segment")):
         numbers: set[int] = set()

@@ -17,10 +17,11 @@ from parquet_bloom.interruptions import undisturbed
 
 _STDERR: Final = 2
 
-# How Java, or the scripts that start it, say why there will be none; the rest is a stack trace, or says that this is the
-# end.
+# How Java, or the scripts that start it, say why there will be none; the rest is a stack trace,
+# or says that this is the end.
 _WHY: Final = re.compile(
-    r"^(?:Exception in thread \S+ [\w.$]+: |Error: (?!Could not create|A (?:fatal|JNI))|(?=Invalid |Unrecognized ))(.+)$",
+    r"^(?:Exception in thread \S+ [\w.$]+: |Error: (?!Could not create|A (?:fatal|JNI))"
+    r"|(?=Invalid |Unrecognized ))(.+)$",
     re.MULTILINE,
 )
 

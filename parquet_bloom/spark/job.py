@@ -154,8 +154,8 @@ def run_job(
     progress: Progress | None = None,
 ) -> Report:
     """Do what is requested with every file; see the verbs for the others. Raises SparkError if
-    the job fails as a whole, and for a session that was stopped; if files may be changed by then, it says where the account is; FileNotFoundError if no name
-    stands for a file or folder."""
+    the job fails as a whole, and for a session that was stopped; if files may be changed by then, it says where the
+    account is; FileNotFoundError if no name stands for a file or folder."""
     started_at, verb = datetime.now(UTC), request.verb.replace("_", "-")
     executors, run_id = Executors(session_given(spark)), run_id or uuid.uuid4().hex
     if search.is_empty:

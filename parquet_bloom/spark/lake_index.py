@@ -87,14 +87,14 @@ def index(
 
     index: its folder, which all executors and this process can write to. paths: as for build, what the index is about
     from now on, besides what it is about. table: `paths` is one table of this kind, of whose live files it is, as
-    parquet_bloom.Index.build takes tables; this process lists them. columns, places and form (`row-group` and `map` if
-    there is no index yet): those of an existing index need not be given. hash_key: env:VAR or file:PATH, found here and
-    by the executors, as for parquet_bloom.Index. The others as for build. `index` of the report is what became of it,
-    its outcomes say which files could not be indexed, and why.
+    parquet_bloom.Index.build takes tables; this process lists them. columns, places and form (`row-group` and `map`
+    if there is no index yet): those of an existing index need not be given. hash_key: env:VAR or file:PATH, found
+    here and by the executors, as for parquet_bloom.Index. The others as for build. `index` of the report is what
+    became of it, its outcomes say which files could not be indexed, and why.
 
-    Raises as build; RewriteError for other terms than those of an existing index, for what is no table, and for an index
-    that is not about this one alone, ColumnError for a column that the table does not have, EncryptionError unless
-    `hash_key` is that of the index, FormatError for a damaged index, OSError.
+    Raises as build; RewriteError for other terms than those of an existing index, for what is no table, and for an
+    index that is not about this one alone, ColumnError for a column that the table does not have, EncryptionError
+    unless `hash_key` is that of the index, FormatError for a damaged index, OSError.
     """
     if isinstance(spark, str | os.PathLike | Collection):
         # Files stand in the place of a session that was forgotten.
@@ -246,8 +246,8 @@ def _check_terms(
 def _table(
     path: str, old: Manifest | None, given: Sequence[str], view: TableView | None
 ) -> TableSource | None:
-    """The table that an index is about from now on, None for files. Raises RewriteError if it is about others, too, of
-    which a run does not know whose a file is."""
+    """The table that an index is about from now on, None for files. Raises RewriteError if it is about others, too,
+    of which a run does not know whose a file is."""
     tables: tuple[TableSource, ...] = ()
     if view is not None:
         names = [*given] if view.catalog else list(map(opened_everywhere, given))
@@ -259,8 +259,8 @@ def _table(
     is_mixed = bool(old and old.sources) or (view is None and bool(given))
     if len(tables) > 1 or is_mixed:
         raise RewriteError(
-            f"{path}: an index on Spark is about files, or about one table: `pbloom index build` and `pbloom index add`"
-            " take several, and both"
+            f"{path}: an index on Spark is about files, or about one table: `pbloom index build` and `pbloom index "
+            "add` take several, and both"
         )
     return tables[0]
 
@@ -292,8 +292,8 @@ def files_for(
     *,
     hash_key: str | None = None,
 ) -> DataFrame:
-    """Which files of an index may hold each of `values` of `column`: rows of the value, `path`, `row_group`, `verdict` and
-    `reason`, found by executors that open the index.
+    """Which files of an index may hold each of `values` of `column`: rows of the value, `path`, `row_group`,
+    `verdict` and `reason`, found by executors that open the index.
 
     values: a DataFrame of one column, or that has one of the name `column`. A row says `maybe` for each row group, or
     for a file, if the index knows no row groups; `unknown` for a file of which nothing is known, with the `reason`,
@@ -302,9 +302,9 @@ def files_for(
     Index.probe, files that may hold a value are looked at again. hash_key: as for index. Nothing is done until the
     frame is used.
 
-    Raises FileNotFoundError if there is no index, ColumnError if it is not about this column, ValueTypeError if the column
-    has no values of the type of `values`, naming the cast, ValueError for other `values`, EncryptionError unless
-    `hash_key` is that of the index, FormatError, OSError.
+    Raises FileNotFoundError if there is no index, ColumnError if it is not about this column, ValueTypeError if the
+    column has no values of the type of `values`, naming the cast, ValueError for other `values`, EncryptionError
+    unless `hash_key` is that of the index, FormatError, OSError.
     """
     ((_, place),) = names_for_executors([path_given("index", index, PATH_OR_URL)])
     folder = open_folder(place)

@@ -118,14 +118,14 @@ def why_nothing(name: str) -> str:
 
 
 def why_empty(name: str) -> str:
-    """What is wrong with the name of a folder in which no file was found; that of an object that is not there is taken
-    for one."""
+    """What is wrong with the name of a folder in which no file was found;
+    that of an object that is not there is taken for one."""
     return NO_OBJECT if is_object(_opened_for(name)) and has_data_suffix(name) else NO_FILES
 
 
 def errors_here(names: Sequence[str]) -> list[OSError]:
-    """An error for each of the names, if all are of files and folders that would be on this machine, and none is there;
-    what a glob or a URL means, executors find out."""
+    """An error for each of the names, if all are of files and folders that would be on this machine, and none is
+    there; what a glob or a URL means, executors find out."""
     if any(map(_may_be_there, map(located, names))):
         return []
     files, errors = expand(names)

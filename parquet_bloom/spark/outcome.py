@@ -52,18 +52,16 @@ class Outcome:
     `status`: filters were `added` or `removed` (also if they were to be replaced, and no new one is
     allowed); the file was `read` by a verb that writes nothing; it is `unchanged`, as there was
     nothing to do; it was `skipped`, as nothing in it can have a filter, or `refused`, as it should
-    not be changed; or there was an `error`. `message` says why, and `error_class` of the latter two, which error of Python
-    it was: it is the same for many files, as no message is. `filters`: how many were added,
-    removed or found, or asked by a probe, in ORC files those of all index groups; `bytes`: how much the file has grown since
-    the run listed it. `seconds` on the executor, in attempt `attempt` (from 0) at the task, which Spark
-    calls `task_attempt`. `document`: what the same verb on one file prints with `--json`, a line for
-    each column of a probe, without most of many values, which are alike; None for an error, and for a file that was not
-    opened. `size_before`, `size`
-    and `version_before`, `version` (the ETag, or else the time of the last change): when it was listed,
-    and afterwards; None where nobody tells. `requests`: sent to the object store that has it. `ok`:
-    whether findings are below the limit, or any of the values may be there; None for other verbs. `dry_run`:
-    nothing was written, `status` and numbers say what would be done. `state`: what validate calls the file, see
-    ValidationReport; None for other verbs.
+    not be changed; or there was an `error`. `message` says why, and `error_class` of the latter two, which error of
+    Python it was: it is the same for many files, as no message is. `filters`: how many were added, removed or found,
+    or asked by a probe, in ORC files those of all index groups; `bytes`: how much the file has grown since the run
+    listed it. `seconds` on the executor, in attempt `attempt` (from 0) at the task, which Spark calls `task_attempt`.
+    `document`: what the same verb on one file prints with `--json`, a line for each column of a probe, without most
+    of many values, which are alike; None for an error, and for a file that was not opened. `size_before`, `size` and
+    `version_before`, `version` (the ETag, or else the time of the last change): when it was listed, and afterwards;
+    None where nobody tells. `requests`: sent to the object store that has it. `ok`: whether findings are below the
+    limit, or any of the values may be there; None for other verbs. `dry_run`: nothing was written, `status` and
+    numbers say what would be done. `state`: what validate calls the file, see ValidationReport; None for other verbs.
     """
 
     path: str
@@ -214,9 +212,10 @@ class TableAdvice:
 
 @dataclass(frozen=True, slots=True)
 class LakeIndex:
-    """An index in a folder, of so many `files`, as a run has left it. `generation`: of its manifest; `unknown`: how many of
-    the files are unknown in every answer, about any column, also if an earlier run has read them; `removed`: files that are
-    gone, or are in another state by now; `keys`, `filters`, `bytes_written`: of the `new` segments."""
+    """An index in a folder, of so many `files`, as a run has left it. `generation`: of its manifest; `unknown`: how
+    many of the files are unknown in every answer, about any column, also if an earlier run has read them;
+    `removed`: files that are gone, or are in another state by now; `keys`, `filters`,
+    `bytes_written`: of the `new` segments."""
 
     index: str
     generation: int
@@ -351,8 +350,9 @@ class Report:
     def each(
         self, statuses: Iterable[Status] | None = None, *, ok: bool | None = None
     ) -> Iterator[Outcome]:
-        """The outcomes one by one, those of neighbours together; of some statuses, or of all. ok: only those that are, or
-        are not, `ok`, as validate and probe say. A job reads the account, whenever it is called. Raises SparkError."""
+        """The outcomes one by one, those of neighbours together; of some statuses, or of all. ok: only those that
+        are, or are not, `ok`, as validate and probe say. A job reads the account, whenever it is called.
+        Raises SparkError."""
         wanted = None if statuses is None else frozenset(statuses)
         if self.accounts is not None and (wanted is None or wanted & self.counts.keys()):
             yield from self.accounts.each(wanted, ok)
@@ -370,8 +370,8 @@ class Report:
 
     @cached_property
     def troubles(self) -> tuple[Outcome, ...]:
-        """The files that were refused or failed, sorted by path: of which nothing is known. A file that was read and is
-        not right is none of them: see `each` and `documents` with ok=False."""
+        """The files that were refused or failed, sorted by path: of which nothing is known. A file that was read and
+        is not right is none of them: see `each` and `documents` with ok=False."""
         return tuple(sorted(self.each(TROUBLE), key=lambda outcome: outcome.path))
 
     def documents(self, *, ok: bool | None = None) -> Iterator[RowFields]:

@@ -82,10 +82,11 @@ _DONE = {"added", "removed", "unchanged", "skipped"}
 @dataclass(frozen=True, slots=True)
 class Search:
     """What a run is about: `names`, each with what executors open for it, or `files`, or those in a
-    `manifest`. since: only files changed since then, in seconds since 1970. most_files, most_bytes: only the first ones, for a trial.
+    `manifest`. since: only files changed since then, in seconds since 1970. most_files, most_bytes:
+    only the first ones, for a trial.
     as_folders: not the files, but the folders that names stand for or have files in. skips_complete:
-    whether a file that an earlier run has left so is not opened again. index: whose files, if they are as it knows them,
-    are not opened."""
+    whether a file that an earlier run has left so is not opened again. index: whose files, if they are as it knows
+    them, are not opened."""
 
     names: tuple[tuple[str, str], ...] = ()
     files: tuple[LakeFile, ...] | None = None

@@ -1,7 +1,7 @@
 """Columns that files may lack, as one that has them is enough: whether there is one, before the work begins.
 
-Executors look in the footers of a sheet until they have seen each column; in those of one sheet first, then in more and
-more of them at once. The last files first, as columns come to a lake with its newer files.
+Executors look in the footers of a sheet until they have seen each column; in those of one sheet first, then in more
+and more of them at once. The last files first, as columns come to a lake with its newer files.
 """
 
 from __future__ import annotations

@@ -89,13 +89,12 @@ def build(
 
     paths: files, folders and globs, also a DataFrame's `inputFiles()`. manifest: instead, a file that lists
     the files, as for `pbloom --manifest`, local or behind a URL; executors read it, and no folder is listed.
-    union_by_name: files may lack columns, which are null there, if one of them has them; executors look for one first,
-    and ColumnError says that there is none. only_missing: leave files
-    alone in which each column has a filter in some row group or stripe. since: only files changed
-    since then. max_files, max_input: only the first so many files, or as many as have so many bytes,
-    for a trial. keys_file: for encrypted files, a JSON file of keys that the executors can read. The
-    others as for parquet_bloom.build; with max_bytes or exact_blocks, which are not supported for ORC
-    files, these are refused.
+    union_by_name: files may lack columns, which are null there, if one of them has them; executors look for one
+    first, and ColumnError says that there is none. only_missing: leave files alone in which each column has a filter
+    in some row group or stripe. since: only files changed since then. max_files, max_input: only the first so many
+    files, or as many as have so many bytes, for a trial. keys_file: for encrypted files, a JSON file of keys that the
+    executors can read. The others as for parquet_bloom.build; with max_bytes or exact_blocks, which are not supported
+    for ORC files, these are refused.
 
     audit: a folder, local or behind a URL, in which executors keep their account of the run, also if
     the driver dies; a Parquet file for each task, to which later runs add theirs. With it, files that an
@@ -107,9 +106,9 @@ def build(
     while files are listed, and with no bytes done until the end if Spark does not tell how far it is.
 
     Raises TypeError and ValueError for arguments that cannot be, ConfigError and EncryptionError for
-    `keys` that cannot be, or that are secrets, FileNotFoundError if no name stands for a file, SparkError if the job fails
-    as a whole. What happens to single files, also to all of them, and that one name among others stands for none, is in
-    the report; where parquet_bloom.build raises, `ok` is false, and `summary` has the reasons.
+    `keys` that cannot be, or that are secrets, FileNotFoundError if no name stands for a file, SparkError if the job
+    fails as a whole. What happens to single files, also to all of them, and that one name among others stands for
+    none, is in the report; where parquet_bloom.build raises, `ok` is false, and `summary` has the reasons.
     """
     given = locals()
     if advice is None:
@@ -242,7 +241,8 @@ def validate(
     progress: Progress | None = None,
 ) -> Report:
     """Check the filters of every file. policy, and what extends it: as for parquet_bloom.validate. `ok` of the report
-    says whether all files are right, `ok` of an outcome whether its file is. See build, and parquet_bloom.validate."""
+    says whether all files are right, `ok` of an outcome whether its file is. See build, and
+    parquet_bloom.validate."""
     given = locals()
     required = policy_given(policy).with_options(
         require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore,
@@ -272,14 +272,14 @@ def probe(
     progress: Progress | None = None,
 ) -> Report:
     """Ask the filters of each of `columns` in every file about the same values, given as for
-    parquet_bloom.probe. An outcome's `document` has a line for each column; of more than 100 values, it has the `results` of
-    those that are not like most, and in `num_absent` how many the file has not, or in `others` what is said of all others,
-    which are unknown. `asked` of the report: all of them. See build."""
+    parquet_bloom.probe. An outcome's `document` has a line for each column; of more than 100 values, it has the
+    `results` of those that are not like most, and in `num_absent` how many the file has not, or in `others` what is
+    said of all others, which are unknown. `asked` of the report: all of them. See build."""
     given = locals()
     if is_frame(values):
         raise TypeError(
-            "values: a DataFrame of Spark, expected values, such as those of a column of its toPandas(); an index tells"
-            " of the values of a DataFrame, see files_for"
+            "values: a DataFrame of Spark, expected values, such as those of a column of its toPandas(); an index "
+            "tells of the values of a DataFrame, see files_for"
         )
     # As a tuple, they are encoded once for all files of a task.
     asked = tuple(values_given(values))
@@ -316,9 +316,9 @@ def advise(
 ) -> Report:
     """Say which columns deserve filters; all files with the same columns are judged together, as one
     table, whose report is in `advice`. engines: judge for these alone, such as Spark; for all by default.
-    budget: bytes that the filters of all tables may take, or a share of those of all files, such as "1%"; existing: what
-    build will do with filters that are there, which a budget pays for if they stay. policy: as for parquet_bloom.advise.
-    See build."""
+    budget: bytes that the filters of all tables may take, or a share of those of all files, such as "1%"; existing:
+    what build will do with filters that are there, which a budget pays for if they stay. policy: as for
+    parquet_bloom.advise. See build."""
     given = locals()
     named = engines_named(engines_given(engines))
     options = AdviseOptions.of(given, engines=named, threads=1, **policy_given(policy).for_advice())

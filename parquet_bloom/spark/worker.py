@@ -293,8 +293,8 @@ def _probe(planned: LakeFile, request: Request) -> Outcome:
 
 
 def _document_of_probe(report: ProbeReport) -> str:
-    """What `--json` prints. Of many values, `results` lacks those that are like most: they are absent, and `num_absent` is
-    their number, or `others` has that with the answers about each of them."""
+    """What `--json` prints. Of many values, `results` lacks those that are like most: they are absent, and
+    `num_absent` is their number, or `others` has that with the answers about each of them."""
     results = report.results
     if len(results) <= MOST_WRITTEN_OUT:
         return text_of(report)

@@ -59,7 +59,8 @@ def address_if_any(name: str) -> Address | None:
 
 
 def without_options(name: str) -> str:
-    """A name as it is shown: what is behind the question mark of an object's URL, or before its host, may be secret."""
+    """A name as it is shown: what is behind the question mark of an object's URL, or before its host,
+    may be secret."""
     return str(address_if_any(name) or name)
 
 

@@ -135,8 +135,8 @@ class Address(str):
 
     @property
     def undecoded(self) -> str:
-        """For those who take what follows the bucket for the key, and decode nothing: polars, DuckDB, Hadoop. Of a web
-        server, the whole URL, which is to be shown to nobody."""
+        """For those who take what follows the bucket for the key, and decode nothing: polars, DuckDB, Hadoop. Of a
+        web server, the whole URL, which is to be shown to nobody."""
         if not self.store.has_folders:
             return self.in_full[0]
         return f"{self.scheme}://{self.host}/{self.key}"

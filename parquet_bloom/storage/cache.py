@@ -44,8 +44,8 @@ _MORE_BYTES: Final = 200
 _LEAST_BYTES: Final = 1 << 20
 # More of it at a time is not kept: it would drive out what is asked for more often.
 _MOST_AT_ONCE: Final = 0.25
-# File systems tell times of change to so many ns at worst (FAT): what was changed since then can change again and be told
-# by none of its times.
+# File systems tell times of change to so many ns at worst (FAT): what was changed since then can change again and be
+# told by none of its times.
 _SETTLED: Final = 2_000_000_000
 
 
@@ -107,8 +107,8 @@ class Cache:
     """What was read of footers, filters and indexes, for `row_groups`, `dataset`, `polars_source`, `rows`, `find`,
     `probe` and `probe_values` (`cache=`), in any threads. Whoever made it owns it: there is none by default.
 
-    It knows a file by its state: size and times of change, in an object store size and ETag. One that has changed is read
-    anew. Pages with rows are not kept.
+    It knows a file by its state: size and times of change, in an object store size and ETag. One that has changed is
+    read anew. Pages with rows are not kept.
     """
 
     def __init__(self, max_bytes: int = 256 << 20) -> None:

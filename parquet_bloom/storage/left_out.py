@@ -1,10 +1,11 @@
-"""The files in folders that are not looked at because of their names, for those whose answer is about all that is there.
+"""The files in folders that are not looked at because of their names,
+for those whose answer is about all that is there.
 
     _old/a.parquet, .a.parquet               hidden, see source.is_hidden
     a.parquet.bak, part-0, a.csv             not called like a data file
 
-What holds no rows does not count: logs of tables, files of an index, checksums, journals and marks of writers, locks of
-editors, policies, empty files.
+What holds no rows does not count: logs of tables, files of an index, checksums, journals and marks of writers, locks
+of editors, policies, empty files.
 """
 
 from __future__ import annotations

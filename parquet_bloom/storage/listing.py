@@ -60,7 +60,8 @@ def find_local(path: str) -> Found | None:
 
 
 def find_lost_link(path: str) -> Found | None:
-    """A link that leads nowhere, or in circles, as a file without bytes: whoever opens it says so. None for all else."""
+    """A link that leads nowhere, or in circles, as a file without bytes: whoever opens it says so.
+    None for all else."""
     is_lost = os.path.islink(path) and not os.path.exists(path)
     return Found(path, 0, None, None) if is_lost else None
 

@@ -41,7 +41,8 @@ def made_if_absent(target: str, data: bytes) -> bool:
 
 @contextmanager
 def making(target: str) -> Iterator[BinaryIO]:
-    """A file to be written from its start, of which nothing is left if that fails. Raises FileExistsError, OSError."""
+    """A file to be written from its start, of which nothing is left if that fails.
+    Raises FileExistsError, OSError."""
     folder = os.path.dirname(target)
     with naming(target):
         with making_in(folder):

@@ -85,8 +85,8 @@ class Target:
             recover_first(Path(self.name))
 
     def output(self, mode: int, prefix: int) -> Output:
-        """A file at `name` that starts with `prefix` bytes of another. `mode`: of a new file. Raises RewriteError, OSError
-        if its folder cannot be made."""
+        """A file at `name` that starts with `prefix` bytes of another. `mode`: of a new file. Raises RewriteError,
+        OSError if its folder cannot be made."""
         name = self.name or ""
         if is_url(name):
             from parquet_bloom.storage.remote import RemoteReplacement

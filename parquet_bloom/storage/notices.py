@@ -1,4 +1,5 @@
-"""What is done to files on the way, of which who only reads should know: told to whoever listens, such as the command."""
+"""What is done to files on the way, of which who only reads should know: told to whoever listens,
+such as the command."""
 
 from __future__ import annotations
 

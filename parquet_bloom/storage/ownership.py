@@ -17,8 +17,8 @@ from parquet_bloom.errors import RewriteError
 
 
 def check_replaceable(path: str) -> None:
-    """Raise RewriteError for a file to be changed that this process may not write, in a folder where it may: one where
-    nothing new can be made says so itself."""
+    """Raise RewriteError for a file to be changed that this process may not write, in a folder where it may: one
+    where nothing new can be made says so itself."""
     _check_writable(path, "not changed in place", "write another file with an output")
 
 

@@ -66,8 +66,8 @@ def expand(
     """The files that `names` mean, in order and each once, and an error for each empty name and each glob or folder
     without files, or that cannot be listed. In folders, names that start with a dot or an underscore are skipped:
     metadata and temporary files. `options`: of object stores. left_out: takes what is skipped, and if it is for a
-    proof, folders below that cannot be listed, which are errors otherwise. Raises UnsupportedError if nothing here can
-    list them."""
+    proof, folders below that cannot be listed, which are errors otherwise.
+    Raises UnsupportedError if nothing here can list them."""
     inputs: list[Input] = []
     errors: list[OSError] = []
     is_proof = left_out is not None and left_out.is_proof
@@ -102,8 +102,8 @@ def expand(
 
 
 def _each_once(inputs: Iterable[Input], errors: list[OSError]) -> list[Input]:
-    """One that is spelled in several ways is called as the first. `errors`: takes URLs that differ only in what is not
-    shown of them, so that no answer could tell one from the other."""
+    """One that is spelled in several ways is called as the first. `errors`: takes URLs that differ only in what is
+    not shown of them, so that no answer could tell one from the other."""
     found: dict[str, Input] = {}
     for each in inputs:
         first = found.setdefault(_spelled_alike(each.path), each)
@@ -243,7 +243,8 @@ def _list(name: str, left_out: LeftOut | None, unlisted: list[tuple[str, str]]) 
 
 
 def _is_index(name: str) -> bool:
-    """Whether a folder is an index, whose own files are none of its data; in a store, that would be another listing."""
+    """Whether a folder is an index, whose own files are none of its data; in a store,
+    that would be another listing."""
     if is_url(name):
         return False
     try:
@@ -395,8 +396,8 @@ def _below(
 
 
 def may_be_file(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a file, or a link that leads nowhere, or in circles: whoever opens it says so, where nobody may take
-    a file on a volume that is not mounted for one that is not there."""
+    """Whether it is a file, or a link that leads nowhere, or in circles: whoever opens it says so, where nobody may
+    take a file on a volume that is not mounted for one that is not there."""
     if not entry.is_symlink():
         return entry.is_file()
     try:
@@ -515,7 +516,8 @@ def outputs_in(folder: Path, inputs: Sequence[Input]) -> dict[str, Path]:
 
 
 def are_same_place(one: str, other: str) -> bool:
-    """Whether two names mean the same file or folder, which need not be there; URLs, whether they are the same text."""
+    """Whether two names mean the same file or folder, which need not be there; URLs,
+    whether they are the same text."""
     if is_url(one) or is_url(other):
         return one.rstrip("/") == other.rstrip("/")
     first, second = local_name(one), local_name(other)

@@ -98,8 +98,8 @@ class naming:
 
 
 class making_in:
-    """Make PermissionErrors name the folder that takes no new file, or folder, instead of the file that would be in it:
-    `folder`, or what is there of the way to it."""
+    """Make PermissionErrors name the folder that takes no new file, or folder, instead of the file that would be in
+    it: `folder`, or what is there of the way to it."""
 
     __slots__ = ("_folder",)
 
@@ -176,7 +176,8 @@ def has_wildcard(path: str) -> bool:
 
 
 def is_data_file(name: str) -> bool:
-    """Whether a file with this name is looked at if it is found in a folder: an index in a lake is none of its data."""
+    """Whether a file with this name is looked at if it is found in a folder:
+    an index in a lake is none of its data."""
     return has_data_suffix(name) and not is_of_index(name)
 
 
@@ -360,7 +361,8 @@ def version_of(status: os.stat_result) -> str:
 
 
 def identity_of(status: os.stat_result) -> tuple[int, ...]:
-    """What tells a version of a local file. Content can change under the same size and st_mtime; st_ctime cannot be set back."""
+    """What tells a version of a local file. Content can change under the same size and st_mtime;
+    st_ctime cannot be set back."""
     times = (status.st_mtime_ns, status.st_ctime_ns)
     return (status.st_dev, status.st_ino, status.st_size, *times)
 

@@ -1,5 +1,5 @@
-"""What says, besides the options of a store, where it is and who asks: variables of the environment, and files. Whoever
-keeps something of a store from one call to the next finds out here whether it still is the same one.
+"""What says, besides the options of a store, where it is and who asks: variables of the environment, and files.
+Whoever keeps something of a store from one call to the next finds out here whether it still is the same one.
 """
 
 from __future__ import annotations

@@ -11,11 +11,11 @@ class Store(NamedTuple):
     """A kind of store, called `title` in messages, whose objects have URLs of these `schemes`.
 
     opened_by: the class of obstore that reads and lists. extra: of this package, with which it is
-    installed. credentials: what to do if there are none; to_read, to_write: which permissions are needed by those that the
-    store knows, where its code for a refusal tells that it does. prefix: with which its options may begin.
-    endpoint_options, endpoint_variables: what names another endpoint than the cloud's own, the first that
-    is set; of the options, obstore heeds the last one before the others. variables: the beginnings of those that any of
-    the libraries reads. files: that they read, by the variable that names each, and where it is otherwise.
+    installed. credentials: what to do if there are none; to_read, to_write: which permissions are needed by those
+    that the store knows, where its code for a refusal tells that it does. prefix: with which its options may begin.
+    endpoint_options, endpoint_variables: what names another endpoint than the cloud's own, the first that is set; of
+    the options, obstore heeds the last one before the others. variables: the beginnings of those that any of the
+    libraries reads. files: that they read, by the variable that names each, and where it is otherwise.
     account_variables: that say whose store it is. has_folders: whether objects can be listed. has_suffix_ranges:
     whether the last bytes of an object of unknown size can be asked for.
 

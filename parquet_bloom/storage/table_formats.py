@@ -73,7 +73,8 @@ FORMATS: Final = (
         kind="delta",
         title="Delta Lake",
         folder="_delta_log",
-        advice="change the table by build_table and strip_table, which also commit the new sizes, or write copies with -o or --output-dir",
+        advice="change the table by build_table and strip_table, which also commit the new sizes, or write copies "
+        "with -o or --output-dir",
         table="a Delta table",
         sign="_delta_log",
         module="parquet_bloom.tables.delta.table",

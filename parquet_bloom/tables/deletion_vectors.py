@@ -5,7 +5,8 @@
 
 All numbers are little-endian. Lengths tell where everything is, so offsets are not looked at.
 
-Spec: Delta Lake, PROTOCOL.md, "Deletion Vector Format"; Iceberg, Puffin Spec, "deletion-vector-v1"; RoaringFormatSpec.
+Spec: Delta Lake, PROTOCOL.md, "Deletion Vector Format"; Iceberg, Puffin Spec,
+"deletion-vector-v1"; RoaringFormatSpec.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ _ROW_BYTES: Final = 8
 
 
 def rows_in(data: bytes, where: str) -> NDArray[np.int64]:
-    """The numbers of the rows, ascending. Raises FormatError, UnsupportedError for more than fit the memory budget."""
+    """The numbers of the rows, ascending. Raises FormatError,
+    UnsupportedError for more than fit the memory budget."""
     left = _Bytes(data, where)
     magic = left.number(4)
     if magic != _MAGIC:

@@ -125,9 +125,9 @@ def names_in_table(names: StoredNames, file: Overview) -> dict[str, str]:
 def names_inside(
     names: StoredNames, file: Container, called: Mapping[str, str], column: str
 ) -> Sequence[str]:
-    """What an open data file calls the leaf columns that are meant by a name that is none of those it is `called` by, as
-    names_in_table has them: leaves of a VARIANT, or of a field of one (`v:a`), of which only files know; or one for which
-    somebody has other names inside of lists and maps."""
+    """What an open data file calls the leaf columns that are meant by a name that is none of those it is `called` by,
+    as names_in_table has them: leaves of a VARIANT, or of a field of one (`v:a`), of which only files know; or one
+    for which somebody has other names inside of lists and maps."""
     in_file = column if not names.stored_as(column) else _in_variant(called, column)
     try:
         return [leaf.name for leaf in file.select([in_file])] if in_file else ()
@@ -260,9 +260,9 @@ def opened_as(
     valued: Collection[str] = (),
     types: Mapping[str, str] = MappingProxyType({}),
 ) -> _DataFile:
-    """A data file of a table: so much of it as is recorded, with these columns of the table, by its names. `valued`: those
-    that, with all in them, may have values in the table where files lack them; `types`: see TableColumns. Raises as
-    open_file, and StoredNames."""
+    """A data file of a table: so much of it as is recorded, with these columns of the table, by its names.
+    `valued`: those that, with all in them, may have values in the table where files lack them; `types`: see
+    TableColumns. Raises as open_file, and StoredNames."""
     opened = open_parquet(path, keys, size, opener)
     try:
         called = names.called(opened)
@@ -341,8 +341,8 @@ class LakeTable(ABC):
     @abstractmethod
     def refusals(self, sole_writer: bool, commits: bool, unconditional: bool) -> tuple[str, ...]:
         """What stands in the way of a change, and what to do, in words. `sole_writer`: nobody else
-        commits meanwhile; `commits`: whether it ends with a commit; `unconditional`: its files are replaced also where
-        a store does not look at conditions, or not at all."""
+        commits meanwhile; `commits`: whether it ends with a commit; `unconditional`: its files are replaced also
+        where a store does not look at conditions, or not at all."""
 
     @abstractmethod
     def tell_writers(
@@ -392,8 +392,8 @@ class LakeTable(ABC):
         return frozenset()
 
     def valued_without(self, recorded: TableFile) -> Collection[str]:
-        """Columns that, with all in them, may have values for the rows of a file that lacks them: by default, those in
-        `defaults` and of its partition."""
+        """Columns that, with all in them, may have values for the rows of a file that lacks them: by default, those
+        in `defaults` and of its partition."""
         return self.defaults | recorded.partition.keys()
 
     def is_called_alike(self, file: Overview) -> bool:
@@ -409,8 +409,8 @@ class LakeTable(ABC):
         )
 
     def end_for_others(self, recorded: TableFile, keys: Keys | None) -> FileEnd | None:
-        """The end of a file for readers that know no names but those in it: with the table's, and without views; None if
-        its own has them. Raises UnsupportedError if the table says more about its columns than that."""
+        """The end of a file for readers that know no names but those in it: with the table's, and without views; None
+        if its own has them. Raises UnsupportedError if the table says more about its columns than that."""
         with self._opened(recorded, keys, open_source) as file:
             self.columns_in(file, recorded, self.top_columns)
             is_right = self.is_called_alike(file) and not file.has_views

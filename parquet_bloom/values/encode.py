@@ -58,7 +58,10 @@ MOST_DIGITS = 1_000
 FLOAT_BITS = 53
 _FLOAT_BITS_BY_TYPE = {"float32": 24, "float": 24, "float16": 11, "halffloat": 11}
 
-_OF_A_DURATION = "an integer: Parquet stores a duration as a number of units, which only the file's Arrow schema names"
+_OF_A_DURATION = (
+    "an integer: Parquet stores a duration as a number of units,"
+    " which only the file's Arrow schema names"
+)
 
 # How many days too late an INT96 may be, with nanoseconds that make up for it. pyarrow up to 21 wrote
 # moments before 1970 a day too late, with negative nanoseconds; other writers did not carry whole

@@ -187,8 +187,8 @@ def _from_numpy(value: object) -> object:
 
 
 def _from_datetimes(values: NDArray[np.datetime64]) -> list[object]:
-    """None for NaT; what numpy has if it is not a whole number of nanoseconds. Of many at once, as one by one takes ten
-    times as long."""
+    """None for NaT; what numpy has if it is not a whole number of nanoseconds. Of many at once,
+    as one by one takes ten times as long."""
     unit, step = np.datetime_data(values.dtype)
     if unit in ("Y", "M"):
         unit, step, values = "D", 1, values.astype("datetime64[D]")
@@ -214,7 +214,8 @@ def _nanos(unit: str, count: int, text: str) -> object:
 
 
 def _of_one_type(values: list[object]) -> list[object] | NDArray[np.generic]:
-    """Integers and moments that an array of numpy was made a list of, as arrays again: one by one, they take far longer."""
+    """Integers and moments that an array of numpy was made a list of, as arrays again: one by one,
+    they take far longer."""
     kinds = {*map(type, values)}
     if len(kinds) != 1 or not _is_of_numpy(*kinds):
         return values

@@ -1,4 +1,5 @@
-"""Values that a column cannot hold, in one line: all that are wrong in a list take one run to see, and not one each."""
+"""Values that a column cannot hold, in one line: all that are wrong in a list take one run to see,
+and not one each."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ _MOST: Final = 3
 
 
 def in_one_line(problems: Mapping[int, str], values: Sequence[Any] | Array) -> str:
-    """`ids: line 2: abc: cannot be a value of INT64: expected an integer; nor can line 3: 1.5, line 7: x, … (9 in all)`.
-    `problems`: why a column cannot hold some of the values, by their positions; at least one."""
+    """`ids: line 2: abc: cannot be a value of INT64: expected an integer; nor can line 3: 1.5, line 7: x, … (9 in
+    all)`. `problems`: why a column cannot hold some of the values, by their positions; at least one."""
     first, *others = islice(problems.items(), _MOST)
     named = ", ".join(_named(problem, values[at]) for at, problem in others)
     more = f", … ({len(problems):,} in all)" * (len(problems) > _MOST)

@@ -1,5 +1,5 @@
-"""Values of a column whose type a table has widened since a file was written: they are of the table's type, and what the
-file may store for one is exactly equal to it, or nothing is.
+"""Values of a column whose type a table has widened since a file was written: they are of the table's type, and what
+the file may store for one is exactly equal to it, or nothing is.
 
 | file                | table                        |
 |---------------------|------------------------------|
@@ -40,8 +40,8 @@ _DECIMAL_BYTES: Final = 17
 
 
 def promoted(stored: LeafType, kind: str) -> LeafType:
-    """A file's type for values of a type of a table, by the name that Delta Lake has for it; as it is where that is no
-    wider one."""
+    """A file's type for values of a type of a table, by the name that Delta Lake has for it;
+    as it is where that is no wider one."""
     table = _type_of(kind)
     return stored if table is None or not _is_wider(stored, table) else replace(stored, wide=table)
 
@@ -55,7 +55,8 @@ def promoted_among(stored: LeafType, others: Collection[LeafType]) -> LeafType:
 
 
 def narrowed(stored: LeafType, wide: LeafType, encodings: Encodings) -> Encodings:
-    """What a file of the type `stored` has for a value that is encoded as one of the type `wide`, which `promoted` gave."""
+    """What a file of the type `stored` has for a value that is encoded as one of the type `wide`,
+    which `promoted` gave."""
     if encodings.unknown:
         return encodings
     value = _decoded(wide, encodings.plain[0])

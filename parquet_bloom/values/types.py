@@ -185,8 +185,8 @@ class TimestampNanos(Exact):
 
 @dataclass(frozen=True, slots=True)
 class LiteralInFile(literal):
-    """One that stands in a file of values: in a line, counted from 1, or in a `row` of Parquet, from 0. `is_verbatim`:
-    quotes around a text are part of it."""
+    """One that stands in a file of values: in a line, counted from 1, or in a `row` of Parquet, from 0.
+    `is_verbatim`: quotes around a text are part of it."""
 
     file: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)

@@ -69,8 +69,8 @@ _MOST_NAMES: Final = 1000
 
 
 def account_of(report: Any, values: Sequence[str]) -> pa.Table:
-    """Of a FindReport about `values`: a row for each row that holds a value, for each other value, and for each file, be it
-    unknown or asked."""
+    """Of a FindReport about `values`: a row for each row that holds a value, for each other value, and for each file,
+    be it unknown or asked."""
     # Some values have one text: 5, and a literal of it.
     found = tuple(dict.fromkeys(replace(row, value=show_value(row.value)) for row in report.rows))
     known = {row.value for row in found}

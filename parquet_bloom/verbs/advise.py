@@ -85,8 +85,8 @@ MAX_IN_NEED: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class RateOffer:
-    """What filters of a rate would cost and save in all files that were judged together: `filter_bytes` of all of them,
-    their share of the files, and how many groups a look-up then reads, on average."""
+    """What filters of a rate would cost and save in all files that were judged together: `filter_bytes` of all of
+    them, their share of the files, and how many groups a look-up then reads, on average."""
 
     fpp: float
     filter_bytes: int
@@ -112,11 +112,10 @@ class ColumnAdvice:
 
     In all files that were judged together: `groups` with a non-null value; `groups_*`: how many of
     them a look-up reads on average, by min/max statistics alone, with filters, and with filters if
-    the value is not stored; `groups_filter_there`: with the filters that are there, as far as their lengths say in Parquet,
-    None without any; `basis`: which values are looked up; `values_stored` of `values_asked`
-    are stored; `fpp`: the rate to build at, the target, a lower one, as there are many groups, or that of a budget,
-    None where that leaves the column out; `rates`: what
-    several would cost and save, None unless that was asked for.
+    the value is not stored; `groups_filter_there`: with the filters that are there, as far as their lengths say in
+    Parquet, None without any; `basis`: which values are looked up; `values_stored` of `values_asked` are stored;
+    `fpp`: the rate to build at, the target, a lower one, as there are many groups, or that of a budget, None where
+    that leaves the column out; `rates`: what several would cost and save, None unless that was asked for.
     """
 
     column: str
@@ -181,7 +180,8 @@ def done_by(verdict: str, missing: int, unfit: int) -> str:
 
 
 def replacing(wanted: Iterable[ColumnAdvice]) -> tuple[str, ...]:
-    """The options with which `build` builds these columns anew where filters are too small: it keeps what is there."""
+    """The options with which `build` builds these columns anew where filters are too small:
+    it keeps what is there."""
     return ("--existing", "replace") if any(each.too_small for each in wanted) else ()
 
 
@@ -222,8 +222,8 @@ class BudgetedColumn:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A column that deserves filters, and why it gets none within the budget; `needs`: the bytes that its filters take at
-    the least, None if they save too little for any."""
+    """A column that deserves filters, and why it gets none within the budget; `needs`: the bytes that its filters
+    take at the least, None if they save too little for any."""
 
     column: str
     reason: str
@@ -241,8 +241,8 @@ class KeptFilters:
 @dataclass(frozen=True, slots=True)
 class BudgetPlan:
     """What to build within a budget of `bytes`, of which `used` are spent on all tables, more where filters that stay
-    take more; `for_all`: a budget with room for all columns, None if none is left out for lack of it; `columns`, `left_out`
-    and `kept` are those of this table."""
+    take more; `for_all`: a budget with room for all columns, None if none is left out for lack of it; `columns`,
+    `left_out` and `kept` are those of this table."""
 
     bytes: int
     used: int
@@ -305,21 +305,20 @@ def advise(
     (default: all), which are the stripes of an ORC file.
 
     A list of paths, a folder, a glob, and a URL that ends with / stand for several files: those with the same columns
-    are judged together, and this returns a FilesReport, with a report on each such table, and the errors of files that
-    failed.
+    are judged together, and this returns a FilesReport, with a report on each such table,
+    and the errors of files that failed.
 
     fpp: the target false positive rate, 0 to 1, exclusive; by default 0.01, and lower ones are recommended where
     there are many row groups. rates: also say what each of several rates would cost and save. engines: judge for
     these alone, such as Spark; for all by default. max_bytes: the limit of a bitset, 64 to 134,217,728 (the default);
     not for ORC. budget: the most bytes of all filters together, with their headers, 1 or more, or a share of the
-    bytes of all files, such as "1%": which columns to build then, and at which rates, that of `fpp` if it is given, is in
-    the report's `budget`. existing: what build will do with filters that are there, which the budget pays for if they
-    stay. value_sample: by column, the
-    values that are really looked up, repeated as often as they are, given as for probe. policy: that of validate, of which
-    `require` and `max_fpp` count: the columns that it wants filters of get them if they can have any, and all columns get
-    them at a rate that it accepts, unless `fpp` says another. progress: called with (chunks
-    done, chunks in all), or of several files with (files done, files in all). ignore_checksums as for build, all
-    others as for inspect.
+    bytes of all files, such as "1%": which columns to build then, and at which rates, that of `fpp` if it is given,
+    is in the report's `budget`. existing: what build will do with filters that are there, which the budget pays for
+    if they stay. value_sample: by column, the values that are really looked up, repeated as often as they are, given
+    as for probe. policy: that of validate, of which `require` and `max_fpp` count: the columns that it wants filters
+    of get them if they can have any, and all columns get them at a rate that it accepts, unless `fpp` says another.
+    progress: called with (chunks done, chunks in all), or of several files with (files done, files in all).
+    ignore_checksums as for build, all others as for inspect.
 
     Raises ColumnError, ValueTypeError for values that the column cannot hold, UnsupportedError
     for an option that the format does not support, FormatError for damage in what is read,
@@ -497,8 +496,8 @@ def report_on(
     file: Container, reports: Sequence[AdviceReport], called: Mapping[str, str] | None = None
 ) -> AdviceReport:
     """That on the table of the file, which has all columns that were judged of it, of types that look-ups
-    search as one; the only report is on any file. `called`: what the reports call the columns, by what the file calls them, None for the same. Raises
-    ColumnError if there is none."""
+    search as one; the only report is on any file. `called`: what the reports call the columns, by what the file calls
+    them, None for the same. Raises ColumnError if there is none."""
     if len(reports) == 1:
         return reports[0]
     types = {

@@ -43,8 +43,8 @@ def answer_file(
 def check_free(
     outputs: Sequence[str | os.PathLike[str]], names: Iterable[str], overwrite: bool
 ) -> None:
-    """Raise as answer_file for what cannot be written, before anybody waits for what is to be in it. `names`: of files and
-    folders that are looked into; no file there is an output."""
+    """Raise as answer_file for what cannot be written, before anybody waits for what is to be in it. `names`: of
+    files and folders that are looked into; no file there is an output."""
     is_any_there = any(os.path.exists(local_path(output)) for output in outputs)
     # Nobody lists a store for that: no output is in one.
     found, _ = expand(filterfalse(is_url, names) if is_any_there else ())

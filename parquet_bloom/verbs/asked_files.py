@@ -15,10 +15,10 @@ AnsweredBy: TypeAlias = Literal["index", "schema", "statistics", "filters", "val
 
 @dataclass(frozen=True, slots=True)
 class AskedFile:
-    """A file of `size` bytes. `version`: what tells its state, as `index` keeps it: the ETag of an object, or size, time of
-    change (ns) and inode of a local file; None if nobody had to ask the store. `answered_by`: what ruled all values out in
-    it (`schema`: of its table, which has null there; `statistics`: these or its type alone, or there are no rows;
-    `filters`: its own, in what statistics had left), or its values where they had to be read."""
+    """A file of `size` bytes. `version`: what tells its state, as `index` keeps it: the ETag of an object, or size,
+    time of change (ns) and inode of a local file; None if nobody had to ask the store. `answered_by`: what ruled all
+    values out in it (`schema`: of its table, which has null there; `statistics`: these or its type alone, or there
+    are no rows; `filters`: its own, in what statistics had left), or its values where they had to be read."""
 
     path: str
     size: int
@@ -34,8 +34,8 @@ class AskedFiles(LazyItems[AskedFile]):
     def __init__(
         self, listed: Mapping[str, Found], read: Mapping[str, AskedFile], unknown: Collection[str]
     ) -> None:
-        """`listed`: as a listing or a table has them; `read`: as they were when they were opened; `unknown`: those that
-        could not be asked."""
+        """`listed`: as a listing or a table has them; `read`: as they were when they were opened; `unknown`: those
+        that could not be asked."""
         self._listed, self._read, self._unknown = listed, read, unknown
 
     @cached_property

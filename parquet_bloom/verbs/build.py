@@ -117,7 +117,8 @@ def build(
 ) -> BuildReport:
     """Write `source` with Bloom filters for `columns` (dotted leaf paths) to `output`, or for those that `advice`
     recommends, which is what `advise` said of the same files, perhaps within a budget: each column at its rate. Of
-    several tables, each file gets what the report on those with its columns recommends; one that there is none on fails.
+    several tables, each file gets what the report on those with its columns recommends;
+    one that there is none on fails.
 
     A list of paths, a folder, a glob, and a URL that ends with / stand for several files: then this returns a
     FilesReport, with the report on each, and the errors of files that failed. `output` is then the folder of the new
@@ -126,14 +127,15 @@ def build(
     fpp: the target false positive rate, 0 to 1, exclusive; 0.01 if None. Each filter is as small as it allows. ndv:
     size for this many distinct values per chunk instead. max_bytes: the limit of a bitset, 64 to 134,217,728 (the
     default). exact_blocks: allow block counts that are not powers of two; such filters are smaller, but some readers
-    refuse them, and others lose rows (PB201). existing: what to do with existing filters. union_by_name: several files
-    are those of one schema: one that has no such column, in upper or lower case, gets filters for the others, if any
-    file has it. force: also write filters that miss the target. ignore_checksums: read pages even if their checksums are wrong; checksums that are all 0 count
-    as missing anyway. in_place: replace `source` itself. overwrite: replace an existing `output`. resume: of several
-    files, leave out those whose outputs are there, as of a run that was stopped. dry_run: build, but write nothing;
-    what would be refused is, but behind URLs. verify: read back what was written. unconditional: replace an object
-    without conditional writes, or a file without locks, where a concurrent change could be lost. progress: called with
-    (chunks done, chunks in all); of several files, with (files done, files in all).
+    refuse them, and others lose rows (PB201). existing: what to do with existing filters. union_by_name: several
+    files are those of one schema: one that has no such column, in upper or lower case, gets filters for the others,
+    if any file has it. force: also write filters that miss the target. ignore_checksums: read pages even if their
+    checksums are wrong; checksums that are all 0 count as missing anyway. in_place: replace `source` itself.
+    overwrite: replace an existing `output`. resume: of several files, leave out those whose outputs are there, as of
+    a run that was stopped. dry_run: build, but write nothing; what would be refused is, but behind URLs. verify: read
+    back what was written. unconditional: replace an object without conditional writes, or a file without locks, where
+    a concurrent change could be lost. progress: called with (chunks done, chunks in all); of several files, with
+    (files done, files in all).
 
     keys: for encrypted files, the keys of the footer and of `columns`, whose filters are encrypted
     with them; a column without a key is skipped. expose_filter_location: let a plaintext footer show
@@ -147,8 +149,8 @@ def build(
     storage_options: for the object store behind a URL, see docs/object-stores.md.
 
     In an ORC file, `columns` are dotted names, `row_groups` are stripes, and filters have room
-    for as many values as a full index group has rows, mostly 10,000, or for `ndv`; orc_streams: `utf8`, the default, or
-    `both`, for readers before ORC 1.3, too.
+    for as many values as a full index group has rows, mostly 10,000, or for `ndv`; orc_streams: `utf8`, the default,
+    or `both`, for readers before ORC 1.3, too.
 
     layout: `replace` puts filters and a new footer where the old footer was; `append` puts them
     behind the old file, which stays whole, so that whoever recorded its size still reads it as it
@@ -192,8 +194,8 @@ def advised_by(
     columns: SomeNames | None,
     advice: AdviceReport | FilesReport[AdviceReport] | None,
 ) -> tuple[AdviceReport, ...]:
-    """The reports on tables, none where columns are given instead; `given`: the arguments of the public function. Raises
-    TypeError."""
+    """The reports on tables, none where columns are given instead;
+    `given`: the arguments of the public function. Raises TypeError."""
     if advice is None:
         return ()
     from parquet_bloom.verbs.advise import AdviceReport

@@ -75,8 +75,8 @@ class TableBuildReport(VerbReport):
     """What build_table did to one table. `version`: that it was read at; `committed`: the one in which all
     new sizes are recorded, None if nothing is; `commits`: it and those before it, in their order;
     `columns`: that filters were built for, by the table's names; `skipped`: column chunks without a filter, and row
-    groups of files without the column; `properties`: that were set, by which its writers go on by themselves. `notes`:
-    what to know about it."""
+    groups of files without the column; `properties`: that were set, by which its writers go on by themselves.
+    `notes`: what to know about it."""
 
     _rows: ClassVar = ("files",)
 
@@ -131,23 +131,26 @@ def build_table(
     progress: Progress | None = None,
 ) -> TableBuildReport:
     """Add filters for `columns` to the live files of a table, in place, and record their new sizes in
-    one commit, or in several if there are many files. `table`: its folder or URL; in a catalog, its identifier, as in `lake.events`.
+    one commit, or in several if there are many files. `table`: its folder or URL; in a catalog, its identifier,
+    as in `lake.events`.
 
     columns: as the table calls them, dotted; None for those that its properties name, with their rates
-    and largest bitset. advice: instead, what `advise` with `table=` said of the same files: each gets what the report on
-    those with its columns recommends, each column at its rate; one that there is none on fails. kind: of the table. catalog: of an Iceberg table, as PyIceberg's configuration
-    has it. where: only files that can have rows of these partitions: a value, or several, for each
-    partition column, as text; None for null. since: only files that were added after this version, snapshot or time.
+    and largest bitset. advice: instead, what `advise` with `table=` said of the same files: each gets what the report
+    on those with its columns recommends, each column at its rate; one that there is none on fails. kind: of the
+    table. catalog: of an Iceberg table, as PyIceberg's configuration has it. where: only files that can have rows of
+    these partitions: a value, or several, for each partition column, as text; None for null. since: only files that
+    were added after this version, snapshot or time.
     min_file_size: files of fewer bytes are left as they are;
     0 for all. files_per_commit: after at most so many files their sizes are recorded, at the end of a
-    partition (in Iceberg, of a manifest) if it is not larger. commit: whether to record the new sizes; if not, the next run does. sole_writer: promise
-    that nobody else writes to the table meanwhile, which a table on S3 needs. set_properties: tell the table's
-    writers, before anything else, to go on with these columns at these rates; Delta Lake's cannot be told. dry_run: build, but write nothing.
+    partition (in Iceberg, of a manifest) if it is not larger. commit: whether to record the new sizes; if not, the
+    next run does. sole_writer: promise that nobody else writes to the table meanwhile, which a table on S3 needs.
+    set_properties: tell the table's writers, before anything else, to go on with these columns at these rates; Delta
+    Lake's cannot be told. dry_run: build, but write nothing.
     progress: called with (files done, files in all). All others as for build.
 
     What fails of single files is in the report, and the others are committed; so is what fails after a
-    first commit. Raises RewriteError for a table that must not be changed, UnsupportedError, ColumnError, FormatError for a damaged log,
-    ValueError, TypeError, OSError.
+    first commit. Raises RewriteError for a table that must not be changed, UnsupportedError, ColumnError, FormatError
+    for a damaged log, ValueError, TypeError, OSError.
     """
     given = locals()
     advised = advised_by(given, columns, advice) or None
@@ -167,8 +170,8 @@ def build_in_table(
     elsewhere: Elsewhere | None = None,
     advised: Sequence[AdviceReport] | None = None,
 ) -> TableBuildReport:
-    """As build_table. `elsewhere`: appends to files in other processes. `advised`: the reports that say what to build,
-    None for what the options or the table's properties say."""
+    """As build_table. `elsewhere`: appends to files in other processes. `advised`: the reports that say what to
+    build, None for what the options or the table's properties say."""
     check_changeable(table, of_table)
     rates, options = _chosen(table, options, advised)
     options = replace(options, layout="append", kept_ends="all")

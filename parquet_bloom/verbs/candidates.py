@@ -34,8 +34,8 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class ByIndex:
-    """An index that was asked: its folder and generation, when it came to that, and whether it knew any of the files, and
-    the values can be any of its column; `is_column`: whether some of its files have that."""
+    """An index that was asked: its folder and generation, when it came to that, and whether it knew any of the files,
+    and the values can be any of its column; `is_column`: whether some of its files have that."""
 
     index: str
     generation: int
@@ -46,8 +46,8 @@ class ByIndex:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The files to look into, of `num_files` in all. `all_paths`: tells where the columns of rows may be that those with
-    rows lack. `not_held`: of the others, those whose column cannot hold some of the values, and why;
+    """The files to look into, of `num_files` in all. `all_paths`: tells where the columns of rows may be that those
+    with rows lack. `not_held`: of the others, those whose column cannot hold some of the values, and why;
     `unsure`: the positions of these values."""
 
     found: Sequence[Candidate]
@@ -75,7 +75,8 @@ def in_index(
     values: Sequence[Any] | Array,
     files: ListedFiles | None,
 ) -> Candidates:
-    """Those that an index does not exclude: of its own files, or of these, by their names. Raises ValueTypeError, FormatError, OSError."""
+    """Those that an index does not exclude: of its own files, or of these, by their names. Raises ValueTypeError,
+    FormatError, OSError."""
     by = ByIndex(index, asked.manifest.generation, asked.manifest.made)
     new = set() if files is None else _not_known(asked, column, files)
     # A table may have widened the type since, which its files then say.

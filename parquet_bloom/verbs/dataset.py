@@ -30,17 +30,18 @@ def dataset(
     storage_options: Mapping[str, str] | None = None,
     cache: Cache | None = None,
 ) -> pads.FileSystemDataset:
-    """A pyarrow Dataset of what `files` have that may match: the same rows as the dataset of all files has, if whoever
-    reads it filters by at least the same `filters`. pyarrow, pandas, polars, DuckDB, Daft, Ray and Dask read it, see
-    docs/reading.md. It is pyarrow's own, and does not tell what it leaves out: read_plan does, with the same arguments.
+    """A pyarrow Dataset of what `files` have that may match: the same rows as the dataset of all files has, if
+    whoever reads it filters by at least the same `filters`. pyarrow, pandas, polars, DuckDB, Daft, Ray and Dask read
+    it, see docs/reading.md. It is pyarrow's own, and does not tell what it leaves out: read_plan does,
+    with the same arguments.
 
     Where little is excluded, most files are not asked, and are in it as a whole. Columns of Hive partitions
     (`country=DE/`) are columns. schema: of the dataset; by default that of the first file, in the order of
     paths, whatever is left, with those columns and fields of structs of the filters that only other files have. Where
     others have wider types, such as INT64 for INT32, pyarrow reads what fits, and refuses the rest: then give a wider
-    one. All others as for row_groups; of a `table`, under its names and with the columns of its partitions, but of no file with deleted rows,
-    of which pyarrow cannot be told. keys: one key, or only a KMS client and master keys, as pyarrow takes no
-    others.
+    one. All others as for row_groups; of a `table`, under its names and with the columns of its partitions, but of no
+    file with deleted rows, of which pyarrow cannot be told. keys: one key, or only a KMS client and master keys, as
+    pyarrow takes no others.
 
     Raises as row_groups, and UnsupportedError for ORC files and for what pyarrow cannot be told.
     """

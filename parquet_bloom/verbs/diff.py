@@ -121,9 +121,9 @@ def diff(
     which are the stripes of ORC files.
 
     Row groups, stripes and index groups are matched by their ordinals. diagnose: of filters
-    that both files have, be they the same, look up the values that each file stores, and say what is wrong with its filter
-    and what its writer did instead. ignore_checksums: as for build. keys and storage_options are for both files. All others as
-    for inspect.
+    that both files have, be they the same, look up the values that each file stores, and say what is wrong with its
+    filter and what its writer did instead. ignore_checksums: as for build. keys and storage_options are for both
+    files. All others as for inspect.
 
     Raises ColumnError for a column or a row group that neither file has, FormatError,
     UnsupportedError (also for files of different formats), EncryptionError if a key is wrong,
@@ -196,8 +196,8 @@ def _diff_parts(
 def _diagnosed(
     filters: Sequence[FilterDiff], a: _Side, b: _Side, options: DiffOptions
 ) -> tuple[FilterDiff, ...]:
-    """The same with what is wrong with either side of those that were compared: a filter that is the same in both can be
-    wrong for the values of one."""
+    """The same with what is wrong with either side of those that were compared: a filter that is the same in both can
+    be wrong for the values of one."""
     compared = [found for found in filters if found.a and found.b]
     if not compared:
         return tuple(filters)
@@ -230,8 +230,8 @@ def _about(place: Place, column: str, by_place: _Findings) -> tuple[Finding, ...
 def _traced(
     findings: _Findings, in_other: _Findings, wanted: ValidateOptions, side: _Side, other: _Side
 ) -> _Findings:
-    """The same; of a filter that lacks values and that nothing in its own file explains, where in the other file it is,
-    if it is right there."""
+    """The same; of a filter that lacks values and that nothing in its own file explains, where in the other file it
+    is, if it is right there."""
     unexplained = {at for at, found in findings.items() if any(map(_is_unexplained, found))}
     columns = {column for _, column in unexplained}
     names = [name for name in side.columns if name[0] in columns]

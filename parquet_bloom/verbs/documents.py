@@ -7,8 +7,8 @@ The document is made of dictionaries and lists, whose keys name places as the fo
     num_parts, parts             "num_row_groups", "row_groups"        "num_stripes", "stripes"
     groups, group_ndv            "row_groups", "row_group_ndv"         "index_groups", ...
 
-Fields marked WHERE_KNOWN are left out where they are None, those marked IN_PYTHON always; those marked AS_TEXT are text,
-and bytes are in hexadecimal.
+Fields marked WHERE_KNOWN are left out where they are None, those marked IN_PYTHON always; those marked AS_TEXT are
+text, and bytes are in hexadecimal.
 """
 
 from __future__ import annotations
@@ -305,10 +305,11 @@ class _Converters(dict[Any, "Callable[[Any], Any] | None"]):
 
         def convert(value: Any) -> dict[str, Any]:
             document: dict[str, Any]
-            if is_record:
-                document = value.__dict__.copy()
-            else:
-                document = {name: getattr(value, name) for name in found}
+            document = (
+                value.__dict__.copy()
+                if is_record
+                else {name: getattr(value, name) for name in found}
+            )
             for name in where_known:
                 if document[name] is None:
                     del document[name]

@@ -1,5 +1,5 @@
-"""Find the rows that hold values: through an index, or min/max statistics and filters, to row groups, and there in the
-column itself."""
+"""Find the rows that hold values: through an index, or min/max statistics and filters, to row groups,
+and there in the column itself."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ def find(
     nested in them; a file that lacks one has nulls in it. Those of Hive partitions (`country=DE/`) are columns, too,
     as for rows; `column` itself is shown as the file has it.
 
-    Only row groups are read that min/max statistics and filters, or an `index`, do not exclude, and only pages that the
-    index or the file's page indexes name; of a file that the index does not know in its state, its own statistics and
-    filters are asked. union_by_name: the files are those of one schema, and one that has no such column, in upper or
-    lower case, has null there, if any of them has it; without that, it is unknown. hash_key: of the index, as for
+    Only row groups are read that min/max statistics and filters, or an `index`, do not exclude, and only pages that
+    the index or the file's page indexes name; of a file that the index does not know in its state, its own statistics
+    and filters are asked. union_by_name: the files are those of one schema, and one that has no such column, in upper
+    or lower case, has null there, if any of them has it; without that, it is unknown. hash_key: of the index, as for
     Index. cache: a pb.Cache, for those who look more than once. progress: called with (files done, files in all). All
     others as for inspect.
 
-    Files that cannot be read or are not there are `unknown` in the report, and those whose column cannot hold one of the
-    values, while the others are looked for. Raises ValueTypeError if one cannot be looked for, or none can be a value
-    in any of the files, with an index in any that it has indexed, unless one of `files` is new to it; without an
-    index, or with one that knows none of the files as they are, ColumnError if no file has the column,
+    Files that cannot be read or are not there are `unknown` in the report, and those whose column cannot hold one of
+    the values, while the others are looked for. Raises ValueTypeError if one cannot be looked for, or none can be a
+    value in any of the files, with an index in any that it has indexed, unless one of `files` is new to it; without
+    an index, or with one that knows none of the files as they are, ColumnError if no file has the column,
     MissingKeyError if there is a key for none of them; ColumnError if the index is not about the column, or no file
     has one of `columns`, UnsupportedError if the types of these in several files do not go together,
     FileNotFoundError if none of the names means any files, RewriteError for what is no table, EncryptionError unless
@@ -92,7 +92,8 @@ def are_held(
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> NDArray[np.bool_] | None:
-    """Of each of `values`, whether any row holds it, which `find` would name: shape (n,); None if a file cannot be read.
+    """Of each of `values`, whether any row holds it, which `find` would name: shape (n,);
+    None if a file cannot be read.
     Raises as find."""
     search = RowSearch(column, list_values(values), None, keys)
     with _to_look_into(search, files, table, index, hash_key, storage_options) as (found, among):

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class FoundRow:
     """A row that holds a value: `row_in_row_group` counts from 0 in the row group, which is a stripe of an ORC file,
-    and `row` in the file. `value`: as Python has it, the text of a literal. `deleted`: whether its table has deleted it,
-    by a deletion vector or a delete file: it is still in the file, until that is written anew; None if nobody could
-    tell."""
+    and `row` in the file. `value`: as Python has it, the text of a literal. `deleted`: whether its table has deleted
+    it, by a deletion vector or a delete file: it is still in the file, until that is written anew;
+    None if nobody could tell."""
 
     value: Any = field(metadata=AS_TEXT)
     path: str
@@ -42,8 +42,8 @@ class FoundRow:
 
 @dataclass(frozen=True, slots=True)
 class UnknownFile:
-    """A file that may hold any of the values, and why nobody could look; or only for some of them, which its column cannot
-    hold: `rows` has those with the others."""
+    """A file that may hold any of the values, and why nobody could look; or only for some of them, which its column
+    cannot hold: `rows` has those with the others."""
 
     path: str
     reason: str
@@ -101,19 +101,19 @@ class FindReport(VerbReport):
     """The `rows` that hold values of a column; `absent`: the values that no file holds: none while a file is
     `unknown` that may hold any, and of those that are so for some of the values, only the others. Of `num_files`,
     `files_by_index` hold none of the values that they can hold by an `index` in its `generation`,
-    `files_by_statistics` none by their statistics alone, min/max or only nulls, or by their type, and `files_by_filters` none by
-    their own filters, where statistics left any row groups; `files_without_column` lack a column that is null there, as
-    their table says, or `union_by_name`; of `files_read`, values were read in `row_groups_read` row groups or
-    stripes, there in `pages_read` data pages. Of those of files that were asked themselves,
-    `row_groups_by_statistics` and `row_groups_by_filters` were not read. What could not be asked is `unknown`, or not
-    for all values, as `files_unknown_of_some` are, which cannot hold some of them, and answered for the others; of
-    those that are `unverified`, the footer may not be the one that was written. `deleted_in`: files of rows of which
-    their table may have deleted some: each row says whether it has. `left_out`: files in the folders that were given,
-    which nobody asked because of their names. `asked`: the files that were asked, each in its state; of those that no one
-    has named, without what an index alone ruled out. `inputs`: the names that were given, none for all files of an index; `tables`: those that were asked,
-    at their versions; `formats`: those of the files that were opened; `started`: when, and `made`: when the index
-    came to its generation, in seconds since 1970. `values`: a pyarrow.Table with the columns that were asked for, a
-    row for each of `rows`."""
+    `files_by_statistics` none by their statistics alone, min/max or only nulls, or by their type, and
+    `files_by_filters` none by their own filters, where statistics left any row groups; `files_without_column` lack a
+    column that is null there, as their table says, or `union_by_name`; of `files_read`, values were read in
+    `row_groups_read` row groups or stripes, there in `pages_read` data pages. Of those of files that were asked
+    themselves, `row_groups_by_statistics` and `row_groups_by_filters` were not read. What could not be asked is
+    `unknown`, or not for all values, as `files_unknown_of_some` are, which cannot hold some of them, and answered for
+    the others; of those that are `unverified`, the footer may not be the one that was written. `deleted_in`: files of
+    rows of which their table may have deleted some: each row says whether it has. `left_out`: files in the folders
+    that were given, which nobody asked because of their names. `asked`: the files that were asked, each in its state;
+    of those that no one has named, without what an index alone ruled out. `inputs`: the names that were given, none
+    for all files of an index; `tables`: those that were asked, at their versions; `formats`: those of the files that
+    were opened; `started`: when, and `made`: when the index came to its generation, in seconds since 1970.
+    `values`: a pyarrow.Table with the columns that were asked for, a row for each of `rows`."""
 
     _rows: ClassVar = ("rows",)
 
@@ -203,7 +203,8 @@ class FindReport(VerbReport):
 
     @property
     def is_as_indexed(self) -> bool:
-        """Whether nobody listed the files, so that those may be left out that came or changed since the index was `made`."""
+        """Whether nobody listed the files, so that those may be left out that came or changed since the index was
+        `made`."""
         return self.index is not None and not self.inputs and not self.tables
 
     @property

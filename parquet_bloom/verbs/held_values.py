@@ -1,4 +1,5 @@
-"""Of many values, those that the column of a file can hold: one that it cannot keeps nobody from asking for the others."""
+"""Of many values, those that the column of a file can hold:
+one that it cannot keeps nobody from asking for the others."""
 
 from __future__ import annotations
 

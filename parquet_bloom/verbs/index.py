@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 class Index:
     """An index in a folder, by path or URL, as it is when it is opened: others may change it meanwhile.
 
-    What was read of it is kept, so that to ask it again takes less. Leave it with `with`, or `close` it. hash_key: that
-    it was built with. storage_options: as for pb.inspect; both hold for all that is done with it. Raises
+    What was read of it is kept, so that to ask it again takes less. Leave it with `with`, or `close` it. hash_key:
+    that it was built with. storage_options: as for pb.inspect; both hold for all that is done with it. Raises
     FileNotFoundError if there is none, EncryptionError unless `hash_key` is its key, FormatError for damage, OSError.
     """
 
@@ -75,26 +75,26 @@ class Index:
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Make an index in the folder `path` over `files` and open it: paths, URLs, globs and folders, which `add` looks at
-        again.
+        """Make an index in the folder `path` over `files` and open it: paths, URLs, globs and folders,
+        which `add` looks at again.
 
-        columns: dotted paths. table: `files` are tables of this kind, `auto` for any, by their folders, or their names in
-        the catalog of a TableView: the index is about their live files, whose columns have the table's names. places: what
-        an answer leads to: `file`, `row-group`, or `page`, the data pages of the column. form: `map`, a hash of every
-        value; `slices`, the filters that the files have, whose values are not read; `auto`, the filters of files that have
-        one in every row group, and the values of others. overwrite: make it anew where there is an index already, which may be
-        damaged: nothing of it is read but whether it has a `hash_key`, and whoever reads it goes on with it. All others
-        as for pb.inspect.
+        columns: dotted paths. table: `files` are tables of this kind, `auto` for any, by their folders, or their
+        names in the catalog of a TableView: the index is about their live files, whose columns have the table's
+        names. places: what an answer leads to: `file`, `row-group`, or `page`, the data pages of the column. form:
+        `map`, a hash of every value; `slices`, the filters that the files have, whose values are not read; `auto`,
+        the filters of files that have one in every row group, and the values of others. overwrite: make it anew where
+        there is an index already, which may be damaged: nothing of it is read but whether it has a `hash_key`, and
+        whoever reads it goes on with it. All others as for pb.inspect.
 
         The index holds a hash of every value, which tells whoever can guess a value which files hold it. So columns
         that are encrypted in a file are left out; include_encrypted: they are not. hash_key: 16 bytes, or a KEYSPEC,
-        which hashes are made with: nobody can try values without it, whoever adds to the index or asks it needs it, and
-        an index whose key is lost has to be made again.
+        which hashes are made with: nobody can try values without it, whoever adds to the index or asks it needs it,
+        and an index whose key is lost has to be made again.
 
         Raises RewriteError if there is an index already, unless `overwrite` is set, and for what is no table,
         MissingKeyError without a `hash_key` where that one has one, FileNotFoundError if there are no files,
-        ColumnError for a column that is in none, UnsupportedError for tables that cannot be read, EncryptionError for what is
-        no key, FormatError, OSError.
+        ColumnError for a column that is in none, UnsupportedError for tables that cannot be read, EncryptionError for
+        what is no key, FormatError, OSError.
         """
         build_index(
             path,
@@ -122,9 +122,9 @@ class Index:
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> IndexChange:
-        """Bring the index up to date: index what is new or has changed in the files, folders, globs and tables that it is
-        about, and in `files`, which it is about from now on; forget what is gone. table: as for build. What it says from
-        now on is about that.
+        """Bring the index up to date: index what is new or has changed in the files, folders, globs and tables that
+        it is about, and in `files`, which it is about from now on; forget what is gone. table: as for build. What it
+        says from now on is about that.
 
         Raises as build.
         """
@@ -142,8 +142,9 @@ class Index:
         return change
 
     def remove(self, files: Any) -> IndexChange:
-        """Forget `files`, as `add` does with those that are gone: names as they were given to build and add, of tables, too,
-        or paths of files. What is still there in a folder that the index is about comes back with the next `add`.
+        """Forget `files`, as `add` does with those that are gone: names as they were given to build and add, of
+        tables, too, or paths of files. What is still there in a folder that the index is about comes back with the
+        next `add`.
 
         Raises as build.
         """
@@ -163,8 +164,8 @@ class Index:
 
         Small segments are merged, and those of which much is gone: large ones are seldom written again. everything:
         merge all, so that nothing is left of files that are gone. older_than: in seconds; what nothing needs any more
-        is removed once it has been so for this long: others may still read it, or be about to name it. Other writers may
-        be at work meanwhile.
+        is removed once it has been so for this long: others may still read it, or be about to name it. Other writers
+        may be at work meanwhile.
 
         Raises TypeError and ValueError for an age that cannot be, FormatError for damage, OSError.
         """
@@ -188,16 +189,16 @@ class Index:
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> IndexCheck:
-        """Prove the index, as it is by now: that its files are whole and lead engines to the same keys as us, and that
-        it knows all files as they are now.
+        """Prove the index, as it is by now: that its files are whole and lead engines to the same keys as us, and
+        that it knows all files as they are now.
 
-        files and table: as for add; of all files, only these are looked at, and what the index knows in these folders.
-        deep: read all values, or filters, again, too, and prove that each is found where it is, and that nothing else is. That
-        filters have all values is what validate proves.
-        All others as for pb.inspect.
+        files and table: as for add; of all files, only these are looked at,
+        and what the index knows in these folders.
+        deep: read all values, or filters, again, too, and prove that each is found where it is, and that nothing else
+        is. That filters have all values is what validate proves. All others as for pb.inspect.
 
-        Raises FormatError if its manifest is damaged, FileNotFoundError for a name that means nothing, RewriteError for
-        what is no table, OSError.
+        Raises FormatError if its manifest is damaged, FileNotFoundError for a name that means nothing, RewriteError
+        for what is no table, OSError.
         """
         return check_index(
             self._place,
@@ -222,11 +223,11 @@ class Index:
         """Which files may hold values of `column`.
 
         values: as for pb.probe. files: paths, URLs, globs and folders: the answer is about these as they are now, and
-        `unknown` for those that the index does not know, or not in this state. table: `files` are tables of this kind, in
-        whose place are their live files; a TableView says of which version. Without them, it is about all files as
-        they were when the index was made or added to (`as_indexed`); only those that may hold a value are looked at again,
-        and one that is another one by now, or gone, is `unknown` for the values that it held. What is said of a value
-        depends on no other.
+        `unknown` for those that the index does not know, or not in this state. table: `files` are tables of this
+        kind, in whose place are their live files; a TableView says of which version. Without them, it is about all
+        files as they were when the index was made or added to (`as_indexed`); only those that may hold a value are
+        looked at again, and one that is another one by now, or gone, is `unknown` for the values that it held. What
+        is said of a value depends on no other.
 
         Raises ColumnError if the index is not about this column, ValueTypeError for what cannot be a value of it,
         RewriteError for what is no table, FormatError for damage, OSError.
@@ -247,7 +248,8 @@ class Index:
     ) -> NDArray[np.bool_]:
         """Which of `values` are certainly new: no file of the index holds them. Shape (n,), dtype bool.
 
-        values: as for probe; files and table: as there. False for all while there is a file of which nothing is known.
+        values: as for probe; files and table: as there. False for all while there is a file of which nothing is
+        known.
         verify: look for the others in the files themselves, as `pb.find` does, with `keys`: then False is only of
         values that a file holds, that cannot be looked for, as NaN and null, and of all that are not proved new while
         a file cannot be read. Raises as probe.
@@ -270,9 +272,9 @@ class Index:
         return new
 
     def sql(self, column: str, values: Any, *, engine: SqlEngine = "duckdb") -> str:
-        """The query, without a semicolon, that asks the index which files may hold a few values of `column`: a row with
-        value, verdict (`maybe` or `unknown`), path, row_group and page for each place; none for a value that is absent. Of
-        `slices`, only of DuckDB. A `hash_key` is not in the query.
+        """The query, without a semicolon, that asks the index which files may hold a few values of `column`: a row
+        with value, verdict (`maybe` or `unknown`), path, row_group and page for each place; none for a value that is
+        absent. Of `slices`, only of DuckDB. A `hash_key` is not in the query.
 
         Raises UnsupportedError for more than 20 values, ValueTypeError for what cannot be looked up, ColumnError,
         FileNotFoundError if the index knows no file, FormatError, OSError.

@@ -219,9 +219,9 @@ def _folder(
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """A file that was read for an index. `version`: of the state that it was in; `reasons`: why columns are not indexed,
-    by name; `lacking`: those that the file does not have; `is_damaged`: whether a column is; `error`: what the file
-    failed of as a whole; `is_as_known`: whether the index knows just that."""
+    """A file that was read for an index. `version`: of the state that it was in; `reasons`: why columns are not
+    indexed, by name; `lacking`: those that the file does not have; `is_damaged`: whether a column is; `error`: what
+    the file failed of as a whole; `is_as_known`: whether the index knows just that."""
 
     version: str
     reasons: Mapping[str, str]
@@ -356,8 +356,8 @@ class _Change:
         *,
         anew: bool = False,
     ) -> IndexChange:
-        """Change an index that was `start`, about `more` sources and tables from now on. `anew`: of what is there nothing
-        is read, as it may be damaged."""
+        """Change an index that was `start`, about `more` sources and tables from now on. `anew`: of what is there
+        nothing is read, as it may be damaged."""
         files = self._listed(_united(start.sources, more), _united_tables(start.tables, tables))
         files.check_seen()
         # A source may have no files any more, but an index is not made of nothing.
@@ -648,8 +648,8 @@ def _is_meant(table: TableSource, names: Sequence[str]) -> bool:
 
 
 def _check_sources(files: ListedFiles, known: Collection[str]) -> None:
-    """Raise FileNotFoundError for a folder without files that the index knows files of: it may be mounted elsewhere, or
-    not now."""
+    """Raise FileNotFoundError for a folder without files that the index knows files of:
+    it may be mounted elsewhere, or not now."""
     for error in files.errors:
         name = str(error.filename)
         num_files = sum(_is_found_by(name, path) for path in known)

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexCompaction(VerbReport):
     """What compact_index did. `segments`: how many there are now; `merged`: how many became others, `merged_into` so
-    many, of `keys` pairs of value and place, `filters` and `bytes_written`; `outpaced`: how many merges came to nothing, because somebody else had
-    merged the same. `removed`: files that nothing needed, of `bytes_removed`; `unneeded`: others, of `bytes_unneeded`, which
-    a later run will remove."""
+    many, of `keys` pairs of value and place, `filters` and `bytes_written`; `outpaced`: how many merges came to
+    nothing, because somebody else had merged the same. `removed`: files that nothing needed, of `bytes_removed`;
+    `unneeded`: others, of `bytes_unneeded`, which a later run will remove."""
 
     index: str
     generation: int

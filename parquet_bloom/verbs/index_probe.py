@@ -39,9 +39,10 @@ _GONE: Final = "gone since it was indexed, perhaps moved: index add brings the i
 
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
-    """What an index says of one file about a value: `maybe` in `row_groups`, which are the stripes of an ORC file, and
-    there in `pages`, data pages of the column; `unknown` with the `reason`. Empty where places are files: anywhere in
-    it. If nothing is known of some of them alone, these are among the others, and the `reason` is about them."""
+    """What an index says of one file about a value: `maybe` in `row_groups`, which are the stripes of an ORC file,
+    and there in `pages`, data pages of the column; `unknown` with the `reason`. Empty where places are files:
+    anywhere in it. If nothing is known of some of them alone, these are among the others,
+    and the `reason` is about them."""
 
     path: str
     verdict: Verdict
@@ -52,7 +53,8 @@ class IndexedFile:
 
 @dataclass(frozen=True, slots=True)
 class IndexedValue:
-    """The verdict on a `value`, as Python has it: `absent` only if it is absent in every file. `files`: the others."""
+    """The verdict on a `value`, as Python has it: `absent` only if it is absent in every file.
+    `files`: the others."""
 
     value: Any = field(metadata=AS_TEXT)
     verdict: Verdict
@@ -89,8 +91,8 @@ class IndexedValues(ValueAnswers[IndexedValue]):
 
     @property
     def by_themselves(self) -> list[int]:
-        """The numbers of those that would not be absent, either, if there were no files that may hold any value; first
-        those that may be in a file."""
+        """The numbers of those that would not be absent, either, if there were no files that may hold any value;
+        first those that may be in a file."""
         return self._answers.by_themselves(len(self))
 
     @property
@@ -115,11 +117,11 @@ class IndexedValues(ValueAnswers[IndexedValue]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexReport(VerbReport):
-    """What an index says about values of a column in `num_files` files: how many are `absent` in every file, `maybe` in
-    one, or `unknown`. If `as_indexed`, it is about the files as they were when the index was brought up to date
-    (`made`, in seconds since 1970), else about those that were named, as they are now. `files_unknown` may hold any value,
-    if only in some of their parts; others are unknown for the values in whose results they are. `tables`: that the index
-    is about, at the versions that it was made of."""
+    """What an index says about values of a column in `num_files` files: how many are `absent` in every file, `maybe`
+    in one, or `unknown`. If `as_indexed`, it is about the files as they were when the index was brought up to date
+    (`made`, in seconds since 1970), else about those that were named, as they are now. `files_unknown` may hold any
+    value, if only in some of their parts; others are unknown for the values in whose results they are. `tables`: that
+    the index is about, at the versions that it was made of."""
 
     _rows: ClassVar = ("results", "files")
     _item: ClassVar = IndexedValue
@@ -304,8 +306,8 @@ class IndexAnswers:
     """Verdicts on values, by what was found in segments. `current`: the states of files that count; `others`: files
     of which nothing is known about any value; `gone`: those in whose place nobody has put another one.
 
-    What is said of a value depends on no other: of a file that is gone, or in another state than it was, only the values
-    are unknown that it held."""
+    What is said of a value depends on no other: of a file that is gone, or in another state than it was, only the
+    values are unknown that it held."""
 
     def __init__(
         self,

@@ -61,7 +61,8 @@ _MANY: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class IndexQuery:
-    """The `text` of a query, which asks each of `num_segments` by itself; of all of them merged, so many would be left."""
+    """The `text` of a query, which asks each of `num_segments` by itself; of all of them merged,
+    so many would be left."""
 
     text: str
     num_segments: int

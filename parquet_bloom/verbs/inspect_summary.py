@@ -37,8 +37,8 @@ class ColumnSummary:
     `chunks_with_filters` and `files_with_filters`: those with a filter that can be used, of any dialect;
     `chunks_unusable`: those with one that cannot, because it is damaged, or encrypted and no key was given;
     `chunks_hidden`: those of them that are encrypted, of which some may have no filter;
-    `num_filters`: of these, counting each index group; `fpp` and `worst_fpp`: their mean and highest, None without any.
-    `filter_bytes`: of all its filters, in the files; `filter_share`: of the size of these files, 0 to 1.
+    `num_filters`: of these, counting each index group; `fpp` and `worst_fpp`: their mean and highest, None without
+    any. `filter_bytes`: of all its filters, in the files; `filter_share`: of the size of these files, 0 to 1.
     """
 
     column: str

@@ -17,8 +17,8 @@ def units_of(report: object) -> Units:
 
 @cache
 def key_of(name: str, units: Units) -> str:
-    """The key for a field, such as `num_row_groups` or `num_stripes` for `num_parts`; `row_group` is one in both formats,
-    where files of both are told of."""
+    """The key for a field, such as `num_row_groups` or `num_stripes` for `num_parts`; `row_group` is one in both
+    formats, where files of both are told of."""
     return _UNIT.sub(lambda found: getattr(units, found[1]).replace(" ", "_"), name)
 
 

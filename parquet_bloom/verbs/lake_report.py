@@ -360,8 +360,8 @@ def _named(partitions: Iterable[PartitionOverview]) -> Iterator[PartitionOvervie
 
 
 def _in_order(names: Iterable[str]) -> list[str]:
-    """Names of partitions and folders; their values as numbers where all values of a partition column are integers, so
-    that `day=2` is before `day=10`; null first."""
+    """Names of partitions and folders; their values as numbers where all values of a partition column are integers,
+    so that `day=2` is before `day=10`; null first."""
     parts = {name: [_label_and_value(each) for each in name.split("/")] for name in names}
     texts = {
         (depth, label)

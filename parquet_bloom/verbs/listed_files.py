@@ -1,7 +1,8 @@
 """The files that a verb is about, each in its state: those that names mean, and the live ones of tables.
 
 The live files of a table are in its log or its manifests: nothing is listed for them. A table never puts another file
-in the place of one, so in an object store no file is asked for its version until it is read; local ones are looked at.
+in the place of one, so in an object store no file is asked for its version until it is read;
+local ones are looked at.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ NOT_SEEN: Final = ""
 
 @dataclass(frozen=True, slots=True)
 class ListedFiles:
-    """`found`: in the order of their paths; the size of a table's file is the recorded one, and behind URLs its version
-    is None. `errors`: why some names mean nothing, or nobody may look. `tables`: as they were looked at."""
+    """`found`: in the order of their paths; the size of a table's file is the recorded one, and behind URLs its
+    version is None. `errors`: why some names mean nothing, or nobody may look. `tables`: as they were looked at."""
 
     found: Mapping[str, Found]
     errors: Sequence[OSError] = ()
@@ -68,8 +69,8 @@ class ListedFiles:
         return self._given.get(path, path)
 
     def open(self, path: str, keys: Keys | None, cache: CacheUse | None = None) -> Container:
-        """One of the files, or another one. Of a table, as far as it records it, and with its names of columns. Raises
-        as open_file."""
+        """One of the files, or another one. Of a table, as far as it records it, and with its names of columns.
+        Raises as open_file."""
         opener: Opener = open_source
         if cache is not None:
             opener = partial(cache.open, now=self.found.get(path))
@@ -83,7 +84,8 @@ class ListedFiles:
         return table.open_file(file, keys, opener)
 
     def check_seen(self) -> None:
-        """Raise the OSError of the first name at which nobody may look; one that means nothing any more has no files."""
+        """Raise the OSError of the first name at which nobody may look;
+        one that means nothing any more has no files."""
         for error in self.errors:
             if not isinstance(error, FileNotFoundError):
                 raise error
@@ -162,8 +164,8 @@ class ListedFiles:
 
     @property
     def partition_types(self) -> Mapping[str, str]:
-        """Of the columns of tables whose values are not in their files. Raises UnsupportedError for one that has several,
-        FormatError."""
+        """Of the columns of tables whose values are not in their files. Raises UnsupportedError for one that has
+        several, FormatError."""
         found: dict[str, str] = {}
         for table in self._lake_tables:
             for name, kind in table.partition_types.items():
@@ -208,8 +210,8 @@ class ListedFiles:
     def stored_keys(
         self, partitions: Partitions, wanted: Collection[str], opener: Open
     ) -> Stored | None:
-        """Those `wanted` columns of folders that the first file with such columns has, too. Raises FormatError, UnsupportedError,
-        EncryptionError, OSError for a file that cannot be read."""
+        """Those `wanted` columns of folders that the first file with such columns has, too. Raises FormatError,
+        UnsupportedError, EncryptionError, OSError for a file that cannot be read."""
         from parquet_bloom.reads.partitions import Stored
 
         of_folders = {*partitions.of_folders} & {*wanted}
@@ -234,8 +236,8 @@ def list_files(
     look: Callable[[str], Found | None] = state_of,
     left_out: LeftOut | None = None,
 ) -> ListedFiles:
-    """The files that `names` mean, see states.listed, and those of tables at their newest versions. Raises RewriteError
-    for what is no table, UnsupportedError, FormatError, OSError."""
+    """The files that `names` mean, see states.listed, and those of tables at their newest versions. Raises
+    RewriteError for what is no table, UnsupportedError, FormatError, OSError."""
     found, errors = listed(names, options, besides, look, left_out)
     files = {file.path: replace(file, version=file.version or NOT_SEEN) for file in found}
     seen: list[TableSource] = []
@@ -255,8 +257,8 @@ def files_asked(
     look: Callable[[str], Found | None] = state_of,
     left_out: LeftOut | None = None,
 ) -> ListedFiles:
-    """The files that a user has named, or those of tables; warns of the folders of tables among names of files. Raises
-    FileNotFoundError for what means nothing, and as files_found."""
+    """The files that a user has named, or those of tables; warns of the folders of tables among names of files.
+    Raises FileNotFoundError for what means nothing, and as files_found."""
     if view is None:
         warn_of_tables(given)
     return files_again(given, view, options, look, left_out)
@@ -385,7 +387,8 @@ def _in_tables(
 
 
 def recorded_state(file: TableFile) -> Found:
-    """Of a file of a table: the recorded size, and the version of one that can be looked at without asking a store."""
+    """Of a file of a table: the recorded size, and the version of one that can be looked at without asking a
+    store."""
     if is_url(file.path):
         return Found(file.path, file.size, None, None)
     now = None

@@ -28,16 +28,16 @@ def polars_source(
     cache: Cache | None = None,
 ) -> pl.LazyFrame:
     """A LazyFrame over `files` that polars reads, but for what cannot match: by comparisons with `==` of integers and
-    text in the predicate of the query, and what `&` and `|` make of them; and by `filters`, which whoever asks filters
-    by, too, such as `is_in` with the same values, into which nobody can look. Its rows are those of `scan_parquet` of
-    all files, if the query filters by at least the same `filters`, before anything in it that counts rows, such as
-    `slice`, `tail` and `with_row_index`. Its columns are those of the first file, in the order of paths, and those of
-    `filters` that other files have, fields of structs among them; a file that lacks one has nulls in it. What it leaves
-    out, read_plan says, with what the query filters by as `filters`.
+    text in the predicate of the query, and what `&` and `|` make of them; and by `filters`, which whoever asks
+    filters by, too, such as `is_in` with the same values, into which nobody can look. Its rows are those of
+    `scan_parquet` of all files, if the query filters by at least the same `filters`, before anything in it that
+    counts rows, such as `slice`, `tail` and `with_row_index`. Its columns are those of the first file, in the order
+    of paths, and those of `filters` that other files have, fields of structs among them; a file that lacks one has
+    nulls in it. What it leaves out, read_plan says, with what the query filters by as `filters`.
 
-    Rows and columns of a `table` are the table's. Where files are left that do not hold all that it says about them, such
-    as deleted rows, names, values of partitions or columns that it got later, row groups are read here as pb.rows reads
-    them, and given to polars.
+    Rows and columns of a `table` are the table's. Where files are left that do not hold all that it says about them,
+    such as deleted rows, names, values of partitions or columns that it got later, row groups are read here as
+    pb.rows reads them, and given to polars.
 
     All others as for dataset. storage_options: polars is given the same, and its own names of them are the same.
 

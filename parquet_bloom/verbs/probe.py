@@ -144,8 +144,8 @@ class ProbedValues(Sequence[ProbedValue]):
 
     @property
     def alike(self) -> NDArray[np.bool_]:
-        """Which values need not be told of one by one: those that are absent or, if these are more, those that are unknown
-        and get the same answers, as all do where there is no filter. Shape (values,), dtype bool."""
+        """Which values need not be told of one by one: those that are absent or, if these are more, those that are
+        unknown and get the same answers, as all do where there is no filter. Shape (values,), dtype bool."""
         are_unknown = np.asarray(self.to_read.any(axis=1))
         are_absent = ~are_unknown
         are_unknown[self.maybe] = False
@@ -327,10 +327,10 @@ def probe(
     row_groups: ask only these, which are the stripes of an ORC file; the verdicts are about them.
     dialect: ask the filters of this dialect; by default, those that bloom_filter_offset leads to, of any
     dialect, and private legacy ones where it is missing. seed: of the hash of `murmur3` filters, if the
-    file does not say. union_by_name: several files are those of one schema, and one that has no such column, in upper or
-    lower case, has null there, if any of them has it. explain: give the hash and bits of every form that a value may
-    be stored in. cache: a pb.Cache, for those who ask the same files in an object store again. All others as for
-    inspect.
+    file does not say. union_by_name: several files are those of one schema, and one that has no such column, in upper
+    or lower case, has null there, if any of them has it. explain: give the hash and bits of every form that a value
+    may be stored in. cache: a pb.Cache, for those who ask the same files in an object store again.
+    All others as for inspect.
 
     Raises ColumnError, ValueTypeError for what cannot be a value of the column, TypeError for a
     table, FormatError, UnsupportedError, EncryptionError if a key is wrong, OSError.

@@ -32,7 +32,10 @@ _MUCH: Final = 0.5
 _HELP: Final = "a lower fpp of filters, an index or fewer values leave fewer"
 _WITHOUT: Final = "without a column of the conditions"
 _UNDECIDED: Final = "nothing to ask files, as of !=, not in, null, NaN and values of another type"
-_WITHOUT_ZONE: Final = "in UTC, so that only pb.rows asks about moments without a zone, which it takes as UTC: give them one"
+_WITHOUT_ZONE: Final = (
+    "in UTC, so that only pb.rows asks about moments without a zone,"
+    " which it takes as UTC: give them one"
+)
 # Of fewer row groups, that all are left says little.
 _SEVERAL: Final = 8
 _IN_VAIN: Final = (
@@ -42,10 +45,10 @@ _IN_VAIN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class PlannedRowGroups:
-    """Row groups of a file, or stripes of an ORC file, that are all left, or all excluded by the same: `partitions`, `index`,
-    `statistics`, `filters`, or `missing column`. They have `rows` rows, and `bytes` bytes of values in all columns, None if
-    that is encrypted. Of a file that stayed closed, `row_groups` and `rows` are None, and `bytes` are those of the file, None
-    if nobody knows."""
+    """Row groups of a file, or stripes of an ORC file, that are all left, or all excluded by the same: `partitions`,
+    `index`, `statistics`, `filters`, or `missing column`. They have `rows` rows, and `bytes` bytes of values in all
+    columns, None if that is encrypted. Of a file that stayed closed, `row_groups` and `rows` are None, and `bytes`
+    are those of the file, None if nobody knows."""
 
     path: str
     row_groups: tuple[int, ...] | None
@@ -193,8 +196,8 @@ def _sum(numbers: Iterable[int | None]) -> int | None:
 
 
 def _left_by_chance(told: LeftByChance) -> str:
-    """`by chance alone, filters would leave 38 of 40 row groups without any of 300 values of id`, and what helps if that is
-    much."""
+    """`by chance alone, filters would leave 38 of 40 row groups without any of 300 values of id`,
+    and what helps if that is much."""
     groups = number_of(told.row_groups_asked, "row group")
     values = "the value" if told.num_values == 1 else f"any of {told.num_values:,} values"
     text = (
@@ -222,12 +225,13 @@ def read_plan(
     storage_options: Mapping[str, str] | None = None,
     cache: Cache | None = None,
 ) -> ReadPlan:
-    """What pb.rows, pb.dataset, pb.polars_source and pb.row_groups leave out of `files` by these `filters`, and by what:
-    partitions of tables and folders such as `country=DE/`, an `index`, min/max statistics or filters. All arguments, and
-    what it raises, as for row_groups.
+    """What pb.rows, pb.dataset, pb.polars_source and pb.row_groups leave out of `files` by these `filters`, and by
+    what: partitions of tables and folders such as `country=DE/`, an `index`, min/max statistics or filters. All
+    arguments, and what it raises, as for row_groups.
 
     Of partitions that are neither integers, text nor dates of tables, and of their texts such as `007`, pb.rows and
-    engines leave out more; and so does pb.rows by timestamps without a zone of columns in UTC, as `without_zone` says.
+    engines leave out more; and so does pb.rows by timestamps without a zone of columns in UTC,
+    as `without_zone` says.
     """
     reading = Reading(files, filters, table, index, hash_key, keys, storage_options, cache)
     pruned, sizes = reading.measured()

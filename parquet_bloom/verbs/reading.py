@@ -83,8 +83,8 @@ class Sizes(NamedTuple):
 
 
 class Possible(NamedTuple):
-    """The files that their partitions do not exclude, and those of them whose rows all match, as these say. `predicate`:
-    what is said of all; `predicate_of`: what is left to ask one."""
+    """The files that their partitions do not exclude, and those of them whose rows all match, as these say.
+    `predicate`: what is said of all; `predicate_of`: what is left to ask one."""
 
     paths: Sequence[str]
     told: Collection[str]
@@ -265,8 +265,8 @@ class Reading:
         return WholeGroups(self.files, self._partitions, self._open_for_rows)
 
     def dataset(self, schema: pa.Schema | None) -> pads.FileSystemDataset:
-        """What is left of the files. Raises as left, and UnsupportedError for ORC files, and for tables whose files do
-        not hold all that they say."""
+        """What is left of the files. Raises as left, and UnsupportedError for ORC files, and for tables whose files
+        do not hold all that they say."""
         from parquet_bloom.reads.fragments import Fragments
 
         with_views: set[str] = set()
@@ -404,7 +404,8 @@ class Reading:
         return self.files.partitions(self.names or ())
 
     def columns_above(self) -> list[str]:
-        """Those that only the names of folders above the one that was named have, as whoever reads whole paths has it.
+        """Those that only the names of folders above the one that was named have,
+        as whoever reads whole paths has it.
         Raises as files.open."""
         others = {*self.files.partitions(()).names} - {*self._partitions.names}
         return sorted(others - {*self._columns(self._open_parquet)}) if others else []

@@ -60,7 +60,8 @@ def recover(path: str | os.PathLike[str], *, dry_run: bool = False) -> RecoveryR
 
 
 def _check_sound(name: str) -> None:
-    """Raise FormatError for a file that no build has left like this: without a journal, it stays as damaged as it is."""
+    """Raise FormatError for a file that no build has left like this: without a journal,
+    it stays as damaged as it is."""
     # What is there all the same: only its keys, or what reads it, are not.
     with suppress(EncryptionError, UnsupportedError):
         open_file(name).close()

@@ -73,8 +73,8 @@ class LeftFilter(Located):
 class RepairReport(VerbReport):
     """What repair did to one file. Sizes in bytes; `bytes_added` is negative if the file shrank;
     `output` is None for a dry run. `looked_up`: whether stored values were looked up, so that filters
-    that lack some are among `repaired` or `left`; if so, `useless` filters are right, and stay although they exclude next
-    to nothing. `notes`: what to know about the file."""
+    that lack some are among `repaired` or `left`; if so, `useless` filters are right, and stay although they exclude
+    next to nothing. `notes`: what to know about the file."""
 
     _rows: ClassVar = ("repaired",)
 
@@ -127,7 +127,8 @@ def repair(
     """Write `source` to `output` with the filters of `columns` (dotted paths; default: all) repaired.
 
     A list of paths, a folder, a glob, and a URL that ends with / stand for several files: then this returns a
-    FilesReport, with the report on each, and the errors of files that failed. `output` is then the folder of the new files.
+    FilesReport, with the report on each, and the errors of files that failed.
+    `output` is then the folder of the new files.
 
     By default no value is read, and filters that only values could prove right are dropped.
     drop_bad: look up every stored value, and drop filters with false negatives. rebuild: the same,
@@ -136,7 +137,8 @@ def repair(
     `replace` writes what is new in the place of the old footer; `append` writes it behind the old
     file, which stays whole, but for plaintext filters of encrypted columns. By default `append` for
     what is changed in place behind a URL, else `replace`. progress: called with (chunks done, chunks
-    in all), first for looking up values, then for building filters; of several files, as for build. Other options as for build.
+    in all), first for looking up values, then for building filters; of several files, as for build.
+    Other options as for build.
 
     In an ORC file, row_groups are stripes, and nothing points to a filter: without drop_bad or
     rebuild nothing is repaired, and the report says what could be.

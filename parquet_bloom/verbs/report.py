@@ -138,15 +138,16 @@ def report(
     progress: Progress | None = None,
 ) -> FileReport:
     """Inspect, validate and advise on `columns` (dotted leaf paths; default: all) of one file, in
-    `row_groups` (default: all). The HTML page about that is written by the command, `pbloom report FILE -o PAGE.html`.
+    `row_groups` (default: all). The HTML page about that is written by the command,
+    `pbloom report FILE -o PAGE.html`.
 
     A list of paths, a folder, a glob, and a URL that ends with / stand for several files: then this returns a
     FilesReport, with the report on each, and the errors of files that failed.
 
     deep: look up every stored value, and advise; otherwise only footer and filters are read. fpp:
     the target of the advice, and budget, as for advise. progress: called with (done, in all), first of the
-    filters to check, then of the chunks to read for the advice; or, of several files, with (files done, files in all).
-    All others as for validate.
+    filters to check, then of the chunks to read for the advice; or, of several files, with (files done, files in
+    all). All others as for validate.
 
     Raises ColumnError, FormatError for a footer that cannot be read, UnsupportedError, OSError,
     EncryptionError if a key is wrong, ValueError for an impossible fpp.

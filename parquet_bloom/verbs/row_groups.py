@@ -36,13 +36,14 @@ def row_groups(
     files: paths, URLs, globs and folders; None for all that the `index` knows. filters: `{column: value or values}`,
     all of which must hold; or `[(column, operator, value), …]`, or a list of such lists, one of which must hold, as
     pandas and pyarrow take them. Values are Python's, or a numpy or pyarrow array, a pandas or polars Series. Columns
-    are dotted paths. What cannot be asked excludes nothing: `!=` and `not in` but of partitions, null, NaN, values that
-    the column cannot hold or that engines compare in different ways. table, hash_key: as for find; rows that a table has deleted
-    may still be in the files. cache: a pb.Cache, for those who ask more than once. All others as for inspect.
+    are dotted paths. What cannot be asked excludes nothing: `!=` and `not in` but of partitions, null, NaN, values
+    that the column cannot hold or that engines compare in different ways. table, hash_key: as for find; rows that a
+    table has deleted may still be in the files. cache: a pb.Cache, for those who ask more than once.
+    All others as for inspect.
 
-    Raises TypeError and ValueError for other filters, ColumnError for a column that no file has, ValueTypeError for text
-    where the column holds numbers or dates in all files, or a number where it holds text, FileNotFoundError
-    if there are no files, FormatError, UnsupportedError, EncryptionError and OSError for a file that cannot be read.
+    Raises TypeError and ValueError for other filters, ColumnError for a column that no file has, ValueTypeError for
+    text where the column holds numbers or dates in all files, or a number where it holds text, FileNotFoundError if
+    there are no files, FormatError, UnsupportedError, EncryptionError and OSError for a file that cannot be read.
     """
     import pyarrow as pa
 

@@ -1,5 +1,5 @@
-"""Look for the rows that hold values: of each file, in the row groups that min/max statistics and filters leave, and there
-in the column itself."""
+"""Look for the rows that hold values: of each file, in the row groups that min/max statistics and filters leave, and
+there in the column itself."""
 
 from __future__ import annotations
 
@@ -452,7 +452,8 @@ class RowSearch:
                 self._bytes_read += file.source.bytes_read
 
     def _not_excluded(self, file: Askable, column: Column) -> _Left:
-        """The row groups in which neither statistics nor filters rule out every value, or the index groups of stripes."""
+        """The row groups in which neither statistics nor filters rule out every value,
+        or the index groups of stripes."""
         asked = self._encoded(file, column).asked
         within = file.within_bounds(column, range(file.num_parts), asked)
         places: dict[int, Collection[int] | None] = {}

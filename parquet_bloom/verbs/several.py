@@ -212,8 +212,8 @@ def read_each(
     progress: Progress | None = None,
 ) -> Any:
     """The report of `read`, or a FilesReport. table: `files` are tables of this kind, in whose place are their live
-    files. cache: through which they are read. Raises FileNotFoundError for a name that means nothing, and what the first
-    file raises if all fail."""
+    files. cache: through which they are read. Raises FileNotFoundError for a name that means nothing, and what the
+    first file raises if all fail."""
     view = TableView.given(table)
     if view is None and (path := one_of(files)) is not None:
         with open_file(path, keys, storage_options, opener=_opener_through(cache)) as file:
@@ -349,7 +349,8 @@ class SoughtColumns:
 
 
 class Lacking:
-    """Files without a column, and which columns they have instead. `are_alike`: as the first, which speaks for all."""
+    """Files without a column, and which columns they have instead. `are_alike`: as the first,
+    which speaks for all."""
 
     def __init__(self) -> None:
         self.num_files = 0

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class StripReport(VerbReport):
     """What strip did to one file. `left`: filters, or plaintext remains of filters, that could not be
     removed or may still be there. `unused_filters`: to which nothing leads, while their `unused_bytes` stay
-    in the file, as pages follow them, or it is uncertain what else is there. Sizes in bytes; `output` is None for a dry
-    run. `notes`: what to know about the file."""
+    in the file, as pages follow them, or it is uncertain what else is there. Sizes in bytes; `output` is None for a
+    dry run. `notes`: what to know about the file."""
 
     _rows: ClassVar = ("removed",)
 
@@ -83,12 +83,13 @@ def strip(
     which are the stripes of an ORC file: whoever built them, the file's writer or build.
 
     A list of paths, a folder, a glob, and a URL that ends with / stand for several files: then this returns a
-    FilesReport, with the report on each, and the errors of files that failed. `output` is then the folder of the new files.
+    FilesReport, with the report on each, and the errors of files that failed.
+    `output` is then the folder of the new files.
 
-    Legacy filters go, too, and filters to which nothing points any more. A filter that pages follow, or that cannot be
-    read where not all bytes behind the data are known to be filters, loses its pointer, but its bytes stay.
-    keys: for encrypted files, the keys of the footer and of `columns`; if columns are not given, those without a key are left as they are. Other
-    options as for build.
+    Legacy filters go, too, and filters to which nothing points any more. A filter that pages follow, or that cannot
+    be read where not all bytes behind the data are known to be filters, loses its pointer, but its bytes stay.
+    keys: for encrypted files, the keys of the footer and of `columns`; if columns are not given, those without a key
+    are left as they are. Other options as for build.
 
     Raises ColumnError, FormatError, UnsupportedError, EncryptionError, RewriteError, OSError.
     """

@@ -14,8 +14,8 @@ from parquet_bloom.storage.source import is_url, local_name
 
 
 def tables_among(names: Iterable[str], option: str) -> Iterator[str]:
-    """What to say of each local folder among names of files that is a table's; `option`: what takes the table instead,
-    with `{}` for its kind."""
+    """What to say of each local folder among names of files that is a table's; `option`: what takes the table
+    instead, with `{}` for its kind."""
     for name in names:
         if is_url(name) or not os.path.isdir(local_name(name)):
             continue

@@ -38,8 +38,8 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class SkippedColumn:
-    """A column that gets no filter in so many column chunks, and why; `num_chunks` counts row groups where a file lacks
-    the column."""
+    """A column that gets no filter in so many column chunks, and why;
+    `num_chunks` counts row groups where a file lacks the column."""
 
     column: str
     reason: str

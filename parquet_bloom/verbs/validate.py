@@ -78,8 +78,9 @@ class ValidationReport(VerbReport):
 
     @property
     def state(self) -> str:
-        """`ok` if all filters are, `ok where readable` if those are that were checked and others have no key, `not ok`,
-        `unknown` if no key was given for any, `ok without filters` if something else was checked, or `without filters`."""
+        """`ok` if all filters are, `ok where readable` if those are that were checked and others have no key,
+        `not ok`, `unknown` if no key was given for any, `ok without filters` if something else was checked,
+        or `without filters`."""
         if self.is_empty:
             return "without filters"
         if not self.ok:
@@ -126,13 +127,13 @@ def validate(
     statistics, sizes and places with what footer and page index say. progress: called with (filters done, filters in
     all); in ORC files, a column in a stripe counts as one, and so do small filters whose values are not
     looked up; or, of several files, with (files done, files in all). ignore_checksums as for build, all
-    others as for inspect. union_by_name: several files are those of one schema, and one that has no such column, in upper or
-    lower case, needs no filter for it, if any of them has it.
+    others as for inspect. union_by_name: several files are those of one schema, and one that has no such column, in
+    upper or lower case, needs no filter for it, if any of them has it.
 
     policy: what is required, ignored and fatal (see read_policy); by default, errors are fatal. It is
     extended by `require`, columns that need a filter in every row group or stripe; `max_fpp`;
-    `max_bytes`, of a bitset; `ignore`, rules by id or name; `no_values`, to name values by hashes; and `fail_on`: error, warning, note or
-    never.
+    `max_bytes`, of a bitset; `ignore`, rules by id or name; `no_values`, to name values by hashes; and
+    `fail_on`: error, warning, note or never.
 
     Raises ConfigError for unknown words, ColumnError, FormatError if the footer cannot be read or the
     file changes meanwhile, EncryptionError if footer or ColumnMetaData cannot be decrypted,

@@ -112,11 +112,11 @@ class ValuesReport(VerbReport):
     """What the filters of `num_files` files say about values of a column, value by value: how many are `absent` in
     every file, `maybe` in one, or `unknown`. `files_unknown` may hold any of them.
 
-    The filters also say `maybe` of values that are in no file, and more often the more row groups there are: of such a
-    value in `false_groups` of `num_groups` on average, and somewhere with the probability `false_maybe`. Both are
-    computed from the bits of all filters; None if these were not read whole, as for few values. `files_without_column`:
-    how many have null there, as the files are united by name. `requests`: sent to
-    object stores, None if none of the files is in one.
+    The filters also say `maybe` of values that are in no file, and more often the more row groups there are: of such
+    a value in `false_groups` of `num_groups` on average, and somewhere with the probability `false_maybe`. Both are
+    computed from the bits of all filters; None if these were not read whole, as for few values.
+    `files_without_column`: how many have null there, as the files are united by name. `requests`: sent to object
+    stores, None if none of the files is in one.
     """
 
     _rows: ClassVar = ("results", "files")
@@ -163,8 +163,8 @@ class ValuesReport(VerbReport):
 
     @property
     def maybe_by_chance(self) -> float | None:
-        """How many of those that are `maybe` are likely in no file, by how many of such values were absent; None if none
-        was, or the chance is not known."""
+        """How many of those that are `maybe` are likely in no file, by how many of such values were absent; None if
+        none was, or the chance is not known."""
         chance = self.false_maybe
         if chance is None or chance == 1.0 or not self.absent:
             return None
@@ -189,11 +189,11 @@ def probe_values(
     """Which of `files` may hold each of `values` of `column`: all files are asked, and the report is value by value.
 
     files: paths, URLs, globs and folders, one or several. A file that cannot be asked may hold any value, and is in
-    `files_unknown` of the report. values: each has a result, in this order; one that is given twice has two, and counts
-    twice; one that the column of a file cannot hold is `unknown` there. All others as for probe.
+    `files_unknown` of the report. values: each has a result, in this order; one that is given twice has two, and
+    counts twice; one that the column of a file cannot hold is `unknown` there. All others as for probe.
 
-    Raises FileNotFoundError for a name that means nothing, ColumnError if a table lacks the column, and what the first
-    file raises if none can be asked.
+    Raises FileNotFoundError for a name that means nothing, ColumnError if a table lacks the column, and what the
+    first file raises if none can be asked.
     """
     options = ProbeOptions.of(locals(), values=kept_values(values))
     gathered = GatheredValues(column, options.values)

@@ -330,7 +330,8 @@ def test_a_bad_line_is_named_by_its_number(folder, name, text, problem):
 
 
 def test_bad_lines_hide_no_good_ones(folder):
-    """Of some lines in a list; all files answer for the others, to find with an index and without, and value by value."""
+    """Of some lines in a list; all files answer for the others, to find with an index and without,
+    and value by value."""
     for number in range(4):
         pq.write_table(pa.table({"id": [10 * number, 10 * number + 3]}), f"lake{number}.parquet")
     files = sorted(map(str, Path().glob("lake*.parquet")))

@@ -409,7 +409,8 @@ def test_pages_that_nothing_is_wrong_with_put_it_on_the_filter(tmp_path, checksu
 @pytest.mark.parametrize("option", ["rebuild", "drop_bad"])
 @pytest.mark.parametrize("statistics", ["right", "too narrow"])
 def test_so_they_do_of_values_anywhere(tmp_path, option, statistics):
-    """As of one entry of a dictionary that has changed: its rows are not adjacent, and a writer may have left it out."""
+    """As of one entry of a dictionary that has changed: its rows are not adjacent,
+    and a writer may have left it out."""
     values = np.arange(5000) * 7919
     data = built(written(pa.table({"n": values})), ["n"])
     lost = np.delete(values, [0, 1700, 4000])

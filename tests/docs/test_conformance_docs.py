@@ -1,4 +1,5 @@
-"""docs/conformance.md has the tables of what was found, and docs/upstream a report of whatever is not as it must be."""
+"""docs/conformance.md has the tables of what was found, and docs/upstream a report of whatever is not as it must
+be."""
 
 import importlib.util
 import re

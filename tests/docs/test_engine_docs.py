@@ -181,7 +181,8 @@ def test_a_decimal_for_datafusion(two_columns, literal, settings, num_read):
 
 @pytest.fixture(scope="module")
 def of_types(tmp_path_factory):
-    """8 row groups with filters on columns of types that queries turn into others; `price` is written in both ways."""
+    """8 row groups with filters on columns of types that queries turn into others;
+    `price` is written in both ways."""
     folder = tmp_path_factory.mktemp("types")
     numbers = np.random.default_rng(5).permutation(8 * 2048)
     prices = pa.array([Decimal(int(each)) / 4 for each in numbers], pa.decimal128(12, 2))

@@ -2,9 +2,9 @@
 
     python tests/engines/run.py read|write [ENGINE[==VERSION]…]    # all of ENGINES, unless some are named
 
-Each version gets an environment of its own below .engines, where it stays. The newest version of an engine is judged by the
-whole suite: results/suite. All versions are asked about types, and those of NESTED about nested columns, in files whose
-filters `pbloom` has built: results, and results/nested. docs/engines.py makes pages of them.
+Each version gets an environment of its own below .engines, where it stays. The newest version of an engine is judged
+by the whole suite: results/suite. All versions are asked about types, and those of NESTED about nested columns, in
+files whose filters `pbloom` has built: results, and results/nested. docs/engines.py makes pages of them.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ PATIENCE = 600
 @dataclass(frozen=True)
 class Engine:
     """`title`: as people call it; `package`, in `versions`: what is installed; `adapter`: its programs are called so;
-    `writes`: what is installed to write, if there is a program for that; `nested`: versions that are asked about nested
-    columns; `settings`: what differs from the engine's defaults, for people."""
+    `writes`: what is installed to write, if there is a program for that; `nested`: versions that are asked about
+    nested columns; `settings`: what differs from the engine's defaults, for people."""
 
     title: str
     package: str

@@ -2,10 +2,10 @@
 
     python tests/fuzz/forking.py cold|warm ANSWERS ARGUMENTS
 
-Runs the command up to where it opens the file `in`, or one in the folder `in`. Each byte of stdin makes a child that goes on from
-there as the command would, once it gets SIGUSR1. To the descriptor ANSWERS go a line when this can
-begin, and then for each child its process id, and its exit code at its end. Cold, its children still have to import what a command imports
-after that; warm, it is there already, as one child went on at once and told.
+Runs the command up to where it opens the file `in`, or one in the folder `in`. Each byte of stdin makes a child that
+goes on from there as the command would, once it gets SIGUSR1. To the descriptor ANSWERS go a line when this can
+begin, and then for each child its process id, and its exit code at its end. Cold, its children still have to import
+what a command imports after that; warm, it is there already, as one child went on at once and told.
 """
 
 import os

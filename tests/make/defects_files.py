@@ -29,8 +29,8 @@ class Defect:
     """One thing that is wrong: `make(folder)` writes a file that has it.
 
     `rule` must be found at `row_group` and `column` (None: at no place in particular) with this
-    policy; `deep`: only where the values are looked up; `pages`: only where they are decoded. `issue`: which of the defects of real
-    writers it is, "B1" to "B36" (see test_defects). `beside`: rules of errors that cannot but be
+    policy; `deep`: only where the values are looked up; `pages`: only where they are decoded. `issue`: which of the
+    defects of real writers it is, "B1" to "B36" (see test_defects). `beside`: rules of errors that cannot but be
     broken, too. `keys`: what the file is opened with.
     """
 

@@ -34,7 +34,8 @@ class Recipe:
     levels of a DataPageV2 stand before its envelope, as there. `filters`: what becomes of those of
     encrypted columns. `copies`: what is kept in redacted copies that should not be. `strange_key`,
     `strange_prefix`: kinds of modules that are sealed with others than they should be. `bound_to`: the
-    ordinal that what belongs to a row group is sealed with. `edit`: changes the FileMetaData before it is sealed or signed.
+    ordinal that what belongs to a row group is sealed with.
+    `edit`: changes the FileMetaData before it is sealed or signed.
     """
 
     columns: Mapping[str, bytes | None] | None = None

@@ -1,4 +1,5 @@
-"""What Spark does for a run, done in this process: so that a test decides which attempt dies, is late or comes twice."""
+"""What Spark does for a run, done in this process: so that a test decides which attempt dies,
+is late or comes twice."""
 
 from __future__ import annotations
 
@@ -82,8 +83,8 @@ def _attempted(tasks: Tasks, number: int) -> Rows:
 
 
 class IndexingHere:
-    """Makes indexes as executors do. `attempts`: does a task, given what an attempt at it does; `before_commit`: whatever
-    others do then."""
+    """Makes indexes as executors do. `attempts`: does a task, given what an attempt at it does;
+    `before_commit`: whatever others do then."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(lake_index, "run_job", self._run)

@@ -105,7 +105,8 @@ def write_file(
     source: random.Random,
     kinds: Mapping[str, tuple[Values | None, ...]] = TYPES,
 ) -> None:
-    """A file of up to four row groups; some have none, some no rows in them. `kinds`: of each column, one for a file."""
+    """A file of up to four row groups; some have none, some no rows in them. `kinds`: of each column,
+    one for a file."""
     rows = source.choice([0, 1, 25, 60, 95])
     columns = {"other": pa.array(range(rows), pa.int64())}
     for name, types in kinds.items():
@@ -122,8 +123,8 @@ def write_file(
 
 
 def write_filtered(path: Path, source: random.Random, rows: int, share: float = 1) -> Path:
-    """A file of row groups of FILTERED_GROUP rows, of which more and fewer are distinct: filters of several sizes, and
-    none in some row groups."""
+    """A file of row groups of FILTERED_GROUP rows, of which more and fewer are distinct: filters of several sizes,
+    and none in some row groups."""
     ids, names = [], []
     for _ in range(0, rows, FILTERED_GROUP):
         distinct = source.choice([3, 40, 1 << 40])

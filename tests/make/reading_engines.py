@@ -1,4 +1,5 @@
-"""What engines read by one condition when nothing is left out: the rows, or None if they refuse the comparison, in whatever way."""
+"""What engines read by one condition when nothing is left out: the rows, or None if they refuse the comparison,
+in whatever way."""
 
 from __future__ import annotations
 

@@ -63,10 +63,9 @@ class Kind:
     """Of a store. `look`: what is asked to look at an object, and how often it is before the last request;
     `unseen`: kinds that do not matter for the order. `codes`: its words for failures, by status. `broken`:
     what its library calls a connection that breaks. `optional`: what may fail, and the object is replaced
-    nevertheless. `replacing`: its words for the requests that replace an object, whole or put together. `unmet`: what a
-    store is asked to find out whether it honours conditions. `as_its_own`:
-    patches the client so that the server is taken for the cloud's own.
-    `versions_are_content`: the same bytes, written again, are the same version."""
+    nevertheless. `replacing`: its words for the requests that replace an object, whole or put together. `unmet`: what
+    a store is asked to find out whether it honours conditions. `as_its_own`: patches the client so that the server is
+    taken for the cloud's own. `versions_are_content`: the same bytes, written again, are the same version."""
 
     scheme: str
     server: str

@@ -1,6 +1,7 @@
 """Pages whose commands are shown with what a terminal prints; `python -m make.shown` writes them anew.
 
-They run in a folder with the files of docs/tutorial.md: events.parquet and events.orc, and filtered.parquet with filters.
+They run in a folder with the files of docs/tutorial.md: events.parquet and events.orc,
+and filtered.parquet with filters.
 """
 
 from __future__ import annotations

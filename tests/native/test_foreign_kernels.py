@@ -402,8 +402,8 @@ def test_keys_without_room():
 
 @pytest.mark.parametrize("hash_bits", [20, 1])
 def test_narrow_keys(hash_bits: int) -> None:
-    """Of 20 bits of a hash, 12 of a wide place and 9 of a narrow one: in any order, some of them twice, with hashes that
-    differ in what is dropped alone."""
+    """Of 20 bits of a hash, 12 of a wide place and 9 of a narrow one: in any order, some of them twice, with hashes
+    that differ in what is dropped alone."""
     wide = random_numbers(1, 3000) & np.uint64(0xFFFFF1FF)
     wide[2000:] = wide[:1000] ^ np.uint64(1 << 12)
     drop = 20 - hash_bits

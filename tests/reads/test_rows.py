@@ -517,7 +517,8 @@ def test_a_moment_is_no_day(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("missing", ["None", "NaT", "NA", "numpy", "nan"])
 def test_nulls_and_nan_are_not_looked_for(tmp_path: Path, missing: str) -> None:
-    """As by find: some engines find null by null, some find nothing, and a gap among ids is no wish for all rows without one."""
+    """As by find: some engines find null by null, some find nothing,
+    and a gap among ids is no wish for all rows without one."""
     pd = pytest.importorskip("pandas")
     value = {
         "None": None, "NaT": pd.NaT, "NA": pd.NA, "numpy": np.datetime64("NaT", "s"), "nan": float("nan"),

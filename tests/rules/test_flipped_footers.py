@@ -1,4 +1,5 @@
-"""Single bits of a footer, flipped: validate has an error, or raises one, wherever pyarrow cannot read the file any more.
+"""Single bits of a footer, flipped: validate has an error, or raises one,
+wherever pyarrow cannot read the file any more.
 
 The judge is pyarrow, but for what only it minds: the schema of Arrow in the key-value metadata, which this file
 does not have, and a codec that is valid and not supported there.

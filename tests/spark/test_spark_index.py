@@ -1,5 +1,5 @@
-"""An index that executors make: it answers what the index of one machine answers, and no attempt that dies, is late, or
-is done twice adds a file twice or loses one. Runs on classic, and once more on Connect."""
+"""An index that executors make: it answers what the index of one machine answers, and no attempt that dies, is late,
+or is done twice adds a file twice or loses one. Runs on classic, and once more on Connect."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""An index over the live files of a table that executors make is the one that `pbloom index` makes of them, whatever the
-table has removed, lost or renamed."""
+"""An index over the live files of a table that executors make is the one that `pbloom index` makes of them, whatever
+the table has removed, lost or renamed."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ def said(index: pb.Index, values: list[str]) -> list[Any]:
 
 
 def test_killed_at_every_step(table, tmp_path, run):
-    """The driver, and executors with it: there is the old index or the new one, and the next run makes the new one."""
+    """The driver, and executors with it: there is the old index or the new one,
+    and the next run makes the new one."""
     original, place, states = tmp_path / "original", run.index, set()
     run(table, table="auto", columns="id")
     shutil.copytree(place, original)

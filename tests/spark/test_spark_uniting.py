@@ -1,5 +1,5 @@
-"""Columns that some files of a lake lack, by `union_by_name`: null there, if another file has them. Runs on classic, and
-once more on Connect."""
+"""Columns that some files of a lake lack, by `union_by_name`: null there, if another file has them. Runs on classic,
+and once more on Connect."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq

@@ -1,5 +1,5 @@
-"""Columns that a table got when some of its files were there: these have null there, by the specifications of tables, and
-so none of the values. What is said of them is what readers of the table find."""
+"""Columns that a table got when some of its files were there: these have null there, by the specifications of tables,
+and so none of the values. What is said of them is what readers of the table find."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Columns whose types a table has widened since some of its files were written. Values are of the table's type: what the
-narrower type of an older file does not hold is none of its values."""
+"""Columns whose types a table has widened since some of its files were written. Values are of the table's type: what
+the narrower type of an older file does not hold is none of its values."""
 
 from __future__ import annotations
 

@@ -26,7 +26,8 @@ def lake(tmp_path: Path) -> Path:
     folder.mkdir()
     for number in range(4):
         ids = range(100 * number, 100 * number + 50)
-        # The last two have no min/max statistics, by which alone the first one answers, and the last no filters, either.
+        # The last two have no min/max statistics, by which alone the first one answers,
+        # and the last no filters, either.
         pq.write_table(
             pa.table({"id": ids}), folder / f"{number}.parquet", row_group_size=20,
             write_statistics=number < 2,

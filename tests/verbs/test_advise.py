@@ -680,7 +680,8 @@ def test_a_column_that_is_not_there_is_an_error(source):
 
 @pytest.mark.parametrize("in_arrow", [True, False])
 def test_a_uuid_of_arrow_is_none_for_datafusion(tmp_path, in_arrow):
-    """DataFusion 55 finds its row groups by filters only where the file has no schema of Arrow, or one without UUID."""
+    """DataFusion 55 finds its row groups by filters only where the file has no schema of Arrow,
+    or one without UUID."""
     path = tmp_path / "v.parquet"
     values = [np.random.default_rng(each).bytes(16) for each in range(1000)]
     uuids = pa.ExtensionArray.from_storage(pa.uuid(), pa.array(values, pa.binary(16)))

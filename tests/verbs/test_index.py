@@ -142,7 +142,8 @@ def test_other_values_are_absent(lake, tmp_path):
     "name", ["lake", "./lake/", "lake/*", "lake/05.parquet", "{}", "file://{}"]
 )
 def test_files_are_called_as_they_were_given(lake, tmp_path, monkeypatch, name):
-    """Whether an index is asked about them or not; without files, as the index has them: it is asked from anywhere."""
+    """Whether an index is asked about them or not; without files, as the index has them:
+    it is asked from anywhere."""
     monkeypatch.chdir(tmp_path)
     name = name.format(lake)
     id = pq.read_table(lake / "05.parquet")["id"][0].as_py()

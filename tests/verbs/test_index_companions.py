@@ -1,8 +1,8 @@
 """What an answer says of a file does not depend on which other files are asked, nor what it says of a value on which
 other values are: of a file that has changed since it was indexed, too, whatever became of it.
 
-Without files, only those that may hold a value are looked at, and of each of these, the answer about this value is that
-about the files that were named.
+Without files, only those that may hold a value are looked at, and of each of these, the answer about this value is
+that about the files that were named.
 """
 
 from __future__ import annotations

@@ -91,7 +91,8 @@ FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 @pytest.mark.parametrize("error", [FULL, MemoryError()], ids=["disk", "memory"])
 @pytest.mark.parametrize("form", ["map", "slices"])
 def test_what_cannot_be_spilled_ends_the_whole(tmp_path, monkeypatch, form, error):
-    """Keys and filters are those of files that were read before, of which an index without them would say `absent`."""
+    """Keys and filters are those of files that were read before,
+    of which an index without them would say `absent`."""
     lake, index = tmp_path / "lake", tmp_path / "index"
     lake.mkdir()
     for number in range(4):

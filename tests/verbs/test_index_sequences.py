@@ -1,5 +1,6 @@
-"""Random lakes, whose files differ in types, pages, filters and rows, of which some have only nulls and some cannot be
-read, and what an index over them says, whatever is done to both: what is true, or `unknown`. So do `find` and `rows`.
+"""Random lakes, whose files differ in types, pages, filters and rows, of which some have only nulls and some cannot
+be read, and what an index over them says, whatever is done to both: what is true, or `unknown`.
+So do `find` and `rows`.
 
 PBLOOM_LAKES: how many lakes.
 """
@@ -27,7 +28,8 @@ FORMS = [("map", "file"), ("map", "row-group"), ("map", "page"), ("slices", "row
 
 
 class Lake:
-    """A lake, and an index over it. `known`: the files as the index knows them; `spoilt`: those that cannot be read."""
+    """A lake, and an index over it. `known`: the files as the index knows them;
+    `spoilt`: those that cannot be read."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.source = random.Random(seed)

@@ -1,5 +1,5 @@
-"""A moment with or without a zone means the same to every verb, whatever it comes in: without a zone it is in UTC for a
-column in UTC, and with one it is no value of a column of local time."""
+"""A moment with or without a zone means the same to every verb, whatever it comes in: without a zone it is in UTC for
+a column in UTC, and with one it is no value of a column of local time."""
 
 from __future__ import annotations
 

@@ -247,7 +247,8 @@ def test_a_file_that_has_lost_bytes_is_not_made_to_look_sound(
 def test_files_without_filters_that_stand_behind_each_other(
     tmp_path: Path, first: int, last: int
 ) -> None:
-    """Whichever is larger; where pages are in the place of others just like them, the one in front is the only sign."""
+    """Whichever is larger; where pages are in the place of others just like them,
+    the one in front is the only sign."""
     parts = []
     for rows in (first, last):
         path = tmp_path / f"{rows}.parquet"

@@ -123,7 +123,8 @@ def test_what_must_be_repaired_first_is_said(sound: bytes, write: Callable[[byte
 
 
 def test_no_bits_are_right_where_all_values_turn_out_to_be_null(tmp_path: Path) -> None:
-    """Without statistics the footer does not tell nulls from values; then the pages do, and validate says the same."""
+    """Without statistics the footer does not tell nulls from values; then the pages do,
+    and validate says the same."""
     nulls = pa.table({"a": pa.array([None] * 8, pa.int64())})
     path = tmp_path / "source.parquet"
     bare = written(nulls, write_statistics=False)

@@ -112,8 +112,8 @@ def _filters_behind(
 
 def check_end(file: OpenFile, replaced: Iterable[ChunkKey]) -> None:
     """Raise FooterError if the footer assigns bytes behind the data to pages, to a page index, or to a
-    filter other than those of the `replaced` chunks: what is written there would be taken for them. Raise PageError if
-    that is so because the file has lost bytes."""
+    filter other than those of the `replaced` chunks: what is written there would be taken for them. Raise PageError
+    if that is so because the file has lost bytes."""
     check_pages(file)
     check_indexes(file)
     width = len(file.footer.leaves)

@@ -1,5 +1,5 @@
-"""Whether a file has lost bytes, or gained some. Filters without usable headers are the smaller loss then: once nothing
-points to them any more, the file would pass for a sound one.
+"""Whether a file has lost bytes, or gained some. Filters without usable headers are the smaller loss then: once
+nothing points to them any more, the file would pass for a sound one.
 
 Behind another file, the pages of that one may lie just where the footer has its own: then only its filters
 are elsewhere, all by the same distance.
@@ -77,8 +77,8 @@ def check_nothing_is_lost(file: OpenFile) -> None:
 
 @contextmanager
 def telling_what_is_lost(file: OpenFile) -> Iterator[None]:
-    """A context in which PageError is raised with what is wrong with the file as a whole, if it has lost bytes, or gained
-    some: what the first of its pages looks like then is beside the point."""
+    """A context in which PageError is raised with what is wrong with the file as a whole, if it has lost bytes, or
+    gained some: what the first of its pages looks like then is beside the point."""
     try:
         yield
     except PageError:

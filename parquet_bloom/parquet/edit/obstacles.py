@@ -23,8 +23,8 @@ def obstacles(file: OpenFile) -> Iterator[str]:
 
 
 def check_fields(file: OpenFile) -> None:
-    """Raise FooterError if what the footer says of the file is not as the format defines it: bytes of it have changed,
-    and what follows them may be read as something else."""
+    """Raise FooterError if what the footer says of the file is not as the format defines it: bytes of it have
+    changed, and what follows them may be read as something else."""
     for each in Misfits(file.footer).of_head():
         if each.is_vital:
             raise FooterError(
@@ -38,8 +38,8 @@ def check_described(file: OpenFile) -> None:
     lacking = file.footer.undescribed
     if lacking is not None:
         raise FooterError(
-            f"{file.path}: {file.chunk_at(lacking).where}: no ColumnMetaData, so that nobody knows what is there: take"
-            " another copy of the file"
+            f"{file.path}: {file.chunk_at(lacking).where}: no ColumnMetaData, so that nobody knows what is there: "
+            "take another copy of the file"
         )
 
 

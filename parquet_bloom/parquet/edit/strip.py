@@ -46,8 +46,8 @@ from parquet_bloom.storage.change import Version
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What stays once `cuts` are made, the filters among it that are `unused` then, and how many bytes behind the data
-    are `unknown`. `is_cut`: it is the file up to an earlier end."""
+    """What stays once `cuts` are made, the filters among it that are `unused` then, and how many bytes behind the
+    data are `unknown`. `is_cut`: it is the file up to an earlier end."""
 
     cuts: Cuts
     unused: tuple[Range, ...] = ()

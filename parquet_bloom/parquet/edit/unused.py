@@ -3,9 +3,9 @@
     | pages | unused | pages, page indexes | bytes of others | unused | earlier footer | filter | footer |
                                                   known from  ^
 
-Behind the data, what is known is a filter of the footer, an earlier footer of the file, a filter in a chain that leads
-to one of them, or a filter of an earlier footer if nothing else is there. In front of that may be bytes of another
-program, which stay.
+Behind the data, what is known is a filter of the footer, an earlier footer of the file, a filter in a chain that
+leads to one of them, or a filter of an earlier footer if nothing else is there. In front of that may be bytes of
+another program, which stay.
 
 A filter goes if its header and the footer agree where it is. One with a damaged header goes if all bytes behind the
 data are known: then no others can be where the footer says that it is.
@@ -36,8 +36,8 @@ Used = dict[ChunkKey, Range]
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known behind the data, which ends at `data_end`: from `start` to the footer, the filters in `used`, those
-    in `unused` of which not even one of the `ends` knows, and these ends, the latest first."""
+    """What is known behind the data, which ends at `data_end`: from `start` to the footer, the filters in `used`,
+    those in `unused` of which not even one of the `ends` knows, and these ends, the latest first."""
 
     data_end: int
     start: int
@@ -115,8 +115,8 @@ def by_footer(file: OpenFile, chunks: Mapping[ChunkKey, ColumnChunk], known: Kno
 
 
 def _is_named(file: OpenFile, chunk: ColumnChunk, place: Range) -> bool:
-    """Whether the footer says of a filter where it begins and how long it is, and gives these bytes to nothing else. A
-    plaintext filter of an encrypted column is overwritten, which takes its bytes to stay."""
+    """Whether the footer says of a filter where it begins and how long it is, and gives these bytes to nothing else.
+    A plaintext filter of an encrypted column is overwritten, which takes its bytes to stay."""
     return (
         not chunk.has_crypto_metadata
         and (chunk.bloom_filter_length or 0) > 0

@@ -78,8 +78,8 @@ class Asked:
 
     @read_once
     def keys(self) -> Sequence[Any] | None:
-        """The places of all that in the order of the type, ascending; None if it has none. Of many numbers an array, which
-        takes a fifth of the memory. NaN has no place."""
+        """The places of all that in the order of the type, ascending; None if it has none. Of many numbers an array,
+        which takes a fifth of the memory. NaN has no place."""
         key, kind = key_of(self._leaf), number_kind(self._leaf)
         if key is None:
             return None

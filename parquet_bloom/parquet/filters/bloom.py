@@ -123,8 +123,8 @@ def encode_header(num_bytes: int) -> bytes:
 
 
 def stored_size(chunk: ColumnChunk, num_bytes: int) -> int:
-    """What a filter of a chunk takes in the file, in bytes, with its header: one that `build` writes, with a bitset of
-    `num_bytes`."""
+    """What a filter of a chunk takes in the file, in bytes, with its header: one that `build` writes,
+    with a bitset of `num_bytes`."""
     # If they are encrypted, each is in an envelope of its own.
     return len(encode_header(num_bytes)) + num_bytes + 2 * chunk.modules.bitset_overhead
 
@@ -267,8 +267,8 @@ def _doubt(footer: Footer, stored: StoredFilter) -> str:
             f"bloom_filter_length is {stored.length}, expected {size}: {stored.header_bytes} of"
             f" header and {size - stored.header_bytes} of bitset"
         )
-    # What is sealed for this chunk is opened as nothing else, so that overlaps leave no doubt about it; and to look for
-    # them, all that the footer says of other columns would have to be decrypted.
+    # What is sealed for this chunk is opened as nothing else, so that overlaps leave no doubt about it; and to look
+    # for them, all that the footer says of other columns would have to be decrypted.
     if stored.is_encrypted and end <= footer.start:
         return ""
     if footer.layout.is_alone(stored.offset, end):

@@ -51,7 +51,8 @@ class Bounds:
 
 
 def among(leaf: LeafType, asked: Asked, slack: int = 0) -> Bounds | None:
-    """For chunks with any of these values; None if bounds do not tell. `slack`: by which they are wider on each side."""
+    """For chunks with any of these values; None if bounds do not tell.
+    `slack`: by which they are wider on each side."""
     if any(reason not in NOT_HELD for reason in asked.unknown.values()):
         return None
     keys = asked.keys

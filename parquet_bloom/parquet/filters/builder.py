@@ -110,7 +110,8 @@ class FilterBuilder:
 
 
 class TolerantFilterBuilder(FilterBuilder):
-    """Skips a chunk that cannot be read, or should have no filter, and says why. `damaged`: keys of those whose pages are."""
+    """Skips a chunk that cannot be read, or should have no filter, and says why.
+    `damaged`: keys of those whose pages are."""
 
     def __init__(self, file: OpenFile, size: Size, threads: int | None) -> None:
         super().__init__(file, size, threads)

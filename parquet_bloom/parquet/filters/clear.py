@@ -25,8 +25,8 @@ def are_clear(bits: bytes | memoryview) -> bool:
 
 
 def is_clear_from(read: ReadBits, start: int, num_bytes: int) -> bool:
-    """Whether no bit is set in a bitset of `num_bytes` from byte `start` on; reads on until one is. Raises what `read`
-    raises."""
+    """Whether no bit is set in a bitset of `num_bytes` from byte `start` on; reads on until one is.
+    Raises what `read` raises."""
     size = FIRST_BYTES
     while start < num_bytes:
         if not are_clear(read(start, min(size, num_bytes - start))):

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 _FEW: Final = 4
 # Of many hashes, so many are looked up first: mostly, one is found.
 _FIRST: Final = 256
-# So many bytes of a filter tell its rate, as hashes spread over its blocks evenly: to count all bits of a large one takes
-# longer than to look up the values.
+# So many bytes of a filter tell its rate, as hashes spread over its blocks evenly: to count all bits of a large one
+# takes longer than to look up the values.
 _SAMPLE: Final = 128 * BLOCK_BYTES
 
 
@@ -149,8 +149,8 @@ class _Hashed:
 
 
 class _Found(NamedTuple):
-    """Whether a filter may hold any of the values, and how likely it was to seem so if it held none; None if too little of
-    it was read to tell."""
+    """Whether a filter may hold any of the values, and how likely it was to seem so if it held none; None if too
+    little of it was read to tell."""
 
     is_any: bool
     by_chance: float | None
@@ -213,7 +213,8 @@ def _ranges(
 def _filter_ranges(
     file: OpenFile, parts: Sequence[int], column: LeafColumn, hashed: _Hashed
 ) -> Iterable[Range]:
-    """What is read of filters: of several large ones the beginnings and, for a few values, their blocks, all at once."""
+    """What is read of filters: of several large ones the beginnings and, for a few values, their blocks,
+    all at once."""
     whole = list(filter_ranges(file, parts, (column,)))
     if hashed.few is None or sum(end - start for start, end in whole) <= FEW_BYTES:
         return block_ranges(file, parts, column, len(hashed.asked))
@@ -236,7 +237,8 @@ def _block(start: int, end: int, header: int, half: int) -> Range:
 def _asked_usually(
     file: OpenFile, offset: int, length: int, header: bytes, hashed: _Hashed
 ) -> _Found | None:
-    """What a filter says that is stored as by most writers; None if it is not, or has no bits where some should be."""
+    """What a filter says that is stored as by most writers; None if it is not,
+    or has no bits where some should be."""
     if hashed.few is not None or length > BYTES_PER_VALUE * len(hashed.hashes):
         return _asked_by_blocks(file, offset, length, header, hashed)
     data, size = bytes(file.source.read_at(offset, length)), len(header)

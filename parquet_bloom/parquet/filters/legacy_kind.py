@@ -79,8 +79,8 @@ class UnusableLegacy:
 
 
 class LegacyKind(Protocol):
-    """Finds, builds and removes the legacy filters of a file. A filter that may miss values raises FilterError; if the
-    values that would tell cannot be read, PageError or UnsupportedError."""
+    """Finds, builds and removes the legacy filters of a file. A filter that may miss values raises FilterError; if
+    the values that would tell cannot be read, PageError or UnsupportedError."""
 
     def is_published(self, file: Any, chunk: ColumnChunk) -> bool:
         """Whether there is a legacy header at bloom_filter_offset, whatever follows it."""

@@ -65,8 +65,8 @@ class ChunkMembership(Membership):
     Each entry of a dictionary counts once; if one is not found, only those that rows refer to
     count. `pages`: the pages with values of their own, empty if nothing is missing; `examples`: the
     stored bytes of some missing values; `missing_form_bits`: clear bits of other forms that readers
-    look for (see build.other_forms); `specials`: _kernel.HAS_ZERO | HAS_NAN of the stored values; `bounds_are_values`:
-    False if the minimum or maximum, as the footer has it and not cut, is none of them.
+    look for (see build.other_forms); `specials`: _kernel.HAS_ZERO | HAS_NAN of the stored values;
+    `bounds_are_values`: False if the minimum or maximum, as the footer has it and not cut, is none of them.
     """
 
     pages: tuple[PageMembership, ...] = ()

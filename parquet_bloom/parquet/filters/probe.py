@@ -176,8 +176,8 @@ class ChunkProber:
         return without_place(error, self._file.path, self._chunk.where)
 
     def _doubted(self, why: str | None) -> tuple[Verdict, str | None]:
-        """What is said of a value that no filter tells anything about. NaN may be known not to be there, and no value is
-        where there are no rows, or only nulls in them."""
+        """What is said of a value that no filter tells anything about. NaN may be known not to be there, and no value
+        is where there are no rows, or only nulls in them."""
         if self._file.footer.row_count_doubt:
             return "unknown", why
         if self._has_no_rows:

@@ -4,8 +4,8 @@
     message               | -1 (4, not in old ones) | size (4) | Message |
     Message               a table of FlatBuffers, whose header is a Schema of Fields
 
-What Arrow C++ refuses is wrong: places, numbers and children that no type has. Names, and whatever else is still a schema,
-are not.
+What Arrow C++ refuses is wrong: places, numbers and children that no type has. Names,
+and whatever else is still a schema, are not.
 
 Spec: apache/arrow, format/Message.fbs and format/Schema.fbs. What these leave open is as pyarrow 26 does it.
 """
@@ -238,8 +238,8 @@ def problem_of(text: str) -> str:
 # The files of a folder mostly have the same.
 @lru_cache(maxsize=1)
 def has_views(text: str) -> bool:
-    """Whether a value of KEY has text or bytes as views, which pyarrow compares with nothing; not if it is too long to
-    look, or something is wrong with it."""
+    """Whether a value of KEY has text or bytes as views, which pyarrow compares with nothing; not if it is too long
+    to look, or something is wrong with it."""
     read = _read_value(text)
     return read is not None and any(name in ("BinaryView", "Utf8View") for name, _ in read.found)
 
@@ -247,8 +247,8 @@ def has_views(text: str) -> bool:
 # The files of a folder mostly have the same.
 @lru_cache(maxsize=1)
 def extensions(text: str) -> dict[str, str]:
-    """The columns that a value of KEY has as an extension type, such as `arrow.uuid`, by name; none if it is too long to
-    look, or something is wrong with it."""
+    """The columns that a value of KEY has as an extension type, such as `arrow.uuid`, by name; none if it is too long
+    to look, or something is wrong with it."""
     read = _read_value(text)
     return {} if read is None else dict(_extensions_in(read.root("Message")))
 
@@ -256,8 +256,8 @@ def extensions(text: str) -> dict[str, str]:
 # The files of a folder mostly have the same.
 @lru_cache(maxsize=1)
 def dictionaries(text: str) -> frozenset[str]:
-    """The fields of the schema itself that a value of KEY has as a dictionary, or with one inside, by name; none if it
-    is too long to look, or something is wrong with it."""
+    """The fields of the schema itself that a value of KEY has as a dictionary, or with one inside, by name; none if
+    it is too long to look, or something is wrong with it."""
     read = _read_value(text)
     if read is None or not any(name == "DictionaryEncoding" for name, _ in read.found):
         return frozenset()

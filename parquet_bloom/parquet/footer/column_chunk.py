@@ -83,8 +83,8 @@ class ColumnChunk:
 
     @property
     def seems_null(self) -> bool:
-        """Whether all is null by what the footer says, be it only the type, and the pages that show whether it is are few
-        bytes."""
+        """Whether all is null by what the footer says, be it only the type,
+        and the pages that show whether it is are few bytes."""
         is_of_nulls = self.leaf.type.logical_name == "UNKNOWN"
         return (is_of_nulls or not self.may_have_values) and self.stored_bytes <= _MOST_OF_NULLS
 

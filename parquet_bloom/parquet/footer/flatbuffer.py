@@ -6,8 +6,8 @@
     vector    | number of items (4) | items |
     text      | number of bytes (4) | UTF-8 | 0 |
 
-A field is a number, or the offset (4) of a table, a vector or a text that follows. What takes up n bytes lies at a multiple
-of n. Readers refuse the whole buffer for one place that is not so.
+A field is a number, or the offset (4) of a table, a vector or a text that follows. What takes up n bytes lies at a
+multiple of n. Readers refuse the whole buffer for one place that is not so.
 
 Spec: flatbuffers.dev/internals; google/flatbuffers, include/flatbuffers/verifier.h.
 """
@@ -21,8 +21,8 @@ from typing import Any, Final, TypeAlias
 # What readers allow, too.
 _MOST_LEVELS: Final = 128
 
-# The fields of a table that are there, by their number: a number, bytes of a text, a table, or a tuple of items. Tables
-# to which several places lead are one.
+# The fields of a table that are there, by their number: a number, bytes of a text, a table, or a tuple of items.
+# Tables to which several places lead are one.
 Fields: TypeAlias = Mapping[int, Any]
 
 # From a buffer, a place in it, the fields before and the level to what is there.
@@ -30,8 +30,8 @@ Kind: TypeAlias = "Callable[[Buffer, int, Fields, int], Any]"
 
 
 class Buffer:
-    """`tables`: by name, the kinds of their fields by number; `check`: called with the name and the fields of each table,
-    once, and raises ValueError for what readers refuse."""
+    """`tables`: by name, the kinds of their fields by number; `check`: called with the name and the fields of each
+    table, once, and raises ValueError for what readers refuse."""
 
     def __init__(
         self,

@@ -274,8 +274,8 @@ class Footer:
         return frozenset() if text is None else arrow_schema.dictionaries(text)
 
     def as_called(self) -> bytes:
-        """FileMetaData with the names that the table has for which the file is opened, and without a schema of Arrow that
-        has views. Raises as leaves."""
+        """FileMetaData with the names that the table has for which the file is opened, and without a schema of Arrow
+        that has views. Raises as leaves."""
         fields = {_SCHEMA: compact.list_of(self.top_fields.as_called(self.leaves))}
         if self.has_views:
             bounds = self._boundaries(self._fields["key_value_metadata"][0])

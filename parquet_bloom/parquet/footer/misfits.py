@@ -88,7 +88,8 @@ class Misfit(NamedTuple):
 
 
 class Misfits:
-    """Those of one footer: of each part the first that is vital, and the first that is not. Methods raise FooterError."""
+    """Those of one footer: of each part the first that is vital, and the first that is not.
+    Methods raise FooterError."""
 
     def __init__(self, footer: Footer) -> None:
         self._footer = footer

@@ -382,9 +382,9 @@ def _from_converted(element: ttypes.SchemaElement) -> LogicalType | None:
 
 
 def find_column(leaves: Sequence[LeafColumn], name: str, path: str = "") -> LeafColumn:
-    """The leaf with this name, or `#3`: the one with this index; if there is none, the one that is called otherwise only
-    inside of lists and maps. Raises ColumnError, which suggests similar names, or says what `path`, that of the file,
-    has by this name."""
+    """The leaf with this name, or `#3`: the one with this index; if there is none, the one that is called otherwise
+    only inside of lists and maps. Raises ColumnError, which suggests similar names, or says what `path`, that of the
+    file, has by this name."""
     names = [leaf.name for leaf in leaves]
     if names.count(name) == 1:
         return leaves[names.index(name)]

@@ -5,8 +5,8 @@ whatever the type, the codec and the encodings.
     | FileMetaData | its length (4) | PAR1 |
 
 Pages, SchemaElements and ColumnMetaData are those of the file. Only counts and offsets are new, and statistics,
-filters and indexes are left out. Pages of encrypted columns are decrypted, and those in ALP, which pyarrow 26 does not
-know, are made PLAIN.
+filters and indexes are left out. Pages of encrypted columns are decrypted, and those in ALP, which pyarrow 26 does
+not know, are made PLAIN.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ _NUM_VALUES, _SIZE, _DATA, _DICTIONARY = 5, 7, 9, 11
 _LEFT_OUT: Final = dict.fromkeys((8, 10, 12, 13, 14, 15, 16, 17))
 
 
-# Chunks of at most so many bytes are read at once, if a larger share of pages is wanted than this, of which most writers
-# make none with more bytes, or more rows.
+# Chunks of at most so many bytes are read at once, if a larger share of pages is wanted than this, of which most
+# writers make none with more bytes, or more rows.
 _CHUNK_AT_ONCE: Final = 4 << 20
 _PAGE_BYTES, _PAGE_ROWS = 1 << 20, 20_000
 _MOST: Final = 0.75
@@ -66,7 +66,8 @@ _ROOM, _ROOM_OF_TEXT = (2, 10), (6, 24)
 
 class CutPages(NamedTuple):
     """Pages of a chunk: the header and body of each, the dictionary page first; `num_values`: in the data pages, of
-    which there are `num_pages`; `covered`: the rows in them, in ranges; `room`: what it takes at most to decode them."""
+    which there are `num_pages`; `covered`: the rows in them, in ranges;
+    `room`: what it takes at most to decode them."""
 
     chunk: ColumnChunk
     data: Sequence[bytes | memoryview]
@@ -83,7 +84,8 @@ class CutPages(NamedTuple):
 
 
 class CutGroup(NamedTuple):
-    """Pages that cover the same rows of a row group, and how many rows: `columns`: of each field, those of each leaf."""
+    """Pages that cover the same rows of a row group, and how many rows: `columns`: of each field,
+    those of each leaf."""
 
     num_rows: int
     columns: Sequence[Sequence[CutPages]]
@@ -255,7 +257,8 @@ def _taken(table: pa.Table, rows: NDArray[np.int64]) -> pa.Table:
 
 
 def _check_indices(column: pa.ChunkedArray) -> None:
-    """Raise PageError for an index beyond its dictionary, at which pyarrow looks only when somebody asks for the value."""
+    """Raise PageError for an index beyond its dictionary, at which pyarrow looks only when somebody asks for the
+    value."""
     for chunk in column.chunks if pa.types.is_dictionary(column.type) else ():
         ends = pc.min_max(chunk.indices)
         for index in (ends["min"].as_py(), ends["max"].as_py()):

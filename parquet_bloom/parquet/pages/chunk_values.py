@@ -58,8 +58,8 @@ def is_known_to_be_null(source: Source, footer: Footer, chunk: ColumnChunk) -> b
 
 
 def holds_only_nulls(source: Source, footer: Footer, chunk: ColumnChunk) -> bool:
-    """Whether a chunk has nothing but nulls by the levels in its pages, in as many rows as its row group has; of others, the
-    pages up to the first value are read. Not if these cannot be read. Raises TamperedError."""
+    """Whether a chunk has nothing but nulls by the levels in its pages, in as many rows as its row group has; of
+    others, the pages up to the first value are read. Not if these cannot be read. Raises TamperedError."""
     num_rows = 0
     try:
         for page in decoded_pages(source, footer, chunk):

@@ -83,8 +83,8 @@ def runs(numbers: Iterable[int]) -> list[Range]:
 
 
 def index_range(file: OpenFile, chunk: ColumnChunk, kind: str = "offset_index") -> Range:
-    """The bytes of a chunk's OffsetIndex, or of its `column_index`; empty if it has none that we read. Those of encrypted
-    columns are not."""
+    """The bytes of a chunk's OffsetIndex, or of its `column_index`; empty if it has none that we read. Those of
+    encrypted columns are not."""
     if not isinstance(chunk.modules, PlainModules):
         return 0, 0
     one, footer = file.footer.chunks_of([chunk.leaf]).one, file.footer

@@ -65,8 +65,8 @@ class PageReader:
 
     def check_end(self) -> None:
         """Raise PageError if there is another data page with values before the end that the footer
-        states. Pages that nobody here knows have no say. More than that is harmless, as old writers did not count the dictionary page's header,
-        and so is less, as Impala counted pages that it did not write."""
+        states. Pages that nobody here knows have no say. More than that is harmless, as old writers did not count the
+        dictionary page's header, and so is less, as Impala counted pages that it did not write."""
         end = self.position
         while self.position < self._chunk_end:
             try:

@@ -6,10 +6,10 @@
     v2 body   repetition levels | definition levels | compressed( values )
 
 A filter needs the set of values, not the rows. A dictionary-encoded data page adds nothing to the
-dictionary page, so its body is not read, unless the dictionary may have entries that no row refers to: writers of Arrow
-repeat that of a whole categorical column in each row group. Other pages hold only non-null values, so nesting needs no
-special case: of the levels, it is only counted how many values they promise, which takes a few
-operations for each of their runs. One page is in memory at a time.
+dictionary page, so its body is not read, unless the dictionary may have entries that no row refers to: writers of
+Arrow repeat that of a whole categorical column in each row group. Other pages hold only non-null values, so nesting
+needs no special case: of the levels, it is only counted how many values they promise, which takes a few operations
+for each of their runs. One page is in memory at a time.
 
 Levels and the indices of a dictionary are a hybrid of RLE and bit-packing:
 
@@ -285,8 +285,9 @@ class PageValues(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DecodedPage:
-    """A page with its whole header, which begins at `start`; header and body take `size` bytes. Of a data page, the number
-    of values, of those without nulls, and of rows that begin in it, and its values, to be used before the next page."""
+    """A page with its whole header, which begins at `start`; header and body take `size` bytes. Of a data page, the
+    number of values, of those without nulls, and of rows that begin in it, and its values,
+    to be used before the next page."""
 
     header: ttypes.PageHeader
     start: int
@@ -353,8 +354,8 @@ class _RowsOfPages:
         return _value_section(self.reader, self._footer, page, self._chunk)
 
     def _distinct(self, page: Page, section: _Section) -> Iterator[PageValues]:
-        """The values of a page, which are all, or some and then more. Of indices, there may be many for few entries: they
-        are read without being held."""
+        """The values of a page, which are all, or some and then more. Of indices, there may be many for few entries:
+        they are read without being held."""
         dictionary = self._dictionary_of(page)
         if dictionary is None:
             for run in _data_runs(section, page, self._chunk):
@@ -477,7 +478,8 @@ def used_entries(source: Source, footer: Footer, chunk: ColumnChunk, num_entries
 def _used_part(
     source: Source, footer: Footer, chunk: ColumnChunk, page: Page, dictionary: ChunkRun
 ) -> ChunkRun:
-    """The entries that rows refer to, of a dictionary that may have others; of any other, all. Raises as chunk_runs."""
+    """The entries that rows refer to, of a dictionary that may have others; of any other, all.
+    Raises as chunk_runs."""
     num_entries, known = page.header.num_values or 0, chunk.known_non_null
     most = (chunk.num_values or 0) if known is None else known
     if num_entries <= most and chunk.leaf.path[0] not in footer.arrow_dictionaries:

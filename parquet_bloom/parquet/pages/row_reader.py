@@ -1,8 +1,9 @@
-"""Reads single rows of a file: of each column only the pages that hold them, where an OffsetIndex says which these are.
+"""Reads single rows of a file: of each column only the pages that hold them,
+where an OffsetIndex says which these are.
 
-Columns whose pages cover the same rows are decoded together, and row groups that are small. Without an OffsetIndex, or
-with one that is not right, and of encrypted columns, the headers of all pages say it; groups of several leaf columns,
-and then also lists, are read whole.
+Columns whose pages cover the same rows are decoded together, and row groups that are small. Without an OffsetIndex,
+or with one that is not right, and of encrypted columns, the headers of all pages say it; groups of several leaf
+columns, and then also lists, are read whole.
 """
 
 from __future__ import annotations

@@ -80,8 +80,8 @@ EditOf = Callable[[ChunkKey], Edit]
 
 
 class OpenedChunks:
-    """The chunks of one footer: `table` has their numbers, `text` their ColumnMetaData. What needs chunks that are not
-    opened yet raises FooterError if the plaintext is no ColumnMetaData."""
+    """The chunks of one footer: `table` has their numbers, `text` their ColumnMetaData. What needs chunks that are
+    not opened yet raises FooterError if the plaintext is no ColumnMetaData."""
 
     def __init__(
         self,

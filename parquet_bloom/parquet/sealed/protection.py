@@ -41,9 +41,9 @@ class Protection(ABC):
 
     `hides_footer`: it cannot be read without its key. `has_untagged_pages`: encrypted pages can be
     altered without a key, and nobody notices. `unverified`: why the footer may not be the one that
-    was signed; empty if it is. `missing`: the options that give a command the key without which it cannot be signed again;
-    none if it can be. `fixed`: the part of the tail that an edit must keep. `crypto`: the
-    FileCryptoMetaData in front of a footer that is hidden.
+    was signed; empty if it is. `missing`: the options that give a command the key without which it cannot be signed
+    again; none if it can be. `fixed`: the part of the tail that an edit must keep. `crypto`: the FileCryptoMetaData
+    in front of a footer that is hidden.
     """
 
     is_encrypted = True

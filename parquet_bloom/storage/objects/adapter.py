@@ -98,8 +98,8 @@ class Adapter(ABC):
 
     @abstractmethod
     def ignores_condition_in(self) -> str:
-        """The request, in the store's word for it, that replaces an object that is not there, on a condition that cannot
-        hold: what it makes is removed. Empty if the store refuses all of them."""
+        """The request, in the store's word for it, that replaces an object that is not there, on a condition that
+        cannot hold: what it makes is removed. Empty if the store refuses all of them."""
 
     @abstractmethod
     def state(self) -> ObjectState:

@@ -54,8 +54,8 @@ def is_refused(status: int, code: str) -> bool:
 
 
 def why_refused(address: Address, code: str, permissions: str) -> str:
-    """What is behind a refusal with this code of the store: that nobody signed the request; `permissions`, if it knows
-    who asks; empty if it says neither."""
+    """What is behind a refusal with this code of the store: that nobody signed the request; `permissions`, if it
+    knows who asks; empty if it says neither."""
     if address.is_unsigned:
         return _UNSIGNED
     return permissions if code == _DENIED else _MISTAKEN.get(code, "")

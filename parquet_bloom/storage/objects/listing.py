@@ -60,8 +60,8 @@ def objects_matching(
 
 
 def one_deeper(pattern: Address) -> Address | None:
-    """A Parquet or ORC file that a glob would match if its folders were as deep, among the first objects that the store
-    lists. Raises OSError."""
+    """A Parquet or ORC file that a glob would match if its folders were as deep, among the first objects that the
+    store lists. Raises OSError."""
     segments, fixed = _split(pattern)
     prefix = "/".join(_literal(each) for each in segments[:fixed])
 
@@ -78,8 +78,8 @@ def one_deeper(pattern: Address) -> Address | None:
 def _without_marks(
     beside: Address, found: Sequence[tuple[ObjectMeta, str]]
 ) -> list[tuple[Address, str]]:
-    """Without empty objects that are no data files by their names, or only mark a folder: their key ends with a slash,
-    which the listing does not tell, or others are below, as some writers make it."""
+    """Without empty objects that are no data files by their names, or only mark a folder: their key ends with a
+    slash, which the listing does not tell, or others are below, as some writers make it."""
     marks = {
         meta["path"]
         for meta, _ in found
@@ -98,8 +98,8 @@ def _without_marks(
 
 
 def _is_mark(beside: Address, meta: ObjectMeta) -> bool:
-    """The same of one object, of whose neighbours nothing is known: whoever is empty is asked for, and what is below. Raises
-    OSError."""
+    """The same of one object, of whose neighbours nothing is known: whoever is empty is asked for,
+    and what is below. Raises OSError."""
     if meta["size"]:
         return False
     if not is_data_file(meta["path"].rpartition("/")[2]):

@@ -235,8 +235,8 @@ _GRANTS: Final = {
 _GRANTEES: Final = {"ID": "id", "URI": "uri", "EmailAddress": "emailAddress"}
 
 
-# The buckets, by endpoint, whose store failed to say an access control list however often it was asked. It will of the
-# next object: of that, as of a thousand others in one run, half a minute would be lost to find out the same.
+# The buckets, by endpoint, whose store failed to say an access control list however often it was asked. It will of
+# the next object: of that, as of a thousand others in one run, half a minute would be lost to find out the same.
 _silent: Final[set[tuple[str | None, str]]] = set()
 _AGAIN_WHERE_SILENT: Final = 2
 

@@ -68,8 +68,8 @@ _COMMON_NAMES = (
 
 # Of credentials that only one half is set of, by the end of what obstore says.
 _HALVES: Final = {
-    "Missing SecretAccessKey": "the access key is set without its secret: set AWS_SECRET_ACCESS_KEY, or the storage option"
-    " secret_access_key=SECRET",
+    "Missing SecretAccessKey": "the access key is set without its secret: set AWS_SECRET_ACCESS_KEY, or the storage"
+    " option secret_access_key=SECRET",
     "Missing AccessKeyId": "a secret is set without its access key: set AWS_ACCESS_KEY_ID, or the storage option"
     " access_key_id=KEY",
 }
@@ -110,8 +110,8 @@ _EXPECTED: Final = {"Duration": "a duration, such as 30s", "boolean": "true or f
 
 
 def _about_options(said: str, options: Mapping[str, str]) -> str:
-    """What obstore says of the values of options, without these, as they may be secrets; with the name of the one that it
-    cannot read, or of those that have the same value."""
+    """What obstore says of the values of options, without these, as they may be secrets; with the name of the one
+    that it cannot read, or of those that have the same value."""
     before, found, kind = said.rpartition(" as ")
     wrong = [f"{name}=…" for name, value in options.items() if before.endswith(f'"{value}"')]
     if found and wrong:

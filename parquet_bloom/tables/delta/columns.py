@@ -77,8 +77,8 @@ class OwnNames:
 
 @dataclass(frozen=True, slots=True)
 class ByName:
-    """Columns that are found by their paths in a file, which has more inside of a VARIANT. `names`: what the table calls
-    them."""
+    """Columns that are found by their paths in a file, which has more inside of a VARIANT.
+    `names`: what the table calls them."""
 
     names: Mapping[tuple[str, ...], str]
 

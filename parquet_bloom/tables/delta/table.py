@@ -58,7 +58,10 @@ if TYPE_CHECKING:
 _ATTEMPTS: Final = 16
 
 # What nobody but the user knows, and what the store is only asked when a file is replaced.
-_OVERWRITTEN: Final = "on S3, Spark's default log store can overwrite concurrent commits: if nobody else writes, use sole_writer=True"
+_OVERWRITTEN: Final = (
+    "on S3, Spark's default log store can overwrite concurrent commits:"
+    " if nobody else writes, use sole_writer=True"
+)
 _MAY_IGNORE: Final = ", and unconditional=True, too, if the store ignores If-Match"
 
 

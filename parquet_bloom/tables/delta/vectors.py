@@ -36,7 +36,8 @@ _FIRST: Final = 1
 
 
 def deleted_rows(folder: Folder, where: str, vector: Action) -> NDArray[np.int64]:
-    """The rows of a file that its `deletionVector` deletes, ascending. Raises FormatError, UnsupportedError, OSError."""
+    """The rows of a file that its `deletionVector` deletes, ascending. Raises FormatError,
+    UnsupportedError, OSError."""
     try:
         size, expected = int(vector["sizeInBytes"]), int(vector["cardinality"])
         data = _stored(folder, where, vector, size)

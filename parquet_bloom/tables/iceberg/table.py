@@ -119,7 +119,8 @@ class IcebergTable(LakeTable):
         if name not in refs:
             shown = ", ".join([*refs][:_SHOWN]) + ", …" * (len(refs) > _SHOWN)
             raise RewriteError(
-                f"{self.location}: no branch or tag {name}, expected {shown or 'none at all'}, or the number of a snapshot"
+                f"{self.location}: no branch or tag {name}, expected {shown or 'none at all'}, or the number of a "
+                "snapshot"
             )
         return refs[name]
 
