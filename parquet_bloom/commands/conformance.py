@@ -122,7 +122,7 @@ _judging: Decorator = together(
     checks_option(
         "--level", type=click.Choice(LEVELS), default="must", show_default=True,
         help="What makes the exit code 1: what an engine must do, or also what it should, or may. Wrong rows always "
-        "do.",
+        "do, unless the engine gives them without filters, too: such cases are not judged.",
     ),
     checks_option(
         "--expect", type=FILE, metavar="FILE",

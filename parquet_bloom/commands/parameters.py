@@ -51,7 +51,9 @@ class LocalPath(click.Path):
             self.fail(f"'{value}' {error.strerror}", param, ctx)
         if self.is_for_folders and os.path.isfile(value):
             self.fail(f"'{value}' is a file, expected a folder", param, ctx)
-        if not self.is_for_folders and os.path.isdir(value):
+        # By its name, one that is not there is meant as a folder, too.
+        is_folder = os.path.isdir(value) or os.fspath(value).endswith("/")
+        if not self.is_for_folders and is_folder:
             copies = ctx and any(each.name == "output_dir" for each in ctx.command.params)
             way = f"; did you mean --output-dir {shlex.quote(os.fspath(value))}?" if copies else ""
             self.fail(f"'{value}' is a folder, expected a file{way}", param, ctx)

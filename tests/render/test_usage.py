@@ -253,6 +253,10 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
             "build x -c a -o .",
             "--output: '.' is a folder, expected a file; did you mean --output-dir .?",
         ),
+        (
+            "build x -c a -o new/",
+            "--output: 'new/' is a folder, expected a file; did you mean --output-dir new/?",
+        ),
         ("report x -o .", "--output: '.' is a folder, expected a file"),
         (
             "build x -c a -o -",
