@@ -243,9 +243,9 @@ def nearest_in_words(
         said = search.none_is_nearest
         if search.whose == EACH_VALUE:
             said += (
-                f"; by its fill, the filter has about {number_of(round(filter.ndv_estimate), 'value')}, hashed"
-                " in a way that was not tried, or not the values of this file: pbloom diff --diagnose finds out"
-                " whether it is that of another file, given both"
+                f"; by its fill, the filter has about {number_of(round(filter.ndv_estimate), 'value')}: they"
+                " may be hashed in a way that was not tried, or be those of another file (pbloom diff --diagnose"
+                " finds out, given both), or the bits may be damaged"
             )
         return said
     return (
