@@ -38,7 +38,13 @@ from parquet_bloom.diagnosis.layouts import (
     as_bitset,
     with_other_salts,
 )
-from parquet_bloom.diagnosis.samples import StoredValue, stored_among, stored_values
+from parquet_bloom.diagnosis.ranges import ranges
+from parquet_bloom.diagnosis.samples import (
+    StoredValue,
+    hashes_of_blocks,
+    stored_among,
+    stored_values,
+)
 from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet.file import ParquetContainer
@@ -66,13 +72,22 @@ class Hypothesis:
     @property
     def is_of_values_only(self) -> bool:
         """Whether hash and places are those of the format."""
-        return self.hash is XXH64 and self.layout is STANDARD and self.choice is AS_DESCRIBED
+        return self.hash is XXH64 and self.is_placed_as_usual
+
+    @property
+    def is_placed_as_usual(self) -> bool:
+        """Whether the places are those of the format."""
+        return self.layout is STANDARD and self.choice is AS_DESCRIBED
 
     @property
     def name(self) -> str:
         """`text+murmur3`"""
         parts: Sequence[Deviation] = (self.key_form, self.hash, self.layout, self.choice)
         return "+".join(part.name for part in parts if part.name)
+
+    def look_up(self, described: Bitset, hashes: Hashes) -> Trial:
+        """Look up hashes, shape (n,); `described`: the bitset that the header describes."""
+        return self.layout.look_up(self.choice.bitset or described, hashes)
 
     def what_was_done(self, whose: str = EACH_VALUE) -> str:
         """`hashed each value as text, and counted the bits of each word from the highest`. `whose`: of which
@@ -84,16 +99,23 @@ class Hypothesis:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A hypothesis that the bits confirm. `whose`: of which values it is said."""
+    """A hypothesis that the bits confirm. `whose`: of which values it is said; `blocks`: of which of the filter's
+    `num_blocks`."""
 
     hypothesis: Hypothesis
     trial: Trial
     whose: str
+    blocks: range
+    num_blocks: int
 
     @property
     def diagnosis(self) -> Diagnosis:
         hypothesis, trial = self.hypothesis, self.trial
         done = f"the writer {hypothesis.what_was_done(self.whose)}"
+        if len(self.blocks) < self.num_blocks:
+            (which,) = ranges(self.blocks)
+            blocks, look = ("block", "looks") if len(self.blocks) == 1 else ("blocks", "look")
+            done = f"{blocks} {which} of {self.num_blocks:,} {look} as if {done}"
         return Diagnosis(hypothesis.name, done, trial.hits, trial.tried)
 
 
@@ -122,14 +144,14 @@ MANY_FOR_A_CHOICE = 47
 
 
 class HashSearch:
-    """Tries hypotheses on values in random order; `bitset` is the one that the header describes.
+    """Tries hypotheses on values in random order; `bitset`: the one that the header describes.
     `num_tried`: how many so far. `whose`: of which values a diagnosis is said."""
 
     def __init__(self, values: Sequence[StoredValue], bitset: Bitset, whose: str) -> None:
         self.num_tried = 0
         self.whose = whose
         self._values = values
-        self._bitset = bitset
+        self.bitset = bitset
         self._shares: list[tuple[float, Hypothesis]] = []
         self._converted: dict[tuple[KeyForm, int], list[bytes]] = {}
         self._hashed: dict[tuple[KeyForm, Hash, int], Hashes] = {}
@@ -137,7 +159,7 @@ class HashSearch:
     @property
     def none_is_nearest(self) -> str:
         """That none explains more than the others, in words."""
-        if self._bitset.num_blocks == 2 and len(self._values) < MANY_FOR_A_CHOICE:
+        if self.bitset.num_blocks == 2 and len(self._values) < MANY_FOR_A_CHOICE:
             return (
                 "no way to choose blocks can be told from chance, which chooses the right one of 2 for half of the"
                 " values"
@@ -158,7 +180,7 @@ class HashSearch:
         hashes = self.hashes(hypothesis)
         if is_left_out is not None:
             hashes = hashes[~is_left_out]
-        return hypothesis.layout.look_up(hypothesis.choice.bitset or self._bitset, hashes)
+        return hypothesis.look_up(self.bitset, hashes)
 
     def hashes(self, hypothesis: Hypothesis) -> Hashes:
         """The hash of every value that the hypothesis applies to."""
@@ -170,7 +192,7 @@ class HashSearch:
         if hashes.size:
             yield from (
                 Hypothesis(layout=layout)
-                for layout in with_other_salts(self._bitset, hashes, share_missing)
+                for layout in with_other_salts(self.bitset, hashes, share_missing)
             )
 
     def nearest(self) -> list[Hypothesis]:
@@ -183,7 +205,7 @@ class HashSearch:
         hashes = self._hashes(hypothesis, FIRST_VALUES)
         if not hashes.size:
             return True
-        share = hypothesis.layout.share_found(hypothesis.choice.bitset or self._bitset, hashes)
+        share = hypothesis.layout.share_found(hypothesis.choice.bitset or self.bitset, hashes)
         if share:
             self._shares.append((share, hypothesis))
         return share < FIRST_SHARE
@@ -209,8 +231,30 @@ def explanations(
     """Those hypotheses that luck cannot explain, the best first."""
     for hypothesis, trial in search.convincing(hypotheses):
         trial = _without_stored(file, chunk, search, hypothesis, trial)
-        if trial.is_convincing:
-            yield Explanation(hypothesis, trial, search.whose)
+        if not trial.is_convincing:
+            continue
+        if blocks := _blocks_explained(file, chunk, search, hypothesis):
+            yield Explanation(hypothesis, trial, search.whose, blocks, search.bitset.num_blocks)
+
+
+def _blocks_explained(
+    file: ParquetContainer, chunk: ColumnChunk, search: HashSearch, hypothesis: Hypothesis
+) -> range:
+    """The blocks whose values are all found that way, missing or not: a writer that puts bits elsewhere does so in
+    all blocks, and damage may have the same effect on some in a row. Empty if there are none. Raises as
+    chunk_runs."""
+    bitset = search.bitset
+    every = range(bitset.num_blocks)
+    if hypothesis.is_placed_as_usual:
+        return every
+    if HashSearch(stored_values(file, chunk), bitset, EACH_VALUE).trial(hypothesis).is_convincing:
+        return every
+    blocks = STANDARD.block(search.hashes(Hypothesis()), bitset.num_blocks)
+    run = range(int(blocks.min()), int(blocks.max()) + 1)
+    is_meant = np.zeros(bitset.num_blocks, np.bool_)
+    is_meant[run.start : run.stop] = True
+    own = hashes_of_blocks(file, chunk, is_meant)
+    return run if hypothesis.look_up(bitset, own).is_convincing else range(0)
 
 
 def block_of_two(
@@ -225,7 +269,10 @@ def block_of_two(
         return None
     search = HashSearch(stored_values(file, chunk), as_bitset(filter), EACH_VALUE)
     hypotheses = (Hypothesis(layout=layout) for layout in layouts)
-    found = (Explanation(each, search.trial(each), EACH_VALUE) for each in hypotheses)
+    found = (
+        Explanation(each, search.trial(each), EACH_VALUE, range(2), filter.num_blocks)
+        for each in hypotheses
+    )
     return next((each for each in found if each.trial.is_beyond_luck), None)
 
 
@@ -243,9 +290,9 @@ def nearest_in_words(
         said = search.none_is_nearest
         if search.whose == EACH_VALUE:
             said += (
-                f"; by its fill, the filter has about {number_of(round(filter.ndv_estimate), 'value')}, hashed"
-                " in a way that was not tried, or not the values of this file: pbloom diff --diagnose finds out"
-                " whether it is that of another file, given both"
+                f"; by its fill, the filter has about {number_of(round(filter.ndv_estimate), 'value')}: they"
+                " may be hashed in a way that was not tried, or be those of another file (pbloom diff --diagnose"
+                " finds out, given both), or the bits may be damaged"
             )
         return said
     return (

@@ -801,9 +801,54 @@ def damaged(tmp_path, change) -> Diagnosis | None:
     return diagnosed(path)
 
 
+def inverted(bits: bytes) -> bytes:
+    return bytes(byte ^ 0xFF for byte in bits)
+
+
 def test_inverted_bits(tmp_path):
-    found = damaged(tmp_path, lambda bits: bytes(byte ^ 0xFF for byte in bits))
-    check(found, "bits-inverted", "the writer inverted all bits")
+    found = damaged(tmp_path, inverted)
+    check(found, "bits-inverted")
+    assert found.explanation == "the writer inverted all bits"
+
+
+def words_big_endian(bits: bytes) -> bytes:
+    return np.frombuffer(bits, "<u4").astype(">u4").tobytes()
+
+
+def changed_in(blocks: slice, change):
+    """`change` of these blocks only."""
+    part = slice(blocks.start * 32, blocks.stop * 32)
+    return lambda bits: bits[: part.start] + change(bits[part]) + bits[part.stop :]
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "done"),
+    [
+        (inverted, "bits-inverted", "the writer inverted all bits"),
+        (words_big_endian, "words-big-endian", "the writer stored the 32-bit words big-endian"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("blocks", "which"),
+    [
+        (slice(12, 16), "blocks 12 to 15 of 16 look"),
+        (slice(1, 16), "blocks 1 to 15 of 16 look"),
+        (slice(5, 6), "block 5 of 16 looks"),
+    ],
+)
+def test_a_part_that_looks_like_a_layout(tmp_path, change, name, done, blocks, which):
+    """The values of the other blocks are where they belong."""
+    found = damaged(tmp_path, changed_in(blocks, change))
+    check(found, name)
+    assert found.explanation == f"{which} as if {done}"
+
+
+def test_parts_here_and_there_are_no_layout(tmp_path):
+    """The values of the blocks between are where they belong."""
+    first, last = (changed_in(blocks, inverted) for blocks in (slice(2, 4), slice(12, 14)))
+    found = damaged(tmp_path, lambda bits: last(first(bits)))
+    assert found.hypothesis == "blocks-changed"
+    assert "belong to blocks 2 to 3, 12 to 13 of 16:" in found.explanation
 
 
 @pytest.mark.parametrize(

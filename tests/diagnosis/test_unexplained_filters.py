@@ -55,8 +55,8 @@ def test_what_was_tried(tmp_path):
     assert found.diagnosis is None
     assert re.match(
         r"none of \d,\d{3} combinations explains it; none of them finds more values than chance would;"
-        r" by its fill, the filter has about (49\d|50\d) values, hashed in a way that was not tried, or not the values of this file:"
-        r" pbloom diff --diagnose finds out whether it is that of another file, given both; tried on 386 missing values \[",
+        r" by its fill, the filter has about (49\d|50\d) values: they may be hashed in a way that was not tried,"
+        r" or be those of another file \(pbloom diff --diagnose finds out, given both\), or the bits may be damaged; tried on 386 missing values \[",
         found.undiagnosed,
     )
     for kind in ("other forms of the values", "other layouts of the bits"):

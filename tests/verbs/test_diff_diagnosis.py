@@ -173,4 +173,7 @@ def test_a_filter_that_is_wrong_in_both_says_nothing_of_either(others):
     (first, *_) = diff("copied.parquet", "copied.parquet", row_groups=1, diagnose=True).filters
     for (each,) in (first.wrong_a, first.wrong_b):
         assert each.diagnosis is None
-        assert "pbloom diff --diagnose finds out whether it is that of" in each.undiagnosed
+        assert (
+            "or be those of another file (pbloom diff --diagnose finds out, given both)"
+            in each.undiagnosed
+        )
