@@ -65,12 +65,13 @@ class Rows:
         paths: Sequence[str],
         filtered: Sequence[str],
         left_by: LeftBy,
+        has_partitions: bool,
         of_table: pl.Schema | None = None,
     ) -> None:
-        """`filtered`: columns that it has, too, if any of the files does; `of_table`: the columns of the table whose
-        files these are, for which names of folders say nothing."""
+        """`filtered`: columns that it has, too, if any of the files does; `has_partitions`: whether names of folders
+        make columns; `of_table`: the columns of the table whose files these are."""
         self._paths, self._filtered, self._left_by = paths, filtered, left_by
-        self._of_table = of_table
+        self._has_partitions, self._of_table = has_partitions, of_table
 
     @read_once
     def schema(self) -> pl.Schema:
@@ -148,7 +149,7 @@ class Rows:
 
     def _scanned(self, paths: Sequence[str], **options: Any) -> pl.LazyFrame:
         names = [_name_of(path) for path in paths]
-        has_values = self._of_table is None and any("=" in str(path) for path in paths)
+        has_values = self._has_partitions and any("=" in str(path) for path in paths)
         options.setdefault("hive_partitioning", has_values)
         return pl.scan_parquet(names, glob=False, storage_options=_options_of(paths[0]), **options)
 
@@ -211,7 +212,7 @@ class RowsOfTables:
         query = _PushedQuery(columns, predicate, num_rows)
         left = self._left_by(query.excluding)
         if left and self._groups.are_plain(left, self._schema):
-            plain = Rows([each.path for each in left], (), lambda _: left, self.schema)
+            plain = Rows([each.path for each in left], (), lambda _: left, False, self.schema)
             yield from plain(columns, predicate, num_rows, batch_size)
             return
         asked = [] if predicate is None else predicate.meta.root_names()

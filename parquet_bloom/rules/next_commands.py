@@ -68,9 +68,9 @@ class NextCommands:
         self._may_be_damage = LikeDamage(file).or_few
         self._lacking: dict[_ChunkOf, Finding] = {}
         self._needless: dict[_ChunkOf, Finding] = {}
-        # By rule, the chunks whose column may be stripped for it; by column, too, whether these are all with filters.
+        # By rule, the chunks whose column may be stripped for it; and the columns of which some keep their filters.
         self._stripped: dict[str, set[_ChunkOf]] = {}
-        self._are_all: dict[tuple[str, str], bool] = {}
+        self._kept: dict[str, set[str]] = {}
         # Of filters of a column that may be such traces: whether they lack values, and what is said of them.
         self._cautions: dict[str | None, set[tuple[bool, str | None]]] = {}
         self._has_open_traces = False
@@ -196,13 +196,16 @@ class NextCommands:
 
     def _is_of_all_filters(self, rule: str, column: str) -> bool:
         """Whether the rule is broken wherever the column has filters."""
-        if (rule, column) not in self._are_all:
-            file, columns, found = self._file, self._file.select([column]), self._stripped[rule]
+        if rule not in self._kept:
+            file, found = self._file, self._stripped[rule]
+            columns = file.select([*{name for _, name in found if name is not None}])
             chunks = (each for part in range(file.num_parts) for each in file.chunks(part, columns))
-            self._are_all[rule, column] = all(
-                (each.place.part, column) in found for each in chunks if each.has_filters
-            )
-        return self._are_all[rule, column]
+            self._kept[rule] = {
+                each.column.name
+                for each in chunks
+                if each.has_filters and (each.place.part, each.column.name) not in found
+            }
+        return column not in self._kept[rule]
 
     def _none_keeps(self, column: str) -> bool:
         """Whether no filter of its values is within the limits, so that those that are there would go for none."""

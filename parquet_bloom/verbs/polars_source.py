@@ -52,7 +52,9 @@ def polars_source(
 
     reading.check_first()
     paths = list(reading.files.found)
-    rows: Rows | RowsOfTables = Rows(paths, reading.filtered, reading.slices)
+    rows: Rows | RowsOfTables = Rows(
+        paths, reading.filtered, reading.slices, reading.has_partitions
+    )
     if reading.is_of_tables:
         rows = RowsOfTables(paths, reading.groups, reading.whole_groups())
     # polars itself takes none from paths that a URL escapes.

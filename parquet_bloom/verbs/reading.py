@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from parquet_bloom.arguments import files_given
 from parquet_bloom.container import ROW_GROUPS
-from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.errors import UnsupportedError, quoted_name
 from parquet_bloom.index.asking import AskedIndex
 from parquet_bloom.index.states import in_stores_of, state_of, state_unless_asked_for
 from parquet_bloom.options import TableView
@@ -403,12 +403,24 @@ class Reading:
     def _partitions(self) -> Partitions:
         return self.files.partitions(self.names or ())
 
+    @property
+    def has_partitions(self) -> bool:
+        """Whether names of folders make columns."""
+        return bool(self._partitions.names)
+
     def columns_above(self) -> list[str]:
-        """Those that only the names of folders above the one that was named have,
-        as whoever reads whole paths has it.
-        Raises as files.open."""
+        """Those that only the names of folders above the one that was named have, as whoever takes partitions from
+        whole paths has it. Raises UnsupportedError if the files store one, in whose place that is read; else as
+        files.open."""
+        if not self.has_partitions:
+            return []
         others = {*self.files.partitions(()).names} - {*self._partitions.names}
-        return sorted(others - {*self._columns(self._open_parquet)}) if others else []
+        if stored := sorted(others & {*self._columns(self._open_parquet)} if others else ()):
+            raise UnsupportedError(
+                f"{next(iter(self.files.found))}: column {quoted_name(stored[0])}: polars takes it from the name of a"
+                " folder above the one that was given: give that folder, or try pb.rows"
+            )
+        return sorted(others)
 
     def check_first(self, opener: Open | None = None) -> None:
         """Raise UnsupportedError if the first file is of a format that only we read; behind a URL, nobody looks.

@@ -456,3 +456,22 @@ def test_those_in_a_store(server, monkeypatch):
     query = "&".join(f"{name}={quote(value)}" for name, value in server.options.items())
     for name in (place, place.replace("=", "%3D"), f"{place}?{query}"):
         assert pb.rows(name, {"id": 1}, **options).column_names == ["id"]
+
+
+def test_polars_takes_no_values_of_columns_from_folders_above(tmp_path: Path) -> None:
+    """Where files store such a column, these are its values, as for scan_parquet."""
+    folder = tmp_path / "country=DE" / "data"
+    folder.mkdir(parents=True)
+    for name, stored in (("a", {"id": [1]}), ("b", {"id": [2, 3], "country": ["FR", "IT"]})):
+        pq.write_table(pa.table(stored), folder / f"{name}.parquet")
+    is_french = pl.col("country") == "FR"
+    for name in (folder, folder / "b.parquet"):
+        source = pb.polars_source(name, {"country": "FR"})
+        assert source.filter(is_french).select("id").collect()["id"].to_list() == [2]
+        assert pb.rows(name, {"country": "FR"})["id"].to_pylist() == [2]
+    below = tmp_path / "country=DE" / "day=7"
+    folder.rename(below)
+    with pytest.raises(pb.UnsupportedError, match="column country: polars takes it from the name"):
+        pb.polars_source(below.parent, {"country": "FR"})
+    (found,) = pb.polars_source(below.parent).filter(pl.col("id") == 2).collect().to_dicts()
+    assert found == {"id": 2, "day": 7}
