@@ -83,12 +83,14 @@ def whole_column(column: str, names: Collection[str]) -> str:
 
 
 def is_in_list(file: Askable, column: str) -> bool:
-    """Whether a column of this very name, or one that is in it, is in a list or a map, or is one."""
+    """Whether a column of this name, or one that is in it, is in a list or a map, or is one."""
     inside = f"{column}."
-    return any(
-        (each == column or each.startswith(inside)) and file.column(each).is_in_list
-        for each in file.columns
-    )
+    if any(each.startswith(inside) and file.column(each).is_in_list for each in file.columns):
+        return True
+    try:
+        return file.column(column).is_in_list
+    except ColumnError:
+        return False
 
 
 def is_lacking(file: Askable, column: str) -> bool:

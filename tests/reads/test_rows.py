@@ -806,6 +806,7 @@ def test_what_is_in_lists_is_refused_whether_or_not_it_is_there(tmp_path: Path, 
     pb.Index.build(tmp_path / "index", tmp_path / "a.parquet", "l.list.element").close()
     for files, column, index in (
         (tmp_path / "a.parquet", "l.list.element", None),
+        (tmp_path / "a.parquet", "l.bag.array_element", None),
         (None, "l.list.element", tmp_path / "index"),
         (tmp_path / "a.orc", "l._elem", None),
     ):
