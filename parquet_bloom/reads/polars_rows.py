@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -124,10 +124,18 @@ class Rows:
             return query.of(pl.concat([scan.rows for scan in scans]), are_whole)
         except _ERRORS:
             # It does not tell of which file, if it is about any.
-            for path in dict.fromkeys(path for scan in scans for path in scan.paths):
-                with _reading(path):
-                    query.asked_of(self._scan([path])).collect()
+            self._read_each(query, dict.fromkeys(path for scan in scans for path in scan.paths))
             raise
+
+    def _read_each(self, query: _PushedQuery, paths: Iterable[str]) -> None:
+        """Raise as __call__ for the first file that cannot be read, of those with the rows that are asked for."""
+        num_left = query.num_rows
+        for path in paths:
+            rows = query.asked_of(self._scan([path]))
+            with _reading(path):
+                found = (rows if num_left is None else rows.head(num_left)).collect()
+            if num_left is not None and (num_left := num_left - found.height) <= 0:
+                return
 
     def _scans(self, left: Sequence[Left]) -> Iterator[_Scan]:
         """In the order of the files."""
@@ -254,24 +262,24 @@ class _PushedQuery:
     def __init__(
         self, columns: list[str] | None, predicate: pl.Expr | None, num_rows: int | None
     ) -> None:
-        self._columns, self._predicate, self._num_rows = columns, predicate, num_rows
+        self._columns, self._predicate, self.num_rows = columns, predicate, num_rows
         self.pushed = _NOTHING if predicate is None else pushed_by_polars(predicate)
 
     @property
     def excluding(self) -> Predicate | None:
         """By what it may leave out rows that it was not asked for; None: it may not."""
-        return self.pushed.tree if self._num_rows is None else None
+        return self.pushed.tree if self.num_rows is None else None
 
     @property
     def at_once(self) -> int | None:
         """How many scans are one query: all, if rows are counted over them."""
-        return _AT_ONCE if self._num_rows is None else None
+        return _AT_ONCE if self.num_rows is None else None
 
     def of(self, rows: pl.LazyFrame, are_whole: bool) -> pl.DataFrame:
         """The answer about some rows. To push a predicate such as is_in to one scan takes longer than to read a row
         group."""
         predicate, columns = self._predicate, self._columns
-        rows = rows if self._num_rows is None else rows.head(self._num_rows)
+        rows = rows if self.num_rows is None else rows.head(self.num_rows)
         if predicate is not None and not (are_whole or self.pushed.is_all):
             rows = self.asked_of(rows).collect().lazy()
         rows = rows if predicate is None else rows.filter(predicate)
