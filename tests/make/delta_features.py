@@ -4,7 +4,7 @@ import datetime
 import decimal
 import json
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -229,3 +229,33 @@ def mapped_field(name: str, kind: Any, names: Mapping[str, str], number: int) ->
         "delta.columnMapping.physicalName": names[name],
     }
     return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
+
+
+def mapped_table(
+    folder: Path,
+    mode: str,
+    fields: Sequence[Mapping[str, Any]],
+    data: bytes,
+    protocol: Mapping[str, Any] | None = None,
+) -> Path:
+    """A table that maps columns, of one file with these bytes."""
+    (folder / "_delta_log").mkdir(parents=True)
+    (folder / "part-0.parquet").write_bytes(data)
+    metadata = {
+        "id": "x",
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": json.dumps({"type": "struct", "fields": fields}),
+        "partitionColumns": [],
+        "configuration": {"delta.columnMapping.mode": mode},
+    }
+    add = {"path": "part-0.parquet", "partitionValues": {}, "size": len(data), "dataChange": True}
+    wanted = protocol or {"minReaderVersion": 2, "minWriterVersion": 5}
+    write_commit(folder, {"protocol": wanted}, {"metaData": metadata}, {"add": add})
+    return folder
+
+
+def parquet_bytes(data: pa.Table, **options: Any) -> bytes:
+    """A file of a table; `options`: those of write_table."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(data, sink, **options)
+    return bytes(sink.getvalue())

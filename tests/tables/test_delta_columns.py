@@ -1,12 +1,9 @@
 """Columns of tables that map them: by id, whatever files call them; and names that several have."""
 
-import json
-
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from make.delta_features import mapped_field
-from make.delta_tables import build, write_commit
+from make.delta_features import mapped_field, mapped_table, parquet_bytes
+from make.delta_tables import build
 from make.footers import edited
 from make.variant import shredded
 
@@ -19,25 +16,7 @@ def numbered(name, number, kind=None):
 
 def table_of(folder, mode, fields, data):
     """A table of one file."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(data, sink)
-    protocol = {"minReaderVersion": 2, "minWriterVersion": 5}
-    return table_of_bytes(folder, mode, fields, bytes(sink.getvalue()), protocol)
-
-
-def table_of_bytes(folder, mode, fields, data, protocol):
-    (folder / "_delta_log").mkdir(parents=True)
-    (folder / "part-0.parquet").write_bytes(data)
-    metadata = {
-        "id": "x",
-        "format": {"provider": "parquet", "options": {}},
-        "schemaString": json.dumps({"type": "struct", "fields": fields}),
-        "partitionColumns": [],
-        "configuration": {"delta.columnMapping.mode": mode},
-    }
-    add = {"path": "part-0.parquet", "partitionValues": {}, "size": len(data), "dataChange": True}
-    write_commit(folder, {"protocol": protocol}, {"metaData": metadata}, {"add": add})
-    return folder
+    return mapped_table(folder, mode, fields, parquet_bytes(data))
 
 
 @pytest.fixture
@@ -167,7 +146,7 @@ def test_fields_of_a_variant(tmp_path, mode):
     protocol = {"minReaderVersion": 3, "minWriterVersion": 7}
     protocol |= {"readerFeatures": features, "writerFeatures": features}
     data = edited(shredded(groups), rename)
-    place = table_of_bytes(tmp_path / "events", mode, fields, data, protocol)
+    place = mapped_table(tmp_path / "events", mode, fields, data, protocol)
     assert build(place, columns=["v:a"]).num_filters == 3
     table = pb.open_table(place)
     (file,) = table.files()

@@ -14,7 +14,7 @@ import pytest
 from deltalake import DeltaTable, Field, write_deltalake
 from deltalake.schema import ArrayType, MapType, StructType
 from make.commands import outcome
-from make.delta_features import mapped_field
+from make.delta_features import mapped_field, mapped_table, parquet_bytes
 from make.delta_tables import build, write_commit
 from make.iceberg_tables import CATALOG, NAME, make_table, path_of, use_catalog
 from pyiceberg.expressions import EqualTo
@@ -205,20 +205,7 @@ def mapped(folder: Path, mode: str, data: pa.Table) -> pb.LakeTable:
         mapped_field(name, kind, names, number)
         for number, (name, kind) in enumerate(kinds.items(), 1)
     ]
-    (folder / "_delta_log").mkdir(parents=True)
-    pq.write_table(data, folder / "part-0.parquet")
-    size = (folder / "part-0.parquet").stat().st_size
-    metadata = {
-        "id": "x",
-        "format": {"provider": "parquet", "options": {}},
-        "schemaString": json.dumps({"type": "struct", "fields": fields}),
-        "partitionColumns": [],
-        "configuration": {"delta.columnMapping.mode": mode},
-    }
-    protocol = {"minReaderVersion": 2, "minWriterVersion": 5}
-    add = {"path": "part-0.parquet", "partitionValues": {}, "size": size, "dataChange": True}
-    write_commit(folder, {"protocol": protocol}, {"metaData": metadata}, {"add": add})
-    return pb.open_table(folder)
+    return pb.open_table(mapped_table(folder, mode, fields, parquet_bytes(data)))
 
 
 def stored(*fields: tuple[str, int | None, object]) -> pa.Table:

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 from make.commands import outcome
-from make.delta_features import mapped_field
-from make.delta_tables import build, write_commit
+from make.delta_features import mapped_field, mapped_table, parquet_bytes
+from make.delta_tables import build
 from pyarrow import parquet
 
 import parquet_bloom as pb
@@ -91,25 +91,8 @@ def test_mapped_columns(tmp_path, mode):
         for at, name in enumerate(names.values(), 1)
     ]
     place = tmp_path / "events"
-    (place / "_delta_log").mkdir(parents=True)
-    path = place / "part-0.parquet"
     data = pa.table([[["x"]], [["y"]]], schema=pa.schema(numbered))
-    parquet.write_table(data, path, use_compliant_nested_type=False)
-    metadata = {
-        "id": "x",
-        "format": {"provider": "parquet", "options": {}},
-        "schemaString": json.dumps({"type": "struct", "fields": fields}),
-        "partitionColumns": [],
-        "configuration": {"delta.columnMapping.mode": mode},
-    }
-    add = {
-        "path": path.name,
-        "partitionValues": {},
-        "size": path.stat().st_size,
-        "dataChange": True,
-    }
-    protocol = {"minReaderVersion": 2, "minWriterVersion": 5}
-    write_commit(place, {"protocol": protocol}, {"metaData": metadata}, {"add": add})
+    mapped_table(place, mode, fields, parquet_bytes(data, use_compliant_nested_type=False))
     columns = {"old.list.element": "x", "tags.list.element": "y"}
     assert build(place, columns=[*columns]).num_filters == 2
     table = pb.open_table(place)
