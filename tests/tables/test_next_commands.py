@@ -168,6 +168,26 @@ def test_a_budget_is_spent_on_a_table_by_one_command(budget, tmp_path):
     assert filters_in(before) == found
 
 
+@pytest.mark.parametrize("way", ["command", "python"])
+def test_files_with_their_columns_in_another_order_are_another_schema(way, tmp_path):
+    """Each file gets what was said of those with its order, and the next command has nothing to do."""
+    numbers = np.random.default_rng(7).permutation(6_000)
+    schemas = {"x": numbers, "y": numbers % 2}, {"y": numbers, "x": numbers % 2}
+    paths = [tmp_path / f"{number}.parquet" for number in range(6)]
+    for number, path in enumerate(paths):
+        pq.write_table(pa.table(schemas[number // 3]), path, row_group_size=2_000)
+    made = str(delta_tables.table_of(tmp_path / "events", *paths, x="long", y="long"))
+    if way == "command":
+        words = next_of("advise", made, "--table", "delta")
+        assert outcome(*words).code == 0
+    else:
+        pb.build_table(made, advice=pb.advise(made, table="delta"), min_file_size=0)
+    assert [*filters_in(made)] == [
+        (f"part-{number}.parquet", "xxxyyy"[number]) for number in range(6)
+    ]
+    assert "next: " not in outcome("advise", made, "--table", "delta").stdout
+
+
 def test_only_files_that_are_appended_to_are_judged(tmp_path):
     made = lake_of_two_schemas(tmp_path)
     sizes = sorted(path.stat().st_size for path in Path(made).glob("*.parquet"))
