@@ -17,6 +17,7 @@ import parquet_bloom as pb
 from parquet_bloom.container.in_commands import AsTable, command_for
 from parquet_bloom.errors import ColumnError
 from parquet_bloom.files import open_file
+from parquet_bloom.render.wording import MOST_SHOWN
 from parquet_bloom.rules.rule import rules
 from parquet_bloom.tables.open import open_table
 
@@ -166,6 +167,23 @@ def test_a_budget_is_spent_on_a_table_by_one_command(budget, tmp_path):
     built = pb.build_table(before, advice=planned, min_file_size=0)
     assert built.committed is not None
     assert filters_in(before) == found
+
+
+def test_columns_are_named_where_build_does_not_judge(tmp_path):
+    """That is by a sample: without one, a table with many columns is judged again."""
+    numbers = np.random.default_rng(8).permutation(4_000)
+    names = [f"c{number}" for number in range(MOST_SHOWN + 1)]
+    path, sample = tmp_path / "a.parquet", tmp_path / "sample.csv"
+    pq.write_table(pa.table(dict.fromkeys(names, numbers)), path, row_group_size=1_000)
+    made = delta_tables.table_of(tmp_path / "events", path, **dict.fromkeys(names, "long"))
+    sample.write_text("\n".join([",".join(names), *([",".join(["7"] * len(names))] * 2)]))
+    table = ("--table", "delta", "--all-sizes")
+    judged = next_of("advise", made, "--table", "delta")
+    assert judged == ["build", str(made), "--auto", *table]
+    sampled = next_of("advise", made, "--table", "delta", "--value-sample", sample)
+    assert sampled == ["build", str(made), "-c", ",".join(names), *table]
+    both = ("--value-sample", sample, "--budget", "1MiB")
+    assert "next: " not in outcome("advise", made, "--table", "delta", *both).stdout
 
 
 @pytest.mark.parametrize("way", ["command", "python"])
