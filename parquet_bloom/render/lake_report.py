@@ -295,11 +295,18 @@ def _to_build(
 
 
 def _to_strip(report: LakeReport, names: Sequence[str], options: Sequence[str]) -> dict[str, str]:
-    """As to_strip, of the columns whose filters are of no use in any of the tables."""
+    """As to_strip, of the columns whose filters are of no use in any of the tables; of those that only some files
+    have, from any file, called FILE, as `strip` fails for the others."""
     advice = [each for table in report.advice for each in table.columns]
     useful = {each.column for each in advice if each.verdict != "skip"}
     needless = [each for each in advice if each.column not in useful]
-    return to_strip(needless, names, report.traces, options)
+    lacking = _lacking(report)
+    in_some = [each for each in needless if each.column in lacking]
+    in_all = [each for each in needless if each.column not in lacking]
+    return {
+        **to_strip(in_all, names, report.traces, options),
+        **to_strip(in_some, [ANY_FILE], report.traces, options),
+    }
 
 
 def _to_be_in_all(report: LakeReport, verdicts: Mapping[str, str]) -> list[str]:

@@ -791,3 +791,18 @@ def test_filters_of_no_use_have_the_command_that_strips_them(run, tmp_path, name
     assert strip not in steps_on(page)
     assert outcome(*shlex.split(strip)[1:]).code == 0
     assert "strip" not in Document(run(path)[1]).text
+
+
+def test_filters_of_no_use_are_not_stripped_from_files_without_the_column(run, tmp_path):
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    numbers = np.random.default_rng(8).permutation(ROWS)
+    for name, columns in (("a", {"id": numbers, "at": np.arange(ROWS)}), ("b", {"id": numbers})):
+        pq.write_table(pa.table(columns), lake / f"{name}.parquet", row_group_size=ROWS // 4)
+        pb.build(lake / f"{name}.parquet", columns=[*columns], in_place=True)
+    text = Document(run(lake)[1]).text
+    (strip,) = set(re.findall("pbloom strip removes (pbloom strip .*?--in-place)", text))
+    assert strip == "pbloom strip FILE -c at --in-place"
+    words = shlex.split(strip.replace("FILE", str(lake / "a.parquet")))
+    assert outcome(*words[1:]).code == 0
+    assert "pbloom strip" not in Document(run(lake)[1]).text
