@@ -19,6 +19,7 @@ from parquet_bloom.render.findings import (
 )
 from parquet_bloom.render.hints import (
     MOST_NAMES,
+    but_for_rate,
     command,
     concerned_of,
     for_any,
@@ -30,6 +31,7 @@ from parquet_bloom.render.hints import (
 )
 from parquet_bloom.render.report import (
     MOST_COLUMNS,
+    MOST_PLACES,
     MOST_STEPS,
     Broken,
     Step,
@@ -135,6 +137,7 @@ def render_lake_report(
         to_strip=_to_strip(report, to_change, build),
         steps=steps,
         most_steps=MOST_STEPS,
+        most_places=MOST_PLACES,
         is_done=bool(report.advice)
         and is_fine(verdict, steps)
         and not (wanted or in_some or report.num_not_advised),
@@ -387,10 +390,19 @@ def _commands(rule: BrokenRule, names: Sequence[str], report: LakeReport) -> lis
     some_come_first = examples[0][1].is_to_be_looked_at
     helps = (help_of(path, each) for path, each in examples if each.next)
     by_hand = dict.fromkeys(each.by_hand for _, each in examples if each.by_hand)
-    commands = [_by_name(each, _lacking(report)) for each in united(helps)]
+    commands = [_by_name(each, _lacking(report)) for each in united(_at_one_rate(helps))]
     is_for_others = any(each.is_of_no_column for _, each in examples)
     ordered = (*commands, *by_hand) if is_for_others else (*by_hand, *commands)
     return [f"next: {each}" for each in ordered]
+
+
+def _at_one_rate(commands: Iterable[str]) -> list[str]:
+    """Of those that build the same columns of the same files, or of any, the first: each file may have a rate of its
+    own."""
+    found: dict[frozenset[tuple[str, ...]], str] = {}
+    for each in commands:
+        found.setdefault(but_for_rate(each), each)
+    return [*found.values()]
 
 
 def _lacking(report: LakeReport) -> set[str]:
