@@ -121,10 +121,15 @@ class JudgedColumn:
 # From files to the sketch of a table
 
 
-def table_key(file: Container, columns: Sequence[Column]) -> str:
+def table_key(
+    file: Container, columns: Sequence[Column], called: Mapping[str, str] | None = None
+) -> str:
     """The same for files that are judged together: those of a format whose `columns` have the same names, in the same
-    order, and types that look-ups search as one."""
-    named = repr((file.format, [(column.name, column.searched_type) for column in columns]))
+    order, and types that look-ups search as one. `called`: their names there, by what the file calls them, None for
+    the same."""
+    names = (each.name if called is None else called[each.name] for each in columns)
+    types = (each.searched_type for each in columns)
+    named = repr((file.format, [*zip(names, types, strict=True)]))
     return sha256(named.encode(errors="surrogateescape")).hexdigest()[:32]
 
 

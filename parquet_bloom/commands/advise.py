@@ -628,8 +628,8 @@ def _to_build(
 ) -> Iterator[_Next]:
     """Those of one table are named, so that nothing is judged again, unless they are many. Several tables have
     columns of their own, and within a budget each column has a rate of its own; where that would replace filters that
-    are to stay, files lack a column, or a lake's table cannot be judged again, they are named all the same.
-    `judging`: the options by which columns are chosen; `in_need`: that of the advisor."""
+    are to stay, or files lack a column, they are named all the same. `judging`: the options by which columns are
+    chosen; `in_need`: that of the advisor."""
     wanted = [
         each
         for report in reports
@@ -638,10 +638,9 @@ def _to_build(
     ]
     if not wanted:
         return
-    can_be_judged = command_for(inputs.in_commands(_first_read(inputs)), "pbloom build --auto", {})
     is_short = options.budget is None and (options.value_sample or len(wanted) <= MOST_SHOWN)
     spares_some = bool(replacing(wanted)) and _has_some_to_keep(reports)
-    is_named = is_short or spares_some or _by_name(inputs) or not can_be_judged
+    is_named = is_short or spares_some or _by_name(inputs)
     if len(reports) > 1 or not is_named:
         among = ",".join(map(quoted_name, options.columns or ()))
         if not options.value_sample:

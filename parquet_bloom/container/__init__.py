@@ -52,7 +52,7 @@ def slim_record(cls: type[RecordT]) -> type[RecordT]:
 
 # Marks a field that JSON leaves out if it is None, because not every format has it.
 WHERE_KNOWN: Final[Mapping[str, object]] = {"where_known": True}
-# Metadata of a field that is in no document, as it has something for each of a million files.
+# Metadata of a field that is in no document, as it has something for each of a million files, or means nothing there.
 IN_PYTHON: Final[Mapping[str, object]] = {"in_python": True}
 # Of one with a value that was asked for, or several, which are text in documents and tables.
 AS_TEXT: Final[Mapping[str, object]] = {"as_text": True}

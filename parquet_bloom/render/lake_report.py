@@ -19,6 +19,7 @@ from parquet_bloom.render.findings import (
 )
 from parquet_bloom.render.hints import (
     MOST_NAMES,
+    but_for_rate,
     command,
     concerned_of,
     for_any,
@@ -30,6 +31,7 @@ from parquet_bloom.render.hints import (
 )
 from parquet_bloom.render.report import (
     MOST_COLUMNS,
+    MOST_PLACES,
     MOST_STEPS,
     Broken,
     Step,
@@ -135,6 +137,7 @@ def render_lake_report(
         to_strip=_to_strip(report, to_change, build),
         steps=steps,
         most_steps=MOST_STEPS,
+        most_places=MOST_PLACES,
         is_done=bool(report.advice)
         and is_fine(verdict, steps)
         and not (wanted or in_some or report.num_not_advised),
@@ -295,11 +298,18 @@ def _to_build(
 
 
 def _to_strip(report: LakeReport, names: Sequence[str], options: Sequence[str]) -> dict[str, str]:
-    """As to_strip, of the columns whose filters are of no use in any of the tables."""
+    """As to_strip, of the columns whose filters are of no use in any of the tables; of those that only some files
+    have, from any file, called FILE, as `strip` fails for the others."""
     advice = [each for table in report.advice for each in table.columns]
     useful = {each.column for each in advice if each.verdict != "skip"}
     needless = [each for each in advice if each.column not in useful]
-    return to_strip(needless, names, report.traces, options)
+    lacking = _lacking(report)
+    in_some = [each for each in needless if each.column in lacking]
+    in_all = [each for each in needless if each.column not in lacking]
+    return {
+        **to_strip(in_all, names, report.traces, options),
+        **to_strip(in_some, [ANY_FILE], report.traces, options),
+    }
 
 
 def _to_be_in_all(report: LakeReport, verdicts: Mapping[str, str]) -> list[str]:
@@ -380,10 +390,19 @@ def _commands(rule: BrokenRule, names: Sequence[str], report: LakeReport) -> lis
     some_come_first = examples[0][1].is_to_be_looked_at
     helps = (help_of(path, each) for path, each in examples if each.next)
     by_hand = dict.fromkeys(each.by_hand for _, each in examples if each.by_hand)
-    commands = [_by_name(each, _lacking(report)) for each in united(helps)]
+    commands = [_by_name(each, _lacking(report)) for each in united(_at_one_rate(helps))]
     is_for_others = any(each.is_of_no_column for _, each in examples)
     ordered = (*commands, *by_hand) if is_for_others else (*by_hand, *commands)
     return [f"next: {each}" for each in ordered]
+
+
+def _at_one_rate(commands: Iterable[str]) -> list[str]:
+    """Of those that build the same columns of the same files, or of any, the first: each file may have a rate of its
+    own."""
+    found: dict[frozenset[tuple[str, ...]], str] = {}
+    for each in commands:
+        found.setdefault(but_for_rate(each), each)
+    return [*found.values()]
 
 
 def _lacking(report: LakeReport) -> set[str]:

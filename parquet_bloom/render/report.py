@@ -333,7 +333,7 @@ def _steps_against(broken: Iterable[Broken]) -> list[Step]:
     for each in sorted(broken, key=lambda each: _urgency(each.first)):
         if each.first.severity == "note":
             continue
-        helps = [command.removeprefix("next: ") for command in each.commands[:1]]
+        helps = [command.removeprefix("next: ") for command in each.commands]
         new = [command for command in helps if command not in told]
         told.update(new)
         done = "" if new else ABOVE if helps else NO_COMMAND
@@ -358,7 +358,8 @@ def steps_of(
     steps, done = [], set[str]()
     advised = {but_for_rate(each): each for each in to_build}
     for step in _steps_against(broken):
-        commands = [advised.get(but_for_rate(each), each) for each in step.commands]
+        # Those that differ by their rates are the same now.
+        commands = [*dict.fromkeys(advised.get(but_for_rate(each), each) for each in step.commands)]
         if both := {*commands} & {*to_build}:
             done |= both
             notes = step.note, _on_rates(_built_by(both, wanted))

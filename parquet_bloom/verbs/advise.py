@@ -34,7 +34,7 @@ from parquet_bloom.arguments import (
     SomeNumbers,
     path_given,
 )
-from parquet_bloom.container import WHERE_KNOWN
+from parquet_bloom.container import IN_PYTHON, WHERE_KNOWN
 from parquet_bloom.container.room import (
     OF_COLUMN,
     TO_ADVISE,
@@ -51,7 +51,6 @@ from parquet_bloom.options import DEFAULT_FPP, AdviseOptions, BuildOptions, Tabl
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.policy import Policy, policy_given
 from parquet_bloom.storage import with_options
-from parquet_bloom.values.types import said_besides
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.several import (
     Failure,
@@ -71,7 +70,7 @@ from parquet_bloom.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from parquet_bloom.container.protocols import Column, Container
+    from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.storage.traffic import Requests
 
@@ -261,8 +260,9 @@ class BudgetPlan:
 class AdviceReport(VerbReport):
     """The advice on one file; `size` in bytes; `fpp`: the target; `files`: how many were judged
     together, including this one; `recommended`: the columns whose verdict is `build`, which a budget has room for;
-    `budget`: how they share it, None without one; `obstacles`: what `build` would refuse the file for, or some of its
-    columns, None for nothing; `requests`: sent to the object store that has the file, None for other files."""
+    `key`: of these files, as advice.table.table_key has it; `budget`: how they share it, None without one;
+    `obstacles`: what `build` would refuse the file for, or some of its columns, None for nothing; `requests`: sent to
+    the object store that has the file, None for other files."""
 
     _rows: ClassVar = ("columns",)
 
@@ -275,6 +275,7 @@ class AdviceReport(VerbReport):
     fpp: float
     recommended: tuple[str, ...]
     columns: tuple[ColumnAdvice, ...]
+    key: str = field(compare=False, metadata=IN_PYTHON)
     budget: BudgetPlan | None = field(default=None, metadata=WHERE_KNOWN)
     obstacles: tuple[str, ...] | None = field(default=None, metadata=WHERE_KNOWN)
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
@@ -495,30 +496,25 @@ def rates_to_build(report: AdviceReport, options: BuildOptions) -> dict[str, flo
 def report_on(
     file: Container, reports: Sequence[AdviceReport], called: Mapping[str, str] | None = None
 ) -> AdviceReport:
-    """That on the table of the file, which has all columns that were judged of it, of types that look-ups
-    search as one; the only report is on any file. `called`: what the reports call the columns, by what the file calls
-    them, None for the same. Raises ColumnError if there is none."""
+    """That on the table of the file, as table_key tells tables apart by the columns that were judged; the only report
+    is on any file. `called`: what the reports call the columns, by what the file calls them, None for the same.
+    Raises ColumnError if there is none."""
     if len(reports) == 1:
         return reports[0]
-    types = {
-        column.name if called is None else called.get(column.name): _searched_as(column)
-        for column in file.select(None)
-    }
-    of_file = [
-        report
-        for report in reports
-        if report.format == file.format
-        and all(types.get(each.column) == _searched_as(each) for each in report.columns)
-    ]
+    columns = file.select(None)
+    if called is None:
+        called = {each.name: each.name for each in columns}
+
+    def is_on(report: AdviceReport) -> bool:
+        judged = {each.column for each in report.columns}
+        among = [each for each in columns if called.get(each.name) in judged]
+        return report.key == table_key(file, among, called)
+
+    of_file = [*filter(is_on, reports)]
     if not of_file:
         raise ColumnError(f"{file.path}: advice: no report is on files with its columns")
     # Where a table lacks what another has, all of its columns are in both.
     return max(of_file, key=lambda report: len(report.columns))
-
-
-def _searched_as(column: Column | ColumnAdvice) -> tuple[str, str | None]:
-    physical = column.physical_type
-    return physical, said_besides(physical, column.logical_type)
 
 
 def _without(options: BuildOptions, unread: Sequence[str]) -> BuildOptions:
@@ -588,6 +584,7 @@ class _JudgedTable:
             fpp=self.options.target_fpp,
             recommended=tuple(each.column for each in columns if each.verdict == "build"),
             columns=columns,
+            key=sketch.key,
             budget=self.budget,
             obstacles=file.obstacles or None,
             requests=file.requests,

@@ -17,6 +17,7 @@ import parquet_bloom as pb
 from parquet_bloom.container.in_commands import AsTable, command_for
 from parquet_bloom.errors import ColumnError
 from parquet_bloom.files import open_file
+from parquet_bloom.render.wording import MOST_SHOWN
 from parquet_bloom.rules.rule import rules
 from parquet_bloom.tables.open import open_table
 
@@ -166,6 +167,43 @@ def test_a_budget_is_spent_on_a_table_by_one_command(budget, tmp_path):
     built = pb.build_table(before, advice=planned, min_file_size=0)
     assert built.committed is not None
     assert filters_in(before) == found
+
+
+def test_columns_are_named_where_build_does_not_judge(tmp_path):
+    """That is by a sample: without one, a table with many columns is judged again."""
+    numbers = np.random.default_rng(8).permutation(4_000)
+    names = [f"c{number}" for number in range(MOST_SHOWN + 1)]
+    path, sample = tmp_path / "a.parquet", tmp_path / "sample.csv"
+    pq.write_table(pa.table(dict.fromkeys(names, numbers)), path, row_group_size=1_000)
+    made = delta_tables.table_of(tmp_path / "events", path, **dict.fromkeys(names, "long"))
+    sample.write_text("\n".join([",".join(names), *([",".join(["7"] * len(names))] * 2)]))
+    table = ("--table", "delta", "--all-sizes")
+    judged = next_of("advise", made, "--table", "delta")
+    assert judged == ["build", str(made), "--auto", *table]
+    sampled = next_of("advise", made, "--table", "delta", "--value-sample", sample)
+    assert sampled == ["build", str(made), "-c", ",".join(names), *table]
+    both = ("--value-sample", sample, "--budget", "1MiB")
+    assert "next: " not in outcome("advise", made, "--table", "delta", *both).stdout
+
+
+@pytest.mark.parametrize("way", ["command", "python"])
+def test_files_with_their_columns_in_another_order_are_another_schema(way, tmp_path):
+    """Each file gets what was said of those with its order, and the next command has nothing to do."""
+    numbers = np.random.default_rng(7).permutation(6_000)
+    schemas = {"x": numbers, "y": numbers % 2}, {"y": numbers, "x": numbers % 2}
+    paths = [tmp_path / f"{number}.parquet" for number in range(6)]
+    for number, path in enumerate(paths):
+        pq.write_table(pa.table(schemas[number // 3]), path, row_group_size=2_000)
+    made = str(delta_tables.table_of(tmp_path / "events", *paths, x="long", y="long"))
+    if way == "command":
+        words = next_of("advise", made, "--table", "delta")
+        assert outcome(*words).code == 0
+    else:
+        pb.build_table(made, advice=pb.advise(made, table="delta"), min_file_size=0)
+    assert [*filters_in(made)] == [
+        (f"part-{number}.parquet", "xxxyyy"[number]) for number in range(6)
+    ]
+    assert "next: " not in outcome("advise", made, "--table", "delta").stdout
 
 
 def test_only_files_that_are_appended_to_are_judged(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -224,6 +225,42 @@ def test_files_of_two_writers_are_one_table(tmp_path):
     advice = pb.advise([*paths, other])
     built = tmp_path / "built.parquet"
     assert pb.build(paths[1], built, advice=advice).num_filters == 2
+
+
+def fixed(values, width):
+    return pa.array([int(each).to_bytes(width) for each in values], pa.binary(width))
+
+
+NUMBERS = np.random.default_rng(5).permutation(ROWS)
+
+
+@pytest.mark.parametrize(
+    "schemas",
+    [
+        ({"x": NUMBERS, "y": NUMBERS % 2}, {"y": NUMBERS, "x": NUMBERS % 2}),
+        ({"h": fixed(NUMBERS, 8)}, {"h": fixed(NUMBERS % 2, 16)}),
+        ({"x": NUMBERS, "y": NUMBERS % 2}, {"y": NUMBERS, "z": NUMBERS, "x": NUMBERS % 2}),
+    ],
+    ids=["order", "length", "more"],
+)
+def test_each_file_gets_what_was_said_of_its_own_table(tmp_path, schemas):
+    """Also where another has the same columns, in another order or of other lengths."""
+    lake, built = tmp_path / "lake", tmp_path / "built"
+    lake.mkdir()
+    for number, columns in enumerate(schemas):
+        for name in "ab":
+            pq.write_table(pa.table(columns), lake / f"{name}{number}.parquet", ROWS // 4)
+    wanted = [name for name in schemas[0] if name != "z"]
+    advice = pb.advise(lake, columns=wanted)
+    assert len(advice.reports) == 2
+    done = pb.build(lake, built, advice=advice)
+    said = {Path(each.path.partition(" and ")[0]).name[1]: each.recommended for each in advice}
+    assert len({*said.values()}) == 2
+    found = {
+        Path(each.path).name: tuple(dict.fromkeys(one.column for one in each.filters))
+        for each in done
+    }
+    assert found == {name: said[name[1]] for name in found}
 
 
 @pytest.mark.parametrize("meaning", [(32, False), (16, True), (8, True)])

@@ -20,6 +20,7 @@ from pyarrow import orc
 import parquet_bloom as pb
 from parquet_bloom.options import AdviseOptions, ValidateOptions
 from parquet_bloom.render.lake_report import render_lake_report
+from parquet_bloom.render.report import MOST_STEPS
 from parquet_bloom.rules.finding import finding
 from parquet_bloom.verbs.inspect import inspect
 from parquet_bloom.verbs.lake_report import (
@@ -791,3 +792,47 @@ def test_filters_of_no_use_have_the_command_that_strips_them(run, tmp_path, name
     assert strip not in steps_on(page)
     assert outcome(*shlex.split(strip)[1:]).code == 0
     assert "strip" not in Document(run(path)[1]).text
+
+
+def test_filters_of_no_use_are_not_stripped_from_files_without_the_column(run, tmp_path):
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    numbers = np.random.default_rng(8).permutation(ROWS)
+    for name, columns in (("a", {"id": numbers, "at": np.arange(ROWS)}), ("b", {"id": numbers})):
+        pq.write_table(pa.table(columns), lake / f"{name}.parquet", row_group_size=ROWS // 4)
+        pb.build(lake / f"{name}.parquet", columns=[*columns], in_place=True)
+    text = Document(run(lake)[1]).text
+    (strip,) = set(re.findall("pbloom strip removes (pbloom strip .*?--in-place)", text))
+    assert strip == "pbloom strip FILE -c at --in-place"
+    words = shlex.split(strip.replace("FILE", str(lake / "a.parquet")))
+    assert outcome(*words[1:]).code == 0
+    assert "pbloom strip" not in Document(run(lake)[1]).text
+
+
+LIMITS = {"a": 2048, "b": 3072}
+MANY_LIMITS = {f"c{number}": 2048 + 16 * number for number in range(MOST_STEPS + 1)}
+
+
+@pytest.mark.parametrize("num_files", [1, 2])
+@pytest.mark.parametrize("limits", [LIMITS, MANY_LIMITS], ids=["few", "many"])
+def test_a_step_has_all_commands_that_its_rule_needs(tmp_path, limits, num_files):
+    """Nothing says that others need not be run while there are more."""
+    config = tmp_path / "pbloom.toml"
+    config.write_text(
+        "".join(f"[validate.columns.{name}]\nmax-bytes = {limits[name]}\n" for name in limits)
+    )
+    numbers = np.random.default_rng(9).permutation(num_files * ROWS)
+    paths = [tmp_path / f"{number}.parquet" for number in range(num_files)]
+    for number, path in enumerate(paths):
+        columns = dict.fromkeys(limits, numbers[number::num_files])
+        pq.write_table(pa.table(columns), path, use_dictionary=False)
+        pb.build(path, columns=[*limits], in_place=True)
+    page = outcome("report", *paths, "-o", "-", "--config", config).stdout
+    steps = steps_on(page)
+    named = re.findall(r"-c (\w+) --existing replace --max-bytes \S+ --in-place", steps)
+    assert named == [*limits][:MOST_STEPS]
+    assert ("and 1 more command, not shown here" in steps) == (len(limits) > MOST_STEPS)
+    assert (NO_OTHERS in steps) == (len(limits) <= MOST_STEPS)
+    # Among the findings, all are.
+    findings = Document(page).text.rpartition(" Findings ")[2]
+    assert all(f"-c {name} --existing replace" in findings for name in limits)
