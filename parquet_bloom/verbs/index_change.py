@@ -461,10 +461,11 @@ class _Change:
         with KeyRoom.within_budget() as room:
             builder = SegmentsBuilder(wanted.places, room, wanted.form)
             indexer = FileIndexer(builder, wanted, self._hash_key, self._threads)
+            called = {(segment.column, segment.read_as) for segment in wanted.segments}
             for done, file in enumerate(files):
                 if self._progress:
                     self._progress(done, len(files))
-                unread, left = self._unread.get(file.path, ()), _renamed(file.path, among, wanted)
+                unread, left = self._unread.get(file.path, ()), _renamed(file.path, among, called)
                 read = indexer.add(file, among, self._keys, unread, left)
                 if read.is_as_known:
                     self._as_known += 1
@@ -582,12 +583,15 @@ class _Change:
         )
 
 
-def _renamed(path: str, among: ListedFiles, index: Manifest) -> dict[str, str]:
-    """Why a file has no columns of some names any more: its table has given them others."""
+def _renamed(
+    path: str, among: ListedFiles, called: Collection[tuple[str, str]]
+) -> dict[str, str]:
+    """Why a file has no columns of some names any more: its table has given them others. `called`: each column of an
+    index, and what files call it, see Segment.read_as."""
     return {
         column: f"no column {quoted_name(column)}, which the table calls {quoted_name(now)} by now: index build makes"
         " an index of that"
-        for column, read_as in {(each.column, each.read_as) for each in index.segments}
+        for column, read_as in called
         if (now := among.called_now(path, column, read_as)) is not None
     }
 
