@@ -541,8 +541,9 @@ class _Change:
         self, sources: Sequence[str], tables: Sequence[TableSource]
     ) -> dict[str, str | None]:
         """The same; one that is there, and that no source and no table has any more, is gone."""
-        found = self._listed(sources, tables).found
-        there = [path for path in self._states if path in found]
+        files = self._listed(sources, tables)
+        _check_sources(files, self._states)
+        there = [path for path in self._states if path in files.found]
         return dict.fromkeys(self._states) | states_of(there, self._options)
 
     def _known_units(self, segment: Segment) -> dict[int, Unit]:

@@ -485,6 +485,23 @@ def test_an_add_is_not_lost_to_the_removal_of_a_source(of_two, lake, tmp_path):
         assert now.add().added == 0
 
 
+def test_a_folder_that_is_away_by_then_is_not_forgotten(of_two, lake, tmp_path):
+    """It may be mounted elsewhere, when somebody removes another one."""
+    index, files = tmp_path / "index", {str(path) for path in lake.glob("?.parquet")}
+    remove = removing(index, tmp_path / "other")
+
+    def away(done: int, total: int) -> None:
+        remove(done, total)
+        if done == total:
+            lake.rename(tmp_path / "away")
+            lake.mkdir()
+
+    with of_two, pytest.raises(FileNotFoundError, match="index remove forgets them"):
+        of_two.add(progress=away)
+    with pb.Index(index) as now:
+        assert {unit.path for unit, _ in now._asked.units("id")} == files
+
+
 def test_an_index_that_has_no_identity_yet_may_be_another_one(of_two, tmp_path, monkeypatch):
     """As versions made it that gave it none."""
     index, has_identity = tmp_path / "index", Manifest.has_identity
