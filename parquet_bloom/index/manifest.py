@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final, Literal, NamedTuple, cast
+from uuid import uuid4
 from zlib import crc32
 
 from parquet_bloom.dataclass import dataclass
@@ -144,7 +145,9 @@ class TableSource:
 class Manifest:
     """An index in one state. `sources`: the files, folders and globs that are looked at by `add`, `tables`: the
     tables that are. `made`: in seconds since 1970. `key_check`: of the key that hashes are made with; empty if there
-    is none. `include_encrypted`: whether it may have hashes of values that are encrypted in the files."""
+    is none. `include_encrypted`: whether it may have hashes of values that are encrypted in the files. `identity`:
+    given to an index when it is made, also in the place of another one, and kept by all that changes it; empty
+    before, and in those that earlier versions have made or changed."""
 
     columns: tuple[str, ...]
     places: Places = "row-group"
@@ -156,6 +159,7 @@ class Manifest:
     include_encrypted: bool = False
     tables: tuple[TableSource, ...] = ()
     form: IndexForm = "map"
+    identity: str = ""
 
     @property
     def terms(self) -> tuple[object, ...]:
@@ -166,6 +170,10 @@ class Manifest:
     def files(self) -> list[str]:
         """The names of the files of all segments."""
         return [name for segment in self.segments for name in segment.files]
+
+    def has_identity(self, identity: str) -> bool | None:
+        """Whether it is the index of this identity; None if nobody can tell, because there is none."""
+        return identity == self.identity if identity and self.identity else None
 
 
 def check_form(form: IndexForm, places: Places, *, is_keyed: bool) -> None:
@@ -278,7 +286,8 @@ def commit(
             return None
         _check_there(folder, {*new.files} - {*(old.files if old else ())})
         generation = 1 if name is None else generation_of(name) + 1
-        new = replace(new, generation=generation, made=made)
+        identity = uuid4().hex if old is None else old.identity
+        new = replace(new, generation=generation, made=made, identity=identity)
         if folder.put_if_absent(manifest_name(generation), _encoded(new)):
             return new
 
@@ -336,6 +345,7 @@ def _manifest(found: dict[str, Any]) -> Manifest:
         # There were none at first.
         tables=tuple(map(_table, found.get("tables", ()))),
         form=cast("IndexForm", _word("form", found.get("form", "map"), words(IndexForm))),
+        identity=_text(found.get("identity", "")),
     )
     has_slices = any(segment.slices for segment in manifest.segments)
     form = manifest.form if manifest.form != "map" or not has_slices else "slices"

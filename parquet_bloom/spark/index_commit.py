@@ -96,6 +96,7 @@ class _Commit:
     ) -> None:
         self._executors, self._tasks, self._folder = executors, tasks, folder
         self._options, self._sources = options, _sources(search)
+        self._known = search.index
         self._generation = 0 if search.index is None else search.index.generation
 
     def done(self, new: Sequence[Segment]) -> LakeIndex | None:
@@ -103,10 +104,9 @@ class _Commit:
             old = newest(self._folder)
             if old is None and not new:
                 return None
-            self._check_alone(old)
             start = old or self._options.empty
-            if start.terms != self._options.empty.terms:
-                raise RewriteError(f"{self._folder.path}: another index was made here meanwhile")
+            self._check_same(start)
+            self._check_alone(old)
             # Of a run that has been here before.
             known = {segment.id for segment in start.segments}
             added = tuple(segment for segment in new if segment.id not in known)
@@ -116,11 +116,20 @@ class _Commit:
             if made is not None:
                 return self._report(made, added, dead)
 
+    def _check_same(self, index: Manifest) -> None:
+        """Raise RewriteError for another index than the one that was there."""
+        is_same = None if self._known is None else index.has_identity(self._known.identity)
+        if is_same is False or index.terms != self._options.empty.terms:
+            raise RewriteError(f"{self._folder.path}: another index was made here meanwhile")
+
     def _check_alone(self, old: Manifest | None) -> None:
         """Raise RewriteError if the table was listed for an index that somebody else has changed since: of two
-        versions of a table, nobody knows which is the later one."""
+        versions of a table, nobody knows which is the later one. Or if a source was removed, whose files were
+        listed."""
         is_alone = (old.generation if old else 0) == self._generation
-        if self._options.table is not None and not is_alone:
+        sources = () if self._known is None else self._known.sources
+        is_less = not {*sources} <= {*(old.sources if old else ())}
+        if is_less or (self._options.table is not None and not is_alone):
             raise RewriteError(
                 f"{self._folder.path}: somebody else has changed the index meanwhile, expected to be alone: run it "
                 "again"

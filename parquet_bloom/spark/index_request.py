@@ -78,13 +78,15 @@ class IndexOptions:
 class KnownIndex:
     """An index with whose files those that are listed are compared. `num_segments`: of this `generation`;
     `columns`: what files call each of them, see Segment.read_as; `is_of_table`: files are as a table records them,
-    which never puts another one in the place of one."""
+    which never puts another one in the place of one; `identity`, `sources`: see Manifest."""
 
     place: str
     generation: int
     num_segments: int
     columns: Mapping[str, str]
     is_of_table: bool = False
+    identity: str = ""
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

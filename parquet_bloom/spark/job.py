@@ -24,7 +24,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
@@ -41,7 +40,12 @@ from parquet_bloom.spark.description import described
 from parquet_bloom.spark.executors import Executors
 from parquet_bloom.spark.failures import failing, in_one_line
 from parquet_bloom.spark.index_commit import committed
-from parquet_bloom.spark.listing import STANDS_FOR_NOTHING, errors_here, names_for_executors
+from parquet_bloom.spark.listing import (
+    STANDS_FOR_NOTHING,
+    alternatives,
+    errors_here,
+    names_for_executors,
+)
 from parquet_bloom.spark.meter import Meter
 from parquet_bloom.spark.outcome import Outcome, Report, Status, TableAdvice, Total, Totals
 from parquet_bloom.spark.plan import Plan
@@ -58,6 +62,7 @@ from parquet_bloom.spark.run import Account, LakeRun
 from parquet_bloom.spark.schemas import CONTROL, OUTCOME, SEEN, TOTAL
 from parquet_bloom.spark.uniting import check_some_have
 from parquet_bloom.spark.versions import session_given
+from parquet_bloom.storage.globs import matches
 from parquet_bloom.storage.source import is_hidden
 
 if TYPE_CHECKING:
@@ -277,15 +282,20 @@ def _check_names(names: Sequence[tuple[str, str]]) -> None:
 
 def _check_apart(audit: str, names: Sequence[tuple[str, str]]) -> None:
     """Raise ValueError for an audit whose files would be some of the lake, to the next run and to all who read it."""
-    there = audit.split("/")
+    # As the outcomes of all tasks of all runs are called.
+    there = f"{audit.rstrip('/')}/run_id=0/task-000000.parquet".split("/")
     for name, place in names:
-        folders = place.rstrip("/").split("/")
-        is_inside = len(there) >= len(folders) and all(map(fnmatchcase, there, folders))
-        if is_inside and not any(map(is_hidden, there[len(folders) :])):
-            expected = "expected a folder elsewhere, or one whose name begins with _"
+        if any(_finds(pattern.rstrip("/").split("/"), there) for pattern in alternatives(place)):
+            expected = "expected a folder elsewhere, or one whose name begins with a dot"
             raise ValueError(
                 f"audit: {audit}: its files would be read as those of {name}: {expected}"
             )
+
+
+def _finds(pattern: Sequence[str], file: Sequence[str]) -> bool:
+    """Whether a glob matches a file, or a folder above it that is not hidden from there on."""
+    ends = range(1, len(file) + 1)
+    return any(matches(file[:end], pattern) and not any(map(is_hidden, file[end:])) for end in ends)
 
 
 @contextmanager

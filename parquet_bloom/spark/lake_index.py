@@ -215,7 +215,15 @@ def _new(
 
 def _known(place: str, old: Manifest, table: IndexedTable | None) -> KnownIndex:
     columns = {name: "" if table is None else table.names.stored_as(name) for name in old.columns}
-    return KnownIndex(place, old.generation, len(old.segments), columns, table is not None)
+    return KnownIndex(
+        place,
+        old.generation,
+        len(old.segments),
+        columns,
+        table is not None,
+        old.identity,
+        old.sources,
+    )
 
 
 def _check_terms(

@@ -147,7 +147,7 @@ def _encode_integer(leaf: LeafType, value: object, float_bits: int) -> Encodings
     low, high = integer_range(leaf)
     width = PHYSICAL_WIDTH[leaf.physical]
     if not low <= number <= high:
-        if leaf.logical_name not in ("", "INTEGER") or _is_other_sign(leaf, number):
+        if leaf.logical_name not in ("", "INTEGER") or _is_other_sign(number, low, width):
             raise not_a_value(leaf, value, f"{low} to {high}")
         # Of 8 and 16 bits, writers that do not look may have stored more, in the 32 that there are.
         if not _fits(number, 8 * width, or_unsigned=low == 0):
@@ -155,10 +155,10 @@ def _encode_integer(leaf: LeafType, value: object, float_bits: int) -> Encodings
     return Encodings(((number & ((1 << 8 * width) - 1)).to_bytes(width, "little"),))
 
 
-def _is_other_sign(leaf: LeafType, number: int) -> bool:
-    """Whether the bits of an unsigned column can be this signed number: some readers take all integers for such."""
-    bits = leaf.logical.bit_width if leaf.logical else 8 * PHYSICAL_WIDTH[leaf.physical]
-    return _fits(number, bits)
+def _is_other_sign(number: int, low: int, width: int) -> bool:
+    """Whether the bytes of an unsigned column, so many as its physical type has, can be this negative number: some
+    readers take all integers for signed ones."""
+    return low == 0 and number < 0 and _fits(number, 8 * width)
 
 
 def _fits(number: int, bits: int, *, or_unsigned: bool = False) -> bool:

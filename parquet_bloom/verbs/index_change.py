@@ -461,10 +461,11 @@ class _Change:
         with KeyRoom.within_budget() as room:
             builder = SegmentsBuilder(wanted.places, room, wanted.form)
             indexer = FileIndexer(builder, wanted, self._hash_key, self._threads)
+            called = {(segment.column, segment.read_as) for segment in wanted.segments}
             for done, file in enumerate(files):
                 if self._progress:
                     self._progress(done, len(files))
-                unread, left = self._unread.get(file.path, ()), _renamed(file.path, among, wanted)
+                unread, left = self._unread.get(file.path, ()), _renamed(file.path, among, called)
                 read = indexer.add(file, among, self._keys, unread, left)
                 if read.is_as_known:
                     self._as_known += 1
@@ -502,9 +503,9 @@ class _Change:
         if old is None:
             sources, tables = wanted.of(start)
             return replace(start, sources=sources, tables=tables, segments=tuple(new))
-        if old.terms != start.terms or not _about(start) <= _about(old):
+        if not _is_same(old, start):
             raise RewriteError(f"{self._folder.path}: another index was made here meanwhile")
-        later = {} if old.generation == start.generation else self._later_states(old, wanted)
+        later = {} if old.generation == start.generation else self._later_states(old, start, wanted)
         segments = []
         for segment in old.segments:
             units = self._known_units(segment).items()
@@ -516,9 +517,15 @@ class _Change:
         sources, tables = wanted.of(old)
         return replace(old, sources=sources, tables=tables, segments=tuple(segments))
 
-    def _later_states(self, old: Manifest, wanted: _Sources) -> dict[str, str | None]:
-        """Of files that somebody else has looked at after this change: the states that they are in."""
-        now = self._states_now(*wanted.of(old))
+    def _later_states(
+        self, old: Manifest, start: Manifest, wanted: _Sources
+    ) -> dict[str, str | None]:
+        """Of files that somebody else has looked at after this change, or removed with what they were found by: the
+        states that they are in."""
+        sources, tables = wanted.of(old)
+        # Whether a file is there tells nothing if it may be of a table, or of a source that is none any more.
+        is_listed = bool(tables) or not _about(start) <= _about(old)
+        now = self._states_listed(sources, tables) if is_listed else self._states_there()
         later = {path for path, version in now.items() if version is None}
         for segment in old.segments:
             for unit in self._known_units(segment).values():
@@ -526,16 +533,18 @@ class _Change:
                     later.add(unit.path)
         return {path: now[path] for path in later if now[path] != self._states[path]}
 
-    def _states_now(
+    def _states_there(self) -> dict[str, str | None]:
+        """Of the files that were looked at, as they are now."""
+        return states_of(list(self._states), self._options)
+
+    def _states_listed(
         self, sources: Sequence[str], tables: Sequence[TableSource]
     ) -> dict[str, str | None]:
-        """Of the files that were looked at. One that is there, and that no table has any more, is gone."""
-        paths = list(self._states)
-        if not tables:
-            return states_of(paths, self._options)
-        found = self._listed(sources, tables).found
-        there = [path for path in paths if path in found]
-        return {path: None for path in paths} | states_of(there, self._options)
+        """The same; one that is there, and that no source and no table has any more, is gone."""
+        files = self._listed(sources, tables)
+        _check_sources(files, self._states)
+        there = [path for path in self._states if path in files.found]
+        return dict.fromkeys(self._states) | states_of(there, self._options)
 
     def _known_units(self, segment: Segment) -> dict[int, Unit]:
         """Those that are alive, of files that were looked at."""
@@ -582,12 +591,13 @@ class _Change:
         )
 
 
-def _renamed(path: str, among: ListedFiles, index: Manifest) -> dict[str, str]:
-    """Why a file has no columns of some names any more: its table has given them others."""
+def _renamed(path: str, among: ListedFiles, called: Collection[tuple[str, str]]) -> dict[str, str]:
+    """Why a file has no columns of some names any more: its table has given them others. `called`: each column of an
+    index, and what files call it, see Segment.read_as."""
     return {
         column: f"no column {quoted_name(column)}, which the table calls {quoted_name(now)} by now: index build makes"
         " an index of that"
-        for column, read_as in {(each.column, each.read_as) for each in index.segments}
+        for column, read_as in called
         if (now := among.called_now(path, column, read_as)) is not None
     }
 
@@ -603,8 +613,18 @@ def _has(file: Askable, column: str) -> bool:
     return True
 
 
+def _is_same(index: Manifest, earlier: Manifest) -> bool:
+    """Whether it is the index that was there `earlier`, which others may have changed, and none that was made in its
+    place."""
+    is_same = index.has_identity(earlier.identity)
+    if is_same is not None:
+        return is_same
+    # What is about less may be another one.
+    return index.terms == earlier.terms and _about(earlier) <= _about(index)
+
+
 def _about(manifest: Manifest) -> set[object]:
-    """What an index is about: it only ever gets more of it, unless another one is made in its place."""
+    """What an index is about."""
     return {*manifest.sources, *(table.key for table in manifest.tables)}
 
 

@@ -428,3 +428,47 @@ def test_a_folder_without_files_is_not_forgotten(tmp_path, monkeypatch, is_left)
         lake.index(None, index=index, audit=str(tmp_path / "audit"), run_id="y")
     with pb.Index(index) as opened:
         assert opened.generation == 1
+
+
+def of_two_folders(tmp_path: Path) -> dict[str, Any]:
+    """What brings an index over two folders up to date, with a file in each that is new."""
+    folders, source = [tmp_path / "one", tmp_path / "two"], random.Random(1)
+    for number, folder in enumerate(folders):
+        folder.mkdir()
+        write_file(folder / f"{number}.parquet", source)
+    run = {"index": tmp_path / "index", "audit": str(tmp_path / "audit")}
+    lake.index(None, folders, columns="n", run_id="first", **run)
+    for folder in folders:
+        write_file(folder / "new.parquet", source)
+    return {**run, "run_id": "second"}
+
+
+def test_another_index_that_was_made_meanwhile_is_left_alone(tmp_path, monkeypatch):
+    here = IndexingHere(monkeypatch)
+    run = of_two_folders(tmp_path)
+    here.before_commit = lambda: pb.Index.build(
+        run["index"], tmp_path / "one", "n", overwrite=True
+    ).close()
+    with pytest.raises(RewriteError, match="another index was made here meanwhile"):
+        lake.index(None, **run)
+    with pb.Index(run["index"]) as now:
+        assert now._asked.manifest.sources == (str(tmp_path / "one"),)
+
+
+def test_a_source_that_was_removed_meanwhile_does_not_come_back(tmp_path, monkeypatch):
+    here = IndexingHere(monkeypatch)
+    run = of_two_folders(tmp_path)
+
+    def remove() -> None:
+        here.before_commit = lambda: None
+        with pb.Index(run["index"]) as other:
+            other.remove(tmp_path / "two")
+
+    here.before_commit = remove
+    with pytest.raises(RewriteError, match="somebody else has changed the index meanwhile"):
+        lake.index(None, **run)
+    again = lake.index(None, **{**run, "run_id": "third"})
+    assert again.files == 2
+    with pb.Index(run["index"]) as now:
+        assert now._asked.manifest.sources == (str(tmp_path / "one"),)
+        assert problems(run["index"]) == []

@@ -354,13 +354,26 @@ def test_a_run_goes_on_under_its_id(spark, tmp_path, monkeypatch):
 def test_an_audit_is_no_data_of_the_lake(spark, tmp_path, place):
     """Later runs, and all who read the lake, would take its files for some of it."""
     table = write_table(tmp_path / "table")
-    expected = "expected a folder elsewhere, or one whose name begins with _"
-    for name in (f"{table}", f"{tmp_path}/t*"):
+    expected = "expected a folder elsewhere, or one whose name begins with a dot"
+    for name in (f"{table}", f"{tmp_path}/t*", f"{table}/**/*.parquet", f"{tmp_path}/{{t*,x}}"):
         told = f"audit: {table / place}: its files would be read as those of {name}: {expected}"
         with pytest.raises(ValueError, match=f"^{re.escape(told)}$"):
             lake.inspect(spark, name, audit=table / place)
     hidden = lake.inspect(spark, table, audit=table / "_pbloom" / "audit")
     assert hidden.files == lake.inspect(spark, table).files
+
+
+def test_an_audit_is_not_found_by_globs_of_the_lake(spark, tmp_path):
+    """Which look into folders that begin with an underscore, as Python's do."""
+    table = write_table(tmp_path / "table")
+    found = f"{table}/**/*.parquet"
+    expected = lake.inspect(spark, found).files
+    for _ in range(2):
+        assert lake.inspect(spark, found, audit=table / ".pbloom" / "audit").files == expected
+    with pytest.raises(ValueError, match="would be read as those of"):
+        lake.inspect(spark, found, audit=table / "_pbloom" / "audit")
+    # Not so deep.
+    lake.inspect(spark, f"{table}/*/*.parquet", audit=table / "audit")
 
 
 def test_an_id_stands_for_one_request(spark, tmp_path):

@@ -61,7 +61,7 @@ STORED: list[tuple[str, object, bytes]] = [
     ("INT32 INTEGER(8,true)", -129, i4(-129)),
     ("INT32 INTEGER(16,true)", 2**15, i4(2**15)),
     ("INT32 INTEGER(8,false)", 256, i4(256)),
-    ("INT32 INTEGER(8,false)", -129, i4(-129)),
+    ("INT32 INTEGER(8,false)", 2**32 - 129, i4(-129)),
     ("INT32 INTEGER(8,false)", 2**32 - 1, i4(-1)),
     ("INT32 INTEGER(16,false)", 65_536, i4(65_536)),
     ("INT32 INTEGER(8,false)", 255, b"\xff\0\0\0"),
@@ -484,6 +484,9 @@ REFUSED: list[tuple[str, object, str, str]] = [
     ("FIXED_LEN_BYTE_ARRAY(16) UUID", b"\1", "0x01", "16 bytes, found 1"),
     ("FIXED_LEN_BYTE_ARRAY(16) UUID", 5, "5", "a UUID"),
     ("FIXED_LEN_BYTE_ARRAY(12) INTERVAL", b"\1", "0x01", "12 bytes, found 1"),
+    # Also those that only the 32 bits of the physical type can be.
+    ("INT32 INTEGER(8,false)", -200, "-200", "0 to 255"),
+    ("INT32 INTEGER(16,false)", -(2**31), "-2147483648", "0 to 65535"),
 ]
 
 

@@ -16,7 +16,7 @@ from make.commands import outcome
 
 import parquet_bloom as pb
 from parquet_bloom.index import map_writer, slices_writer
-from parquet_bloom.index.manifest import existing
+from parquet_bloom.index.manifest import Manifest, existing
 from parquet_bloom.render.wording import size
 from parquet_bloom.storage import open_folder
 from parquet_bloom.verbs import index_change
@@ -445,6 +445,81 @@ def test_files_are_not_added_to_an_index_of_others_that_was_made_meanwhile(
         old.add()
     with pb.Index(index) as new:
         assert problems(new.check(deep=True)) == []
+
+
+@pytest.fixture
+def of_two(lake, tmp_path) -> pb.Index:
+    """An index over two folders, with a file in each that is new."""
+    other = tmp_path / "other"
+    other.mkdir()
+    write(other / "0.parquet", 5)
+    made = pb.Index.build(tmp_path / "index", [lake, other], "id")
+    write(lake / "new.parquet", 9)
+    write(other / "new.parquet", 9)
+    return made
+
+
+def removing(index: Path, source: Path):
+    """Progress, at whose first step somebody else removes a source."""
+    removed = []
+
+    def step(done: int, total: int) -> None:
+        if not removed:
+            removed.append(source)
+            with pb.Index(index) as other:
+                other.remove(source)
+
+    return step
+
+
+def test_an_add_is_not_lost_to_the_removal_of_a_source(of_two, lake, tmp_path):
+    """Nor does what was removed come back."""
+    index = tmp_path / "index"
+    with of_two:
+        of_two.add(progress=removing(index, tmp_path / "other"))
+    with pb.Index(index) as now:
+        paths = {unit.path for unit, _ in now._asked.units("id")}
+        assert paths == {str(path) for path in lake.rglob("*.parquet")}
+        assert problems(now.check(deep=True)) == []
+        assert now._asked.manifest.sources == (str(lake),)
+        assert now.add().added == 0
+
+
+def test_a_folder_that_is_away_by_then_is_not_forgotten(of_two, lake, tmp_path):
+    """It may be mounted elsewhere, when somebody removes another one."""
+    index, files = tmp_path / "index", {str(path) for path in lake.glob("?.parquet")}
+    remove = removing(index, tmp_path / "other")
+
+    def away(done: int, total: int) -> None:
+        remove(done, total)
+        if done == total:
+            lake.rename(tmp_path / "away")
+            lake.mkdir()
+
+    with of_two, pytest.raises(FileNotFoundError, match="index remove forgets them"):
+        of_two.add(progress=away)
+    with pb.Index(index) as now:
+        assert {unit.path for unit, _ in now._asked.units("id")} == files
+
+
+def test_an_index_that_has_no_identity_yet_may_be_another_one(of_two, tmp_path, monkeypatch):
+    """As versions made it that gave it none."""
+    index, has_identity = tmp_path / "index", Manifest.has_identity
+    monkeypatch.setattr(Manifest, "has_identity", lambda one, _: has_identity(one, ""))
+    with of_two, pytest.raises(pb.RewriteError, match="another index was made here"):
+        of_two.add(progress=removing(index, tmp_path / "other"))
+
+
+def test_an_index_keeps_its_identity_until_it_is_made_anew(of_two, lake, tmp_path):
+    identity = of_two._asked.manifest.identity
+    assert identity
+    with of_two:
+        of_two.add()
+        of_two.remove(tmp_path / "other")
+        of_two.compact(everything=True)
+        assert existing(open_folder(of_two.path)).identity == identity
+    pb.Index.build(tmp_path / "index", lake, "id", overwrite=True).close()
+    assert existing(open_folder(str(tmp_path / "index"))).identity not in ("", identity)
 
 
 def test_what_an_index_was_built_with_is_in_the_command_that_builds_it_anew(lake, tmp_path):

@@ -433,12 +433,30 @@ def write_manifest(path: Path, found: Any) -> None:
     path.write_bytes(f'{{"crc32": "{crc32(body):08x}", "index": '.encode() + body + b"}")
 
 
+def test_a_table_that_was_removed_meanwhile_does_not_come_back(table, index, tmp_path):
+    plain, left = tmp_path / "plain.parquet", [table]
+    write_deltalake(table, rows_of(6000, 10), mode="append")
+    pq.write_table(rows_of(5000, 10), plain)
+
+    def remove(done: int, total: int) -> None:
+        if left:
+            with pb.Index(index) as other:
+                other.remove(left.pop())
+
+    with pb.Index(index) as found:
+        found.add(plain, progress=remove)
+    with pb.Index(index) as found:
+        assert {unit.path for unit, _ in found._asked.units("id")} == {str(plain)}
+        assert found._asked.manifest.tables == ()
+        assert found.check(deep=True).findings == ()
+
+
 def test_manifests_of_before_have_no_tables(tmp_path):
     pq.write_table(rows_of(0, 10), tmp_path / "plain.parquet")
     index = tmp_path / "index"
     pb.Index.build(index, tmp_path / "plain.parquet", "id").close()
     path, found = manifest_of(index)
-    del found["tables"]
+    del found["tables"], found["identity"]
     for segment in found["segments"]:
         del segment["read_as"]
     write_manifest(path, found)

@@ -15,6 +15,7 @@ import obstore
 
 from parquet_bloom.storage.address import Address, Listed
 from parquet_bloom.storage.folder import Found
+from parquet_bloom.storage.globs import matches
 from parquet_bloom.storage.objects.object_source import version_told
 from parquet_bloom.storage.objects.requests import ask, no_store, submit
 from parquet_bloom.storage.source import has_wildcard, is_data_file, is_hidden, is_of_index
@@ -118,12 +119,12 @@ def _matching(
 ) -> Iterator[tuple[ObjectMeta, str]]:
     """The same, each with what the listing says. What `left_out` takes is in a folder that the glob matches."""
     segments, fixed = _split(pattern)
-    is_of_folder = _matches([], segments[fixed:])
+    is_of_folder = matches([], segments[fixed:])
     for meta in _listed(pattern, "/".join(_literal(each) for each in segments[:fixed])):
         names = meta["path"].split("/")
         skipped = "/".join(names[fixed:]) if is_of_folder else ""
         for length in range(fixed + 1, len(names) + 1):
-            if not _matches(names[fixed:length], segments[fixed:]):
+            if not matches(names[fixed:length], segments[fixed:]):
                 continue
             below = names[length:]
             if (below and not _is_wanted(below)) or is_of_index(names[-1]):
@@ -152,21 +153,6 @@ def _literal(segment: str, wildcard: str = r"\1") -> str:
 
 def _is_wanted(segments: Sequence[str]) -> bool:
     return is_data_file(segments[-1]) and not any(map(is_hidden, segments))
-
-
-def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
-    """As the globs of files: `**` stands for any folders, and no wildcard for a leading dot."""
-    if not patterns:
-        return not names
-    first, *rest = patterns
-    if first == "**":
-        hidden = next((at for at, name in enumerate(names) if name.startswith(".")), len(names))
-        return any(_matches(names[start:], rest) for start in range(hidden + 1)) or (
-            not rest and hidden == len(names)
-        )
-    if not names or (names[0].startswith(".") and not first.startswith(".")):
-        return False
-    return fnmatchcase(names[0], first) and _matches(names[1:], rest)
 
 
 def _listed(address: Address, prefix: str) -> list[ObjectMeta]:
