@@ -378,8 +378,7 @@ def _commands(rule: BrokenRule, names: Sequence[str], report: LakeReport) -> lis
 
     def help_of(path: str, each: Finding) -> str:
         assert each.next is not None
-        is_of_this = some_come_first and is_rebuilding(each.next)
-        if is_of_this or _is_of_so_many_values(each.next):
+        if _is_of_so_many_values(each.next):
             return for_any(each.next, path)
         spared = [*report.traces] if each.column is None else [each.column]
         if is_replacing(each.next) and not report.traces.keys().isdisjoint(spared):
@@ -388,7 +387,12 @@ def _commands(rule: BrokenRule, names: Sequence[str], report: LakeReport) -> lis
 
     examples = sorted(rule.examples, key=lambda example: not example[1].is_to_be_looked_at)
     some_come_first = examples[0][1].is_to_be_looked_at
-    helps = (help_of(path, each) for path, each in examples if each.next)
+    helps = (
+        help_of(path, each)
+        for path, each in examples
+        # What is looked at first says itself which files are repaired.
+        if each.next and not (some_come_first and is_rebuilding(each.next))
+    )
     by_hand = dict.fromkeys(each.by_hand for _, each in examples if each.by_hand)
     commands = [_by_name(each, _lacking(report)) for each in united(_at_one_rate(helps))]
     is_for_others = any(each.is_of_no_column for _, each in examples)
