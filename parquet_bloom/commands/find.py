@@ -32,6 +32,7 @@ from parquet_bloom.render.hints import NOT_LISTED, OF_ONE_TYPE
 from parquet_bloom.render.reports import Complaints
 from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
+from parquet_bloom.render.value_lines import taken_whole
 from parquet_bloom.render.wording import as_indexed, part_in, parts_in, size
 from parquet_bloom.values.given import show_value, show_values
 from parquet_bloom.values.types import CANNOT_BE
@@ -147,6 +148,8 @@ def find(
             code = FINE
     if are_several and is_any_not_held:
         complain(OF_ONE_TYPE)
+    if code == NO and (hint := taken_whole(given["values"])):
+        complain(hint)
     if report is None or as_json:
         sys.exit(code)
     if report.left_out:

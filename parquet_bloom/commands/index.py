@@ -39,6 +39,7 @@ from parquet_bloom.render.terminal import (
     write_table,
     write_text,
 )
+from parquet_bloom.render.value_lines import taken_whole
 from parquet_bloom.render.wording import (
     MOST_SHOWN,
     SHOWS_ALL,
@@ -313,6 +314,8 @@ def probe(
         complain(
             f"{index_path}: not up to date: `{again}` reads what came or changed; name files of other places, too"
         )
+    if code == NO and (hint := taken_whole(given["values"])):
+        complain(hint)
     sys.exit(code)
 
 

@@ -32,6 +32,7 @@ from parquet_bloom.render.terminal import (
     write_table,
     write_text,
 )
+from parquet_bloom.render.value_lines import taken_whole
 from parquet_bloom.render.wording import (
     MOST_SHOWN,
     listed,
@@ -143,7 +144,10 @@ def probe(
             write_line(f"column {quoted_name(column)}")
         code = max(code, answers.each(work, view, threads=at_a_time))
     inputs.tell_lacking(options.union_by_name)
-    sys.exit(code or (NO if all(absent) else FINE))
+    code = code or (NO if all(absent) else FINE)
+    if code == NO and (hint := taken_whole(given["values"])):
+        complain(hint)
+    sys.exit(code)
 
 
 def _show_by_value(

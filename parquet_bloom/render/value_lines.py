@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import shlex
+from collections.abc import Collection, Iterable
 
 from parquet_bloom.values.given import show_value
 from parquet_bloom.values.literals import is_escaped, is_in_quotes, without_quotes
 from parquet_bloom.values.types import LiteralInFile, literal
+
+_WILDCARDS = "*%"
 
 
 def is_like_header(line: str, columns: Collection[str]) -> bool:
@@ -31,6 +34,21 @@ def line_of(given: object, value: object, column: str) -> str:
         is_itself, text = True, without_quotes(shown)
     is_itself = is_itself and _fits(shown) and not is_like_header(shown, [column])
     return shown if is_itself else "\\x" + text.encode(errors="surrogateescape").hex()
+
+
+def taken_whole(values: Iterable[object]) -> str:
+    """Of values that are nowhere, how the first of the command line that looks like several, or like a pattern, was
+    understood; empty if none does."""
+    for text in (each.text for each in values if type(each) is literal):
+        if is_in_quotes(text):
+            continue
+        parts = [each.strip() for each in text.split(",")]
+        if len(parts) > 1 and all(parts):
+            several = " ".join(f"-v {shlex.quote(each)}" for each in parts)
+            return f"{text!r} was looked up as one value; if it is several: {several}"
+        if text.strip(_WILDCARDS) and text != text.strip(_WILDCARDS):
+            return f"{text!r} was looked up as it is: filters have whole values, so no pattern can be asked"
+    return ""
 
 
 def _fits(text: str) -> bool:
