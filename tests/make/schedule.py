@@ -6,26 +6,31 @@ from xdist.scheduler import LoadFileScheduling
 
 SPARK: Final = "tests/spark/"
 
-# What asks the same session of Spark, although its subject is another, or the judges in Java and C++ that are compiled
-# for the same tests.
+# What asks the same session of Spark, although its subject is another.
 ALSO_SPARK: Final = (
     "tests/advice/test_advice_interop.py",
-    "tests/commands/test_orc_repair_command.py",
-    "tests/commands/test_repair_command.py",
     "tests/legacy/test_murmur3_written.py",
-    "tests/legacy/test_statistics_filters.py",
     "tests/legacy/test_statistics_places.py",
-    "tests/legacy/test_statistics_struct.py",
-    "tests/orc/test_orc_clocks.py",
     "tests/orc/test_orc_native.py",
     "tests/orc/test_orc_readers.py",
-    "tests/parquet/test_encrypted_interop.py",
     "tests/parquet/test_interop.py",
+)
+
+# What asks the judges in Java and C++, which are compiled once for all of these.
+JUDGED: Final = "judged"
+ALL_JUDGED: Final = (
+    "tests/commands/test_orc_repair_command.py",
+    "tests/commands/test_repair_command.py",
+    "tests/legacy/test_statistics_filters.py",
+    "tests/legacy/test_statistics_struct.py",
+    "tests/orc/test_orc_clocks.py",
+    "tests/parquet/test_encrypted_interop.py",
 )
 
 # What takes four seconds of CPU or more, as measured; the longest first.
 LONG: Final = (
     SPARK,
+    JUDGED,
     "tests/storage/test_replacement.py",
     "tests/interleavings/test_interleavings.py",
     "tests/parquet/test_hostile_footers.py",
@@ -89,10 +94,12 @@ LONG: Final = (
 class SparkTogether(LoadFileScheduling):
     """File by file: what takes long first, so that the end does not wait for it alone, then those
     with the most tests. All that asks Spark goes to one process: a session less, and the JVM that
-    is there is warm; and nothing is compiled twice."""
+    is there is warm."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return SPARK if nodeid.startswith((SPARK, *ALSO_SPARK)) else super()._split_scope(nodeid)
+        if nodeid.startswith((SPARK, *ALSO_SPARK)):
+            return SPARK
+        return JUDGED if nodeid.startswith(ALL_JUDGED) else super()._split_scope(nodeid)
 
     def _assign_work_unit(self, node: Any) -> None:
         longest = next((scope for scope in LONG if scope in self.workqueue), None)
