@@ -477,21 +477,26 @@ def sizes_if_independent(inputs: Iterable[Input]) -> list[int] | None:
 
 
 def links_to_others(inputs: Iterable[Input]) -> list[str]:
-    """The paths that are only other ways to files before them, and are changed with these. A hard link is a file of
+    """The paths that are only other ways to files among them, and are changed with these. A hard link is a file of
     its own: it keeps the old version."""
-    links: list[str] = []
     ways: dict[tuple[int, int] | str, list[str]] = {}
     for path, _ in inputs:
-        if is_url(path):
-            continue
-        name = local_name(path)
-        others = ways.setdefault(_identity(name), [])
-        # Only of two names of one file: it looks at each folder on the way.
-        if others and os.path.realpath(name) in map(os.path.realpath, others):
-            links.append(path)
-        else:
-            others.append(name)
-    return links
+        if not is_url(path):
+            ways.setdefault(_identity(local_name(path)), []).append(path)
+    # Only of two names of one file: it looks at each folder on the way.
+    links = {link for paths in ways.values() if len(paths) > 1 for link in _links_among(paths)}
+    return [path for path, _ in inputs if path in links]
+
+
+def _links_among(paths: Sequence[str]) -> Iterator[str]:
+    """Of paths to the same data, all but one for each file, which is called by its own name rather than by that of a
+    link, and else by the first."""
+    known: set[str] = set()
+    for path in sorted(paths, key=lambda path: os.path.islink(local_name(path))):
+        real = os.path.realpath(local_name(path))
+        if real in known:
+            yield path
+        known.add(real)
 
 
 def outputs_in(folder: Path, inputs: Sequence[Input]) -> dict[str, Path]:

@@ -774,6 +774,20 @@ def test_files_that_are_given_twice_are_summed_up_once(lake, verb, told):
     assert result.stderr.startswith(f"pbloom: {left}{lake}/../{lake}/")
 
 
+def test_a_file_goes_before_a_link_to_it_however_they_are_listed(lake):
+    first = min(Path(lake).iterdir())
+    Path(lake, f"00-link{first.suffix}").symlink_to(first.name)
+    Path(lake, "0").mkdir()
+    Path(lake, "0", f"a{first.suffix}").symlink_to(first.resolve())
+    result = outcome("build", lake, "-c", "user_id", "--in-place", "--json")
+    assert [json.loads(line)["path"] for line in result.stdout.splitlines()] == sorted(
+        str(path) for path in Path(lake).iterdir() if path.is_file() and not path.is_symlink()
+    )
+    links = f"lake/0/a{first.suffix}, lake/00-link{first.suffix}"
+    files = f"2 of {FILES + 2} files left out: links to others of them"
+    assert result.complaint == f"{files}: {links}"
+
+
 def test_copies_are_made_of_links_too(lake):
     link = Path("links", "other.parquet")
     link.parent.mkdir()
