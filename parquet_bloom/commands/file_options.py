@@ -65,19 +65,25 @@ class FilesAsked:
         """Without options of stores that are in URLs."""
         return tuple(map(without_options, self.names))
 
+    def inputs(self, left_out: LeftOut) -> Inputs:
+        """The files that were changed since then; `left_out` takes what folders have besides, and nobody named.
+        Those of all shards, so that whoever chooses outputs sees that two have the same, but of a manifest. Raises as
+        found."""
+        moment = time_of_files(self.since)
+        inputs = Inputs(self.found(left_out))
+        if moment is not None:
+            inputs.keep([file for file in inputs.files if is_changed_since(file.path, moment)])
+        return inputs
+
     def found(self, left_out: LeftOut) -> FoundInputs:
-        """The files, and errors; `left_out` takes what folders have besides, and nobody named. Of a manifest, only
-        those in the shard; names mean files of all shards, so that whoever chooses outputs sees that two have the
-        same. Raises UnsupportedError if nothing here can list them, FormatError and OSError for a manifest."""
+        """The files, whenever they were changed, and errors; of a manifest, only those in the shard, as it may list
+        very many. Raises UnsupportedError if nothing here can list them, FormatError and OSError for a manifest."""
         if self.manifest is None:
             files, errors = expand(self.names, storage_options(), left_out)
             errors += (not_listed(*each) for each in left_out.unlisted)
             left_out.paths = [*left_out.besides(file.path for file in files)]
         else:
             files, errors = _listed_in(self.manifest, self.shard), []
-        moment = time_of_files(self.since)
-        if moment is not None:
-            files = [file for file in files if is_changed_since(file.path, moment)]
         return files, errors
 
     def narrow(self, inputs: Inputs) -> None:
@@ -88,7 +94,7 @@ class FilesAsked:
         elif self.since is not None:
             limits += f" changed since {self.since:%Y-%m-%d %H:%M:%S} UTC"
         if shard is not None:
-            inputs.files = [file for file in inputs.files if shard.takes(file.path)]
+            inputs.keep([file for file in inputs.files if shard.takes(file.path)])
             limits += f" in shard {shard}"
         if limits and not inputs.files and not inputs.errors:
             complain(f"nothing to do: no files{limits}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from parquet_bloom.container import number_of
@@ -76,6 +77,8 @@ class Inputs:
         # The files that folders have besides.
         self.left_out: Sequence[str] = ()
         self._told: set[str] = set()
+        # Of what was named: what the command does not work on, as it was not asked to, or has done so before.
+        self.others: list[Input] = []
         # Whether new versions take their places.
         self.are_replaced = False
 
@@ -125,6 +128,12 @@ class Inputs:
         """The commands that help next. `again`: options that they need, too."""
         return NextLines(self.in_commands, again)
 
+    def keep(self, files: Sequence[Input]) -> None:
+        """Work on these of the files alone."""
+        kept = {file.path for file in files}
+        self.others += (file for file in self.files if file.path not in kept)
+        self.files = [*files]
+
     def resume(self, outputs: Mapping[str, Path]) -> None:
         """Keep those whose output is not there yet, and say of how many it is."""
         left = without_output(self.files, outputs)
@@ -134,7 +143,7 @@ class Inputs:
                 f"{done:,} of {number_of(len(self.files), 'file')} left out: their outputs are there;"
                 " what is in them is not looked at"
             )
-        self.files = left
+        self.keep(left)
 
     def take_once(self) -> None:
         """Leave out links to others of them, which are changed or counted themselves, and say so."""
@@ -149,11 +158,13 @@ class Inputs:
         """Each file tells whether it has them."""
 
     def check_some_have(self, columns: Iterable[str], keys: Keys | None) -> None:
-        """Raise ColumnError for a column that none of them has, before it is null in all of them."""
+        """Raise ColumnError for a column that none of them has, nor any of the others that were named, before it is
+        null in all of them. Of the others the last come first, as columns come to a lake with its newer files."""
         from parquet_bloom.verbs.several import check_some_have
 
+        looked_at = chain(self.files, reversed(self.others)) if self.files else ()
         check_some_have(
-            columns, (file.path for file in self.files), lambda path: self.open(path, keys)
+            columns, (file.path for file in looked_at), lambda path: self.open(path, keys)
         )
 
     def threads_for(self, threads: int | None) -> tuple[int, int | None]:

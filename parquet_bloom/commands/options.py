@@ -7,7 +7,7 @@ order of the help; it says what the command gets if that is not what was typed.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial, wraps
@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from parquet_bloom.options import TableOptions, TableView
+    from parquet_bloom.storage.paths import Input
 
 DestinationOf = Callable[[str], Destination]
 
@@ -317,7 +318,7 @@ def inputs_of(files: FilesAsked, view: TableView | None) -> Inputs:
     """The files that were asked for, or the live ones of tables."""
     if view is None:
         left_out = LeftOut()
-        inputs = Inputs(files.found(left_out))
+        inputs = files.inputs(left_out)
         inputs.errors += (not_listed(*each) for each in left_out.hidden_unlisted)
         inputs.left_out = left_out.paths
     else:
@@ -573,7 +574,14 @@ def _without_temporary(paths: Sequence[str]) -> Sequence[str]:
     return without_temporary(paths)
 
 
-def _tell_of_left(folders: Sequence[str], written: Sequence[str]) -> None:
+def _places(inputs: Iterable[Input], output_dir: Path | None) -> Iterator[str]:
+    """Where new versions of these go, now or in another run."""
+    return (
+        each.path if output_dir is None else os.path.join(output_dir, each.place) for each in inputs
+    )
+
+
+def _tell_of_left(folders: Sequence[str], written: Iterable[str]) -> None:
     """That killed runs have left temporary files beside those that are `written`, below these folders."""
     from parquet_bloom.storage.leftovers import left_beside
 
@@ -631,7 +639,7 @@ def destinations(command: Callback) -> Callback:
             return command(answers=answers, destination_of=None, **given)
         _check_no_column(files.names, given)
         left_out = LeftOut()
-        inputs = Inputs(files.found(left_out))
+        inputs = files.inputs(left_out)
         inputs.names, inputs.narrowed_names = files.whole_words, files.words
         inputs.left_out = _without_temporary(left_out.paths)
         ways = {
@@ -682,7 +690,6 @@ def destinations(command: Callback) -> Callback:
             )
 
         answers = Answers(inputs, **shown)
-        written = [os.fspath(outputs.get(each.path, each.path)) for each in inputs.files]
         folders = _folders_listed(files.names) if output_dir is None else [str(output_dir)]
         try:
             return command(answers=answers, destination_of=destination_of, of_table=None, **given)
@@ -690,7 +697,7 @@ def destinations(command: Callback) -> Callback:
             inputs.tell_left_out()
             # Folders of files that are named one by one are not listed for that.
             if folders and (in_place or output_dir is not None):
-                _tell_of_left(folders, written)
+                _tell_of_left(folders, _places((*inputs.files, *inputs.others), output_dir))
             raise
 
     return with_destinations

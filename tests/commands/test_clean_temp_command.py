@@ -195,6 +195,11 @@ def test_what_changes_the_files_of_a_folder_names_what_killed_runs_left(
     left = "killed runs have left 1 temporary file, 5 B: `pbloom clean-temp {}` removes what is older than an hour\n"
     assert said("lake", "--in-place") == f"pbloom: {left.format('lake')}"
     assert said("lake", "--output-dir", "out", "--json") == f"pbloom: {left.format('out')}"
+    old = (BEGUN, BEGUN)
+    os.utime("lake/a/a.parquet", old)
+    pq.write_table(pa.table({"n": range(10)}), "lake/new.parquet")
+    for where, told in ((("--in-place",), "lake"), (("--output-dir", "out", "--overwrite"), "out")):
+        assert said("lake", *where, "--since", "1d") == f"pbloom: {left.format(told)}"
     assert said("lake/a/a.parquet", "--in-place") == said("lake", "--dry-run") == ""
     os.utime(Path("lake/a", LEFT))
     assert said("lake", "--in-place") == ""

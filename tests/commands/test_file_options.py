@@ -166,6 +166,43 @@ def test_since(lake):
     assert result.complaint.startswith("nothing to do: no files changed since 20")
 
 
+@pytest.mark.parametrize(
+    "narrowed",
+    [("--since", "1d", "--in-place"), ("--output-dir", "out", "--resume"), ("--shard", "{}", "--in-place")],
+)  # fmt: skip
+def test_a_column_is_known_that_others_of_the_files_have(tmp_path, monkeypatch, narrowed):
+    """Not among those that the command works on, but among those that were named."""
+    monkeypatch.chdir(tmp_path)
+    Path("lake").mkdir()
+    pq.write_table(pa.table({"id": [1], "email": ["a"]}), "lake/a.parquet")
+    pq.write_table(pa.table({"id": [2]}), "lake/n.parquet")
+    os.utime("lake/a.parquet", (1, 1))
+    Path("out").mkdir()
+    shutil.copy("lake/a.parquet", "out")
+    number = next(each for each in range(9) if Shard(each, 9).takes("lake/n.parquet"))
+    assert not Shard(number, 9).takes("lake/a.parquet")
+    words = [each.format(f"{number}/9") for each in narrowed]
+    build = ("build", "lake", "--union-by-name", *words, "-c")
+    result = outcome(*build, "id,email", "--json")
+    assert result.code == 0, result
+    (document,) = documents(result.stdout)
+    assert json.loads(document)["path"] == "lake/n.parquet"
+    if "--resume" in words:
+        Path("out/n.parquet").unlink()
+    wrong = outcome(*build, "id,emali")
+    assert (wrong.code, wrong.stdout) == (2, "")
+    assert "2 files: no column emali; did you mean email?" in wrong.stderr
+
+
+def test_of_nothing_to_do_no_file_is_asked_for_columns(lake):
+    for name in names(lake):
+        os.utime(name, (1, 1))
+    result = outcome(
+        "build", "lake", "-c", "none", "--union-by-name", "--since", "1d", "--in-place"
+    )
+    assert (result.code, result.complaint[:14]) == (0, "nothing to do:")
+
+
 def test_since_for_objects(server, lake):
     """Their times are those of the listing; the server says that all are of 2026-11-20."""
     server.put("lake/a.parquet", (lake / "day=0" / "part-0.parquet").read_bytes())
