@@ -73,7 +73,7 @@ class BuildView(SummarizedView["BuildReport"]):
         if report.bytes_added:
             what += f" ({percent(abs(report.bytes_added) / report.size_before)})"
         is_copy = not report.filters and report.size_after == report.size_before
-        if is_copy and report.output not in (None, report.path):
+        if is_copy and report.output is not None:
             what += f", a copy of {report.path}"
             numbers["copies"] = 1
         return _of_file(report, what, _left("skipped", report.skipped), numbers)
@@ -191,12 +191,13 @@ def _difference(num_bytes: int) -> str:
 def _of_file(
     report: FileChange, what: str, remarks: Sequence[Remark], numbers: dict[str, int]
 ) -> FileSummary:
+    named = f"{report.path} (dry run)" if report.dry_run else report.output or report.path
     return FileSummary(
         report.state,
         what,
         [*remarks, *_notes(report.notes)],
-        {**numbers, "dry": report.output is None},
-        heading=f"{report.output or f'{report.path} (dry run)'}: {what}, {report.seconds:.2f} s",
+        {**numbers, "dry": report.dry_run},
+        heading=f"{named}: {what}, {report.seconds:.2f} s",
     )
 
 

@@ -171,7 +171,7 @@ def outcome_of_build(report: BuildReport, lacked: Iterable[str]) -> Outcome:
         status=status,
         filters=report.num_filters,
         bytes=report.bytes_added,
-        message="; ".join(reasons if report.output else [DRY_RUN, *reasons]) or None,
+        message="; ".join([DRY_RUN, *reasons] if report.dry_run else reasons) or None,
         document=text_of(report),
     )
 
@@ -230,7 +230,7 @@ def _strip(planned: LakeFile, request: Request) -> Outcome:
             status="removed" if report.removed else "unchanged",
             filters=report.num_filters,
             bytes=report.size_after - report.size_before,
-            message=None if report.output else DRY_RUN,
+            message=DRY_RUN if report.dry_run else None,
             document=text_of(report),
         )
         return _of_run(planned, file, outcome, request)

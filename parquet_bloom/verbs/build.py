@@ -49,8 +49,9 @@ TakeFilters = Callable[[Container, Sequence[Any]], Generator[tuple[Any, Any]]]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BuildReport(VerbReport):
-    """What build did to one file. Sizes in bytes; `output` is None for a dry run. `notes`: what to
-    know about the filters, such as which readers will ignore them, and about the file."""
+    """What build did to one file. Sizes in bytes; `output`: the file that was written, in place the same as `path`;
+    None where none was, in a `dry_run` and in place where nothing was to change. `notes`: what to know about the
+    filters, such as which readers will ignore them, and about the file."""
 
     _rows: ClassVar = ("filters",)
 
@@ -62,6 +63,7 @@ class BuildReport(VerbReport):
     bytes_added: int
     size_before: int
     size_after: int
+    dry_run: bool
     seconds: float
     notes: tuple[str, ...] = ()
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)

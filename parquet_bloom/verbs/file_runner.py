@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         output: str | None
         size_before: int
         size_after: int
+        dry_run: bool
         seconds: float
         requests: Requests | None
 
@@ -70,12 +71,20 @@ class Changing:
         return {
             "path": self.file.path,
             "format": self.file.format,
-            "output": self.target.name,
+            "output": self._written(change),
             "size_before": source.size,
             "size_after": size,
+            "dry_run": self.target.name is None,
             "seconds": time.perf_counter() - self.started,
             "requests": source.requests,
         }
+
+    def _written(self, change: Change) -> str | None:
+        """The file that was written, once it is: in place, the one that was named, as its user has called it; None
+        for a dry run, and for a file in which there was nothing to change."""
+        if self.target.name is None or (self.target.in_place and change.is_idle):
+            return None
+        return self.file.path if self.target.in_place else self.target.name
 
     def notes(self, change: Change) -> tuple[str, ...]:
         """What to know about the file, once it is written."""

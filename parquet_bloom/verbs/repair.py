@@ -72,7 +72,7 @@ class LeftFilter(Located):
 @dataclass(frozen=True, slots=True, repr=False)
 class RepairReport(VerbReport):
     """What repair did to one file. Sizes in bytes; `bytes_added` is negative if the file shrank;
-    `output` is None for a dry run. `looked_up`: whether stored values were looked up, so that filters
+    `output` is as in BuildReport. `looked_up`: whether stored values were looked up, so that filters
     that lack some are among `repaired` or `left`; if so, `useless` filters are right, and stay although they exclude
     next to nothing. `notes`: what to know about the file."""
 
@@ -88,6 +88,7 @@ class RepairReport(VerbReport):
     bytes_added: int
     size_before: int
     size_after: int
+    dry_run: bool
     seconds: float
     notes: tuple[str, ...] = ()
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class StripReport(VerbReport):
     """What strip did to one file. `left`: filters, or plaintext remains of filters, that could not be
     removed or may still be there. `unused_filters`: to which nothing leads, while their `unused_bytes` stay
-    in the file, as pages follow them, or it is uncertain what else is there. Sizes in bytes; `output` is None for a
-    dry run. `notes`: what to know about the file."""
+    in the file, as pages follow them, or it is uncertain what else is there. Sizes in bytes; `output` as in
+    BuildReport. `notes`: what to know about the file."""
 
     _rows: ClassVar = ("removed",)
 
@@ -43,6 +43,7 @@ class StripReport(VerbReport):
     bytes_removed: int
     size_before: int
     size_after: int
+    dry_run: bool
     seconds: float
     notes: tuple[str, ...] = ()
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)

@@ -91,6 +91,7 @@ def test_build_json(run):
         "path": "events.parquet",
         "format": "parquet",
         "output": "out.parquet",
+        "dry_run": False,
         "filters": [
             {
                 "row_group": group,

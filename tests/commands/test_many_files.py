@@ -788,6 +788,31 @@ def test_a_file_goes_before_a_link_to_it_however_they_are_listed(lake):
     assert result.complaint == f"{files}: {links}"
 
 
+@pytest.mark.parametrize("before", ["", "./", "lake/../", "file://"])
+@pytest.mark.parametrize("verb", [("build", "-c", "user_id"), ("strip",), ("repair",)])
+def test_nothing_is_said_to_be_written_where_nothing_was(lake, verb, before):
+    """However a file is called, a dry run or in place; a copy is one all the same."""
+    first, second = (
+        f"{before}{path.resolve() if 'file' in before else path}"
+        for path in sorted(Path(lake).iterdir())[:2]
+    )
+    if verb[0] == "build":
+        result = outcome(*verb, first, second, "--in-place", "--json")
+        said = [json.loads(line) for line in result.stdout.splitlines()]
+        assert [each["output"] for each in said] == [first, second]
+    for how, is_dry in (((), False), (("--dry-run",), True)):
+        result = outcome(*verb, first, second, "--in-place", "--json", *how)
+        for line in result.stdout.splitlines():
+            document = json.loads(line)
+            assert (document["output"], document["dry_run"]) == (None, is_dry)
+    shown = outcome(*verb, first, second, "--in-place").stdout
+    assert "cop" not in shown
+    assert "dry" not in shown
+    assert outcome(*verb, first, "--in-place").stdout.startswith(f"{first}: ")
+    copied = outcome(*verb, first, "-o", "copy", "--json")
+    assert json.loads(copied.stdout)["output"] == "copy"
+
+
 def test_copies_are_made_of_links_too(lake):
     link = Path("links", "other.parquet")
     link.parent.mkdir()
