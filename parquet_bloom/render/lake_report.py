@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from parquet_bloom import __version__
 from parquet_bloom.container import number_of
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.options import names_in
 from parquet_bloom.render.findings import (
@@ -61,7 +62,7 @@ from parquet_bloom.verbs.advise import (
     to_do,
 )
 from parquet_bloom.verbs.inspect_summary import ColumnSummary
-from parquet_bloom.verbs.lake_report import MAX_TRACES, BrokenRule, LakeReport
+from parquet_bloom.verbs.lake_report import MAX_TRACES, BrokenRule, InSomeFiles, LakeReport
 from parquet_bloom.verbs.report import NOT_DEEP
 from parquet_bloom.verbs.several import Failure
 
@@ -88,13 +89,12 @@ def render_lake_report(
     wanted, held = _sparing(report, wanted, build)
     readable, to_change = _readable(report, names), _to_change(report, narrowed)
     to_build = _to_build(report, wanted, to_change, build)
-    incomplete = _to_be_in_all(report, verdicts)
-    to_complete = _to_complete(report, incomplete, to_change, build)
+    incomplete = [*_incomplete(report, to_change, build)]
     # Those that are wanted have a step of their own, and optional ones need none.
     in_some = [
-        name
-        for name in incomplete
-        if name not in {each.column for each in wanted} and verdicts.get(name) != "optional"
+        each
+        for each in incomplete
+        if each.column not in {each.column for each in wanted} and not each.is_optional
     ]
 
     def commands(rule: BrokenRule) -> list[str]:
@@ -112,7 +112,7 @@ def render_lake_report(
         *_steps_about_unread(report),
         *steps_of(broken, wanted, to_build, why_not),
         *steps_held(held),
-        *_steps_to_complete(in_some, _to_complete(report, in_some, to_change, build)),
+        *_steps_to_complete(in_some, _to_complete(report, in_some, build)),
     ]
     return template("lake_report.html").render(
         report=report,
@@ -128,8 +128,9 @@ def render_lake_report(
         most_partitions=MOST_PARTITIONS,
         most_tables=MOST_TABLES,
         to_do=verdicts,
-        wrong=wrong_by(report.broken_columns),
+        wrong_in=lambda table: wrong_by(report.broken_columns.get(table.key, {})),
         to_do_in=lambda table: _to_do_in(report, table),
+        to_do_without=lambda column: _to_do_without(report, column),
         in_order=in_order,
         on_budget=lambda table: [*lines_on_budget(table)],
         no_advice="the files have no values" if report.deep else NOT_DEEP,
@@ -144,7 +145,7 @@ def render_lake_report(
         group=lambda finding: FindingGroup((finding,)),
         commands=commands,
         extent=_extent,
-        to_complete=to_complete,
+        to_complete=_to_complete(report, incomplete, build),
     )
 
 
@@ -220,11 +221,19 @@ def _to_do(report: LakeReport) -> dict[str, str]:
 
 
 def _to_do_in(report: LakeReport, table: AdviceReport) -> dict[str, str]:
-    """The advice on one table by column."""
-    return {
-        each.column: to_do(each, is_broken=each.column in report.broken_columns)
-        for each in table.columns
-    }
+    """The advice on one table by column; what is wrong is that in its own files."""
+    broken = report.broken_columns.get(table.key, {})
+    return {each.column: to_do(each, is_broken=each.column in broken) for each in table.columns}
+
+
+def _to_do_without(report: LakeReport, in_some: InSomeFiles) -> list[str]:
+    """What the advice on the tables of the files without filters is, each word once."""
+    words = (
+        _to_do_in(report, table).get(in_some.column.column)
+        for table in report.advice
+        if table.key in in_some.without
+    )
+    return [*dict.fromkeys(filter(None, words))]
 
 
 def _wanted(report: LakeReport) -> list[ColumnAdvice]:
@@ -312,28 +321,54 @@ def _to_strip(report: LakeReport, names: Sequence[str], options: Sequence[str]) 
     }
 
 
-def _to_be_in_all(report: LakeReport, verdicts: Mapping[str, str]) -> list[str]:
-    """The columns of which only some files have filters, unless the advice is to have none."""
-    in_some = [each.column.column for each in report.in_some]
-    return [name for name in in_some if verdicts.get(name) not in ("skip", "left out")]
+@dataclass(frozen=True, slots=True)
+class _Incomplete:
+    """A column of which only some files have filters, and what means the others that are to have some, too."""
+
+    column: str
+    names: Sequence[str]
+    is_optional: bool
+
+
+def _incomplete(
+    report: LakeReport, names: Sequence[str], options: Sequence[str]
+) -> Iterator[_Incomplete]:
+    """Those that the advice on the files without filters does not skip. Where it skips some of these files, the
+    others are named, up to as many as _to_build names; a table cannot be named for some of its files."""
+    verdicts = {
+        (table.key, each.column): each.verdict for table in report.advice for each in table.columns
+    }
+    for in_some in report.in_some:
+        column = in_some.column.column
+        said = {table: verdicts.get((table, column)) for table in in_some.without}
+        wanted = [table for table in said if said[table] not in ("skip", "left out")]
+        paths = [path for table in wanted for path in in_some.without[table]]
+        spares_some = len(wanted) < len(said)
+        if paths and not (spares_some and "--table" in options):
+            few = paths if len(paths) <= MAX_IN_NEED else [ANY_FILE]
+            is_optional = all(said[table] == "optional" for table in wanted)
+            yield _Incomplete(column, few if spares_some else names, is_optional)
 
 
 def _to_complete(
-    report: LakeReport, columns: Sequence[str], names: Sequence[str], options: Sequence[str]
-) -> str | None:
-    """The command that builds the filters of these columns that only some files have; None where none can, as for
-    _to_build."""
-    if not options or not columns:
-        return None
-    build = command("build", *names, "-c", ",".join(map(quoted_name, columns)), *options)
-    return _by_name(build, _lacking(report))
+    report: LakeReport, columns: Iterable[_Incomplete], options: Sequence[str]
+) -> list[str]:
+    """The commands that build the filters that only some files have; none where none can, as for _to_build."""
+    if not options:
+        return []
+    build = united(
+        command("build", *each.names, "-c", quoted_name(each.column), *options) for each in columns
+    )
+    return [_by_name(each, _lacking(report)) for each in build]
 
 
-def _steps_to_complete(columns: Sequence[str], to_complete: str | None) -> Iterator[Step]:
+def _steps_to_complete(
+    columns: Sequence[_Incomplete], to_complete: Sequence[str]
+) -> Iterator[Step]:
     if columns:
-        shown = shortened([*map(quoted_name, columns)])
+        shown = shortened([quoted_name(each.column) for each in columns])
         text = f"Some files have filters for a column, and others have none: {shown}"
-        yield Step("note", text, "", "findings", [to_complete] if to_complete else ())
+        yield Step("note", text, "", "findings", to_complete)
 
 
 def _to_change(report: LakeReport, names: Sequence[str]) -> list[str]:

@@ -562,6 +562,82 @@ def test_filters_that_the_advice_skips_are_not_completed(run, tmp_path):
         assert "pbloom build LAKE/a LAKE/b -c few --in-place" not in text
 
 
+@pytest.mark.parametrize(
+    ("num_without", "named"), [(1, "LAKE/1"), (2, "LAKE/1 LAKE/2"), (6, "FILE")]
+)
+def test_filters_are_not_completed_in_files_of_a_table_whose_advice_skips_them(
+    run, tmp_path, num_without, named
+):
+    """Those of other tables are, by their names."""
+    rng = np.random.default_rng(4)
+    files = tmp_path / "files"
+    files.mkdir()
+    for number in range(num_without + 1):
+        table = pa.table({"id": rng.permutation(8_000), "price": rng.random(8_000)})
+        path = files / str(number)
+        pq.write_table(table, path, row_group_size=1_000, use_dictionary=False)
+        pb.build(path, columns="id" if number else ["id", "price"], in_place=True)
+    # A price in order needs no filter.
+    table = table.append_column("more", table["id"])
+    table = table.set_column(1, "price", pa.array(np.arange(8_000.0)))
+    pq.write_table(table, files / "old", row_group_size=1_000, use_dictionary=False)
+    pb.build(files / "old", columns=["id", "more"], in_place=True)
+    page = run(*sorted(files.iterdir()))[1]
+    text = Document(page).text.replace(str(files), "LAKE")
+    of_all = f"price optional skip : 1 of {num_without + 2} files have them"
+    completed = f" pbloom build {named} -c price --in-place Advice "
+    assert re.search(f"{of_all}; none in [^;]*{completed}", text)
+    assert "What to do next Nothing: " in text
+
+
+@pytest.mark.parametrize("is_of_orc", [True, False])
+def test_no_step_builds_what_the_advice_on_a_file_skips(run, tmp_path, is_of_orc):
+    """Another schema or format is another table, with the same name of a column."""
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    rng = np.random.default_rng(1)
+    texts = pa.array([each.tobytes() for each in rng.integers(0, 256, (ROWS, 8), np.uint8)])
+    ids = pa.table({"id": rng.integers(0, 1 << 40, ROWS), "s": texts})
+    pq.write_table(ids, lake / "a.parquet", row_group_size=ROWS // 4)
+    if is_of_orc:
+        # No reader of ORC looks for binary values in filters.
+        orc.write_table(ids, str(lake / "b.orc"), row_index_stride=ROWS // 2)
+    else:
+        table = pa.table({"id": np.arange(ROWS), "x": rng.integers(0, 1 << 40, ROWS)})
+        pq.write_table(table, lake / "b.parquet", row_group_size=ROWS // 4)
+    assert outcome("build", lake, "--auto", "--in-place").code == 0
+    page = run(lake)[1]
+    assert "What to do next Nothing: " in steps_on(page)
+    text = Document(page).text
+    column = "s" if is_of_orc else "id"
+    without = f"{column} skip : 1 of 2 files have them; none in {lake}/b."
+    assert without in text
+    assert "pbloom build" not in text.partition("Some files have")[2].partition("Advice")[0]
+
+
+@pytest.mark.parametrize("is_of_orc", [True, False])
+def test_filters_that_are_right_are_not_called_wrong_for_those_of_another_table(
+    run, tmp_path, is_of_orc
+):
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    ids = np.random.default_rng(1).integers(0, 1 << 40, 4 * ROWS)
+    table = pa.table({"id": ids})
+    good = lake / ("good.orc" if is_of_orc else "good.parquet")
+    if is_of_orc:
+        orc.write_table(table, str(good), row_index_stride=ROWS)
+    else:
+        pq.write_table(table, good, row_group_size=ROWS)
+    pb.build(good, columns="id", in_place=True)
+    bad = lake / "bad.parquet"
+    pq.write_table(table.append_column("x", table["id"]), bad, row_group_size=ROWS)
+    small = {"columns": "id", "max_bytes": 64, "force": True}
+    pb.build(bad, in_place=True, **small)
+    text = Document(run(lake)[1]).text
+    assert len(re.findall("id (?:INT64|LONG) rebuild filters that are there are wrong", text)) == 1
+    assert re.search(f"{good} Column Verdict .*? id (INT64|LONG) keep every ", text)
+
+
 def test_each_table_has_its_own_advice_on_a_column(run, tmp_path):
     numbers = np.random.default_rng(4).permutation(16_000)
     tables = {"a": {"id": numbers}, "b": {"id": numbers % 7, "n": numbers}, "c": {}}
