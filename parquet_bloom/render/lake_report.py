@@ -76,10 +76,12 @@ def render_lake_report(
     narrowed: Sequence[str] = (),
     build: Sequence[str] = (),
     why_not: str = "",
+    said: Sequence[str] = (),
 ) -> str:
     """The page. `names`: the words with which a command means all of the files, if there are any; `narrowed`: those
     that mean them beside the words of `build`, which a command needs to change all these files,
-    none where none can, and `why_not`."""
+    none where none can, and `why_not`; `said`: what to know of folders that are
+    those of tables."""
     report = replace(report, broken=_as_advised(report))
     first, *others = report.names
     last = os.path.basename(first.rstrip("/"))
@@ -98,7 +100,11 @@ def render_lake_report(
     ]
 
     def commands(rule: BrokenRule) -> list[str]:
-        return _commands(rule, readable, report)
+        found = _commands(rule, readable, report)
+        if said:
+            # Files of a table are not changed as such.
+            found = [f"next: {why_not}" if "--in-place" in each.split() else each for each in found]
+        return [*dict.fromkeys(found)]
 
     broken = (
         Broken(
@@ -120,6 +126,7 @@ def render_lake_report(
         name=f"{name} and {len(others):,} more" if others else name,
         most_names=MOST_NAMES,
         version=__version__,
+        said=said,
         verdict=verdict,
         summary=lake_summary(report),
         columns=_columns(report.summary.columns, verdicts),

@@ -307,6 +307,20 @@ def test_a_table_is_its_live_files(run, tmp_path):
     assert re.search(r"day=2026-11-01 2 0 .* day=2026-11-02 2 0 ", text)
 
 
+def test_the_page_says_that_a_folder_is_that_of_a_table(run, tmp_path):
+    """Whose files no command changes in place."""
+    table = make_table(tmp_path / "table", commits=2)
+    text = Document(run(table, "--require", "id,n")[1]).text
+    head, _, rest = text.partition("What to do next ")
+    said = f"{table}: a Delta table, of which --table delta takes the live files; this is about all files in its folder"
+    assert said in head
+    assert re.search(
+        "missing 12 times in 2 files Ask for the page with --table: commands that", rest
+    )
+    assert "--in-place" not in rest
+    assert said not in Document(run(table, "--table", "delta")[1]).text
+
+
 def test_a_table_from_python(tmp_path):
     table = make_table(tmp_path / "table", commits=2)
     (table / "orphan.parquet").write_bytes(b"no file of the table")
