@@ -99,8 +99,10 @@ def render_lake_report(
         if each.column not in {each.column for each in wanted} and not each.is_optional
     ]
 
+    stripping = _to_strip(report, to_change, build)
+
     def commands(rule: BrokenRule) -> list[str]:
-        found = _commands(rule, readable, report)
+        found = _commands(rule, readable, report, stripping)
         if said:
             # Files of a table are not changed as such.
             found = [f"next: {why_not}" if "--in-place" in each.split() else each for each in found]
@@ -142,7 +144,7 @@ def render_lake_report(
         on_budget=lambda table: [*lines_on_budget(table)],
         no_advice="the files have no values" if report.deep else NOT_DEEP,
         to_build=to_build,
-        to_strip=_to_strip(report, to_change, build),
+        to_strip=stripping,
         steps=steps,
         most_steps=MOST_STEPS,
         most_places=MOST_PLACES,
@@ -315,17 +317,21 @@ def _to_build(
 
 def _to_strip(report: LakeReport, names: Sequence[str], options: Sequence[str]) -> dict[str, str]:
     """As to_strip, of the columns whose filters are of no use in any of the tables; of those that only some files
-    have, from any file, called FILE, as `strip` fails for the others."""
+    have, by the names of files with filters, as `strip` fails for the others; any, called FILE, if these are many."""
     advice = [each for table in report.advice for each in table.columns]
     useful = {each.column for each in advice if each.verdict != "skip"}
     needless = [each for each in advice if each.column not in useful]
     lacking = _lacking(report)
-    in_some = [each for each in needless if each.column in lacking]
-    in_all = [each for each in needless if each.column not in lacking]
-    return {
-        **to_strip(in_all, names, report.traces, options),
-        **to_strip(in_some, [ANY_FILE], report.traces, options),
-    }
+
+    def files(column: str) -> Sequence[str]:
+        paths = report.with_filters.get(column, ())
+        return paths if len(paths) <= MAX_IN_NEED else [ANY_FILE]
+
+    found: dict[str, str] = {}
+    for each in needless:
+        of_column = files(each.column) if each.column in lacking else names
+        found.update(to_strip([each], of_column, report.traces, options))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,8 +414,11 @@ def _extent(rule: BrokenRule) -> str:
     return f"{number_of(rule.findings, 'time')} in {number_of(rule.files, 'file')}"
 
 
-def _commands(rule: BrokenRule, names: Sequence[str], report: LakeReport) -> list[str]:
-    """What helps about all of its columns and files; first where somebody has to look."""
+def _commands(
+    rule: BrokenRule, names: Sequence[str], report: LakeReport, stripping: Mapping[str, str]
+) -> list[str]:
+    """What helps about all of its columns and files; first where somebody has to look. `stripping`: that of the
+    advice, by column, which many files take."""
     if rule.files == 1:
         return next_commands(each for _, each in rule.examples)
     paths = list(dict.fromkeys(path for path, _ in rule.examples))
@@ -420,6 +429,8 @@ def _commands(rule: BrokenRule, names: Sequence[str], report: LakeReport) -> lis
 
     def help_of(path: str, each: Finding) -> str:
         assert each.next is not None
+        if not named and each.column in stripping and _is_strip_of_column(each.next):
+            return stripping[each.column]
         if _is_of_so_many_values(each.next):
             return for_any(each.next, path)
         spared = [*report.traces] if each.column is None else [each.column]
@@ -440,6 +451,11 @@ def _commands(rule: BrokenRule, names: Sequence[str], report: LakeReport) -> lis
     is_for_others = any(each.is_of_no_column for _, each in examples)
     ordered = (*commands, *by_hand) if is_for_others else (*by_hand, *commands)
     return [f"next: {each}" for each in ordered]
+
+
+def _is_strip_of_column(command: str) -> bool:
+    words = shlex.split(command)
+    return words[1] == "strip" and "-g" not in words
 
 
 def _at_one_rate(commands: Iterable[str]) -> list[str]:

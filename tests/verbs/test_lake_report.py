@@ -22,6 +22,7 @@ from parquet_bloom.options import AdviseOptions, ValidateOptions
 from parquet_bloom.render.lake_report import render_lake_report
 from parquet_bloom.render.report import MOST_STEPS
 from parquet_bloom.rules.finding import finding
+from parquet_bloom.verbs.advise import MAX_IN_NEED
 from parquet_bloom.verbs.inspect import inspect
 from parquet_bloom.verbs.lake_report import (
     MAX_EXAMPLES,
@@ -893,10 +894,44 @@ def test_filters_of_no_use_are_not_stripped_from_files_without_the_column(run, t
         pb.build(lake / f"{name}.parquet", columns=[*columns], in_place=True)
     text = Document(run(lake)[1]).text
     (strip,) = set(re.findall("pbloom strip removes (pbloom strip .*?--in-place)", text))
-    assert strip == "pbloom strip FILE -c at --in-place"
-    words = shlex.split(strip.replace("FILE", str(lake / "a.parquet")))
-    assert outcome(*words[1:]).code == 0
+    assert strip == f"pbloom strip {lake}/a.parquet -c at --in-place"
+    for number in range(MAX_IN_NEED):
+        (lake / f"a{number}.parquet").write_bytes((lake / "a.parquet").read_bytes())
+    assert "removes pbloom strip FILE -c at --in-place" in Document(run(lake)[1]).text
+    for number in range(MAX_IN_NEED):
+        (lake / f"a{number}.parquet").unlink()
+    assert outcome(*shlex.split(strip)[1:]).code == 0
     assert "pbloom strip" not in Document(run(lake)[1]).text
+
+
+def test_a_rule_and_the_advice_strip_the_same_files(run, tmp_path):
+    """All of them, where those that break the rule are too many to be named."""
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    for number in range(8):
+        table = pa.table({"few": np.arange(ROWS) % 3})
+        pq.write_table(table, lake / f"{number}.parquet", row_group_size=ROWS // 4)
+        if number < 7:
+            pb.build(lake / f"{number}.parquet", columns="few", in_place=True)
+    text = Document(run(lake)[1]).text
+    assert text.count(f"next: pbloom strip {lake} -c few --in-place") == 1
+    assert {*re.findall("pbloom strip (?!removes).*?--in-place", text)} == {
+        f"pbloom strip {lake} -c few --in-place"
+    }
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "."])
+def test_no_step_asks_for_advice_on_filters_that_another_builds_again(run, tmp_path, name):
+    """Of one column, some are an error (PB301), others but a warning (PB302)."""
+    ids = np.random.default_rng(1).integers(0, 1 << 40, 20_000)
+    pq.write_table(pa.table({"id": ids}), tmp_path / "a.parquet", row_group_size=5_000)
+    small = {"columns": "id", "in_place": True, "force": True, "existing": "replace"}
+    pb.build(tmp_path / "a.parquet", max_bytes=2048, **small)
+    pb.build(tmp_path / "a.parquet", max_bytes=1024, row_groups=[2], **small)
+    steps = steps_on(run(os.path.normpath(tmp_path / name))[1])
+    assert re.search("More than a tenth .* 3 times (in 1 file )?A command above does this", steps)
+    assert "pbloom advise" not in steps
+    assert "--existing replace" in steps
 
 
 LIMITS = {"a": 2048, "b": 3072}
