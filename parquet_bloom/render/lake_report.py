@@ -20,9 +20,9 @@ from parquet_bloom.render.findings import (
 )
 from parquet_bloom.render.hints import (
     MOST_NAMES,
-    but_for_rate,
     command,
     concerned_of,
+    for_all,
     for_any,
     for_many,
     hint_for,
@@ -68,6 +68,8 @@ from parquet_bloom.verbs.several import Failure
 
 MOST_PARTITIONS = 250
 MOST_TABLES = 5
+# Where the rate of a command is what a number of bytes allows.
+_OF_OTHERS = "other files may take other rates: pbloom validate has all commands"
 
 
 def render_lake_report(
@@ -427,12 +429,17 @@ def _commands(
         named, names, rule.files == report.summary.files, report.num_failed > 0
     )
 
+    alike: dict[str, dict[str, None]] = {}
+    for path, each in rule.examples:
+        if each.next and _is_of_so_many_values(each.next):
+            alike.setdefault(for_any(each.next, path), {})[path] = None
+
     def help_of(path: str, each: Finding) -> str:
         assert each.next is not None
         if not named and each.column in stripping and _is_strip_of_column(each.next):
             return stripping[each.column]
         if _is_of_so_many_values(each.next):
-            return for_any(each.next, path)
+            return for_all(each.next, path, [*alike[for_any(each.next, path)]])
         spared = [*report.traces] if each.column is None else [each.column]
         if is_replacing(each.next) and not report.traces.keys().isdisjoint(spared):
             return for_many(each.next, path, (), _untraced(report, each.column, named))
@@ -447,24 +454,17 @@ def _commands(
         if each.next and not (some_come_first and is_rebuilding(each.next))
     )
     by_hand = dict.fromkeys(each.by_hand for _, each in examples if each.by_hand)
-    commands = [_by_name(each, _lacking(report)) for each in united(_at_one_rate(helps))]
+    commands = [_by_name(each, _lacking(report)) for each in united(helps)]
     is_for_others = any(each.is_of_no_column for _, each in examples)
-    ordered = (*commands, *by_hand) if is_for_others else (*by_hand, *commands)
+    ordered = [*commands, *by_hand] if is_for_others else [*by_hand, *commands]
+    if alike:
+        ordered.append(_OF_OTHERS)
     return [f"next: {each}" for each in ordered]
 
 
 def _is_strip_of_column(command: str) -> bool:
     words = shlex.split(command)
     return words[1] == "strip" and "-g" not in words
-
-
-def _at_one_rate(commands: Iterable[str]) -> list[str]:
-    """Of those that build the same columns of the same files, or of any, the first: each file may have a rate of its
-    own."""
-    found: dict[frozenset[tuple[str, ...]], str] = {}
-    for each in commands:
-        found.setdefault(but_for_rate(each), each)
-    return [*found.values()]
 
 
 def _lacking(report: LakeReport) -> set[str]:

@@ -20,7 +20,7 @@ from pyarrow import orc
 import parquet_bloom as pb
 from parquet_bloom.options import AdviseOptions, ValidateOptions
 from parquet_bloom.render.lake_report import render_lake_report
-from parquet_bloom.render.report import MOST_STEPS
+from parquet_bloom.render.report import MOST_PLACES, MOST_STEPS
 from parquet_bloom.rules.finding import finding
 from parquet_bloom.verbs.advise import MAX_IN_NEED
 from parquet_bloom.verbs.inspect import inspect
@@ -934,14 +934,12 @@ def test_no_step_asks_for_advice_on_filters_that_another_builds_again(run, tmp_p
     assert "--existing replace" in steps
 
 
-LIMITS = {"a": 2048, "b": 3072}
-MANY_LIMITS = {f"c{number}": 2048 + 16 * number for number in range(MOST_STEPS + 1)}
-
-
 @pytest.mark.parametrize("num_files", [1, 2])
-@pytest.mark.parametrize("limits", [LIMITS, MANY_LIMITS], ids=["few", "many"])
-def test_a_step_has_all_commands_that_its_rule_needs(tmp_path, limits, num_files):
-    """Nothing says that others need not be run while there are more."""
+@pytest.mark.parametrize("num_limits", [2, MOST_STEPS + 1, MOST_PLACES + 2])
+def test_a_step_has_all_commands_that_its_rule_needs(tmp_path, num_limits, num_files):
+    """Nothing says that others need not be run while there are more; of several files, each has the rate that is its
+    own."""
+    limits = {f"c{number}": 2048 + 16 * number for number in range(num_limits)}
     config = tmp_path / "pbloom.toml"
     config.write_text(
         "".join(f"[validate.columns.{name}]\nmax-bytes = {limits[name]}\n" for name in limits)
@@ -954,10 +952,18 @@ def test_a_step_has_all_commands_that_its_rule_needs(tmp_path, limits, num_files
         pb.build(path, columns=[*limits], in_place=True)
     page = outcome("report", *paths, "-o", "-", "--config", config).stdout
     steps = steps_on(page)
-    named = re.findall(r"-c (\w+) --existing replace --max-bytes \S+ --in-place", steps)
-    assert named == [*limits][:MOST_STEPS]
-    assert ("and 1 more command, not shown here" in steps) == (len(limits) > MOST_STEPS)
-    assert (NO_OTHERS in steps) == (len(limits) <= MOST_STEPS)
-    # Among the findings, all are.
+    builds = re.findall(r"pbloom (build .*?--max-bytes \S+ --in-place(?: --fpp \S+)?)", steps)
+    # Of few columns, the second file is an example, too.
+    num_builds = num_limits + (num_files > 1 and num_limits < MAX_EXAMPLES)
+    num_commands = num_builds + (num_files > 1)
+    assert len(builds) == min(num_builds, MOST_STEPS)
+    assert ("more command" in steps) == (num_commands > MOST_STEPS)
+    assert (NO_OTHERS in steps) == (num_commands <= MOST_STEPS)
+    others = "next: other files may take other rates: pbloom validate has all commands"
     findings = Document(page).text.rpartition(" Findings ")[2]
-    assert all(f"-c {name} --existing replace" in findings for name in limits)
+    assert (others in findings) == (num_files > 1 and num_commands <= MOST_PLACES)
+    # Among the findings, all are, or how many more there are.
+    shown = [name for name in limits if f"-c {name} --existing replace" in findings]
+    assert shown == [*limits][:MOST_PLACES]
+    assert ("more command" in findings) == (num_commands > MOST_PLACES)
+    assert all(outcome(*shlex.split(each)).code == 0 for each in builds)
