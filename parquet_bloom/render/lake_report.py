@@ -436,8 +436,9 @@ def _commands(
 
     def help_of(path: str, each: Finding) -> str:
         assert each.next is not None
-        if not named and each.column in stripping and _is_strip_of_column(each.next):
-            return stripping[each.column]
+        of_all = stripping.get(each.column or "")
+        if of_all and not named and _is_strip_of_column(each.next):
+            return of_all
         if _is_of_so_many_values(each.next):
             return for_all(each.next, path, [*alike[for_any(each.next, path)]])
         spared = [*report.traces] if each.column is None else [each.column]
