@@ -44,7 +44,7 @@ from parquet_bloom.engines.reading import ELEMENTS, EngineUse, orc_engine_uses
 from parquet_bloom.engines.settings import WantedFilter
 from parquet_bloom.errors import ParquetBloomError, UnsupportedError
 from parquet_bloom.filters.k_hash import KHashFilter
-from parquet_bloom.filters.sizing import MAX_BYTES
+from parquet_bloom.filters.sizing import MAX_BYTES, USELESS_FPP
 from parquet_bloom.options import AdviseOptions, refuse
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.arrays import Numbers, Texts, Times, Values
@@ -154,7 +154,7 @@ class OrcSurveyor:
         # One key form for all: the same value has the same hash in every file.
         form = OrcKeyForm(writer_timezone=chunk.stripe.writer_timezone)
         entries = self.file.row_index(chunk.stripe.index, column) or ()
-        rates = rates_of(self._options, column.name)
+        rates = _rates_of(self._options, column.name)
         sizes = [OrcSize.usual(rate, self.file.tail) for rate in rates]
         target = rates.index(self._options.target_for(column.name))
         smallest = DistinctHashes(self.num_drawn)
@@ -202,6 +202,12 @@ class OrcSurveyor:
             if entry.statistics is not None and entry.statistics.is_filter_ignored:
                 _is_ignored(survey)
         return surveys
+
+
+def _rates_of(options: AdviseOptions, column: str) -> list[float]:
+    """Without one that bits may exceed until the filter is an error, unless it is asked for."""
+    asked = options.target_for(column)
+    return [rate for rate in rates_of(options, column) if rate < USELESS_FPP or rate == asked]
 
 
 def _is_ignored(survey: GroupSurvey) -> None:

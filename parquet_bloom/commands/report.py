@@ -36,6 +36,7 @@ from parquet_bloom.storage.paths import stands_for_several
 from parquet_bloom.verbs.answer_file import answer_file
 from parquet_bloom.verbs.lake_report import FileLookedAt, LakeReporter
 from parquet_bloom.verbs.report import report_file
+from parquet_bloom.verbs.table_folders import tables_among
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -181,7 +182,10 @@ def _of_many(
     if build and options.columns is not None and len(found.advice) > 1:
         # Of several tables, `build` chooses the columns, out of all.
         build, why_not = (), _CHOSEN
-    page = render_lake_report(found, inputs.names, inputs.narrowed_names, build, why_not)
+    said = [*tables_among(files.names, "--table {}")] if view is None else []
+    if said:
+        build, why_not = (), _OF_TABLES
+    page = render_lake_report(found, inputs.names, inputs.narrowed_names, build, why_not, said)
     return page.encode(), lake_summary(found), code
 
 
@@ -192,6 +196,9 @@ _WHICH_FILES: Final = frozenset(("--since", "--where"))
 _PARTS: Final = "Only some row groups were looked at: a page about all of them has the command."
 _CHOSEN: Final = (
     "The files are of several tables: pbloom advise with the same columns has the command."
+)
+_OF_TABLES: Final = (
+    "Ask for the page with --table: commands that change the files of a table name it as one."
 )
 _FIXED: Final = (
     "No command changes what was looked at: of a table that is the newest version alone, of Iceberg through its"

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from parquet_bloom import __version__
 from parquet_bloom.container import number_of
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.options import names_in
 from parquet_bloom.render.findings import (
@@ -19,9 +20,9 @@ from parquet_bloom.render.findings import (
 )
 from parquet_bloom.render.hints import (
     MOST_NAMES,
-    but_for_rate,
     command,
     concerned_of,
+    for_all,
     for_any,
     for_many,
     hint_for,
@@ -61,12 +62,14 @@ from parquet_bloom.verbs.advise import (
     to_do,
 )
 from parquet_bloom.verbs.inspect_summary import ColumnSummary
-from parquet_bloom.verbs.lake_report import MAX_TRACES, BrokenRule, LakeReport
+from parquet_bloom.verbs.lake_report import MAX_TRACES, BrokenRule, InSomeFiles, LakeReport
 from parquet_bloom.verbs.report import NOT_DEEP
 from parquet_bloom.verbs.several import Failure
 
 MOST_PARTITIONS = 250
 MOST_TABLES = 5
+# Where the rate of a command is what a number of bytes allows.
+_OF_OTHERS = "other files may take other rates: pbloom validate has all commands"
 
 
 def render_lake_report(
@@ -75,10 +78,12 @@ def render_lake_report(
     narrowed: Sequence[str] = (),
     build: Sequence[str] = (),
     why_not: str = "",
+    said: Sequence[str] = (),
 ) -> str:
     """The page. `names`: the words with which a command means all of the files, if there are any; `narrowed`: those
     that mean them beside the words of `build`, which a command needs to change all these files,
-    none where none can, and `why_not`."""
+    none where none can, and `why_not`; `said`: what to know of folders that are
+    those of tables."""
     report = replace(report, broken=_as_advised(report))
     first, *others = report.names
     last = os.path.basename(first.rstrip("/"))
@@ -88,17 +93,22 @@ def render_lake_report(
     wanted, held = _sparing(report, wanted, build)
     readable, to_change = _readable(report, names), _to_change(report, narrowed)
     to_build = _to_build(report, wanted, to_change, build)
-    incomplete = _to_be_in_all(report, verdicts)
-    to_complete = _to_complete(report, incomplete, to_change, build)
+    incomplete = [*_incomplete(report, to_change, build)]
     # Those that are wanted have a step of their own, and optional ones need none.
     in_some = [
-        name
-        for name in incomplete
-        if name not in {each.column for each in wanted} and verdicts.get(name) != "optional"
+        each
+        for each in incomplete
+        if each.column not in {each.column for each in wanted} and not each.is_optional
     ]
 
+    stripping = _to_strip(report, to_change, build)
+
     def commands(rule: BrokenRule) -> list[str]:
-        return _commands(rule, readable, report)
+        found = _commands(rule, readable, report, stripping)
+        if said:
+            # Files of a table are not changed as such.
+            found = [f"next: {why_not}" if "--in-place" in each.split() else each for each in found]
+        return [*dict.fromkeys(found)]
 
     broken = (
         Broken(
@@ -112,7 +122,7 @@ def render_lake_report(
         *_steps_about_unread(report),
         *steps_of(broken, wanted, to_build, why_not),
         *steps_held(held),
-        *_steps_to_complete(in_some, _to_complete(report, in_some, to_change, build)),
+        *_steps_to_complete(in_some, _to_complete(report, in_some, build)),
     ]
     return template("lake_report.html").render(
         report=report,
@@ -120,6 +130,7 @@ def render_lake_report(
         name=f"{name} and {len(others):,} more" if others else name,
         most_names=MOST_NAMES,
         version=__version__,
+        said=said,
         verdict=verdict,
         summary=lake_summary(report),
         columns=_columns(report.summary.columns, verdicts),
@@ -128,13 +139,14 @@ def render_lake_report(
         most_partitions=MOST_PARTITIONS,
         most_tables=MOST_TABLES,
         to_do=verdicts,
-        wrong=wrong_by(report.broken_columns),
+        wrong_in=lambda table: wrong_by(report.broken_columns.get(table.key, {})),
         to_do_in=lambda table: _to_do_in(report, table),
+        to_do_without=lambda column: _to_do_without(report, column),
         in_order=in_order,
         on_budget=lambda table: [*lines_on_budget(table)],
         no_advice="the files have no values" if report.deep else NOT_DEEP,
         to_build=to_build,
-        to_strip=_to_strip(report, to_change, build),
+        to_strip=stripping,
         steps=steps,
         most_steps=MOST_STEPS,
         most_places=MOST_PLACES,
@@ -144,7 +156,7 @@ def render_lake_report(
         group=lambda finding: FindingGroup((finding,)),
         commands=commands,
         extent=_extent,
-        to_complete=to_complete,
+        to_complete=_to_complete(report, incomplete, build),
     )
 
 
@@ -220,11 +232,19 @@ def _to_do(report: LakeReport) -> dict[str, str]:
 
 
 def _to_do_in(report: LakeReport, table: AdviceReport) -> dict[str, str]:
-    """The advice on one table by column."""
-    return {
-        each.column: to_do(each, is_broken=each.column in report.broken_columns)
-        for each in table.columns
-    }
+    """The advice on one table by column; what is wrong is that in its own files."""
+    broken = report.broken_columns.get(table.key, {})
+    return {each.column: to_do(each, is_broken=each.column in broken) for each in table.columns}
+
+
+def _to_do_without(report: LakeReport, in_some: InSomeFiles) -> list[str]:
+    """What the advice on the tables of the files without filters is, each word once."""
+    words = (
+        _to_do_in(report, table).get(in_some.column.column)
+        for table in report.advice
+        if table.key in in_some.without
+    )
+    return [*dict.fromkeys(filter(None, words))]
 
 
 def _wanted(report: LakeReport) -> list[ColumnAdvice]:
@@ -299,41 +319,71 @@ def _to_build(
 
 def _to_strip(report: LakeReport, names: Sequence[str], options: Sequence[str]) -> dict[str, str]:
     """As to_strip, of the columns whose filters are of no use in any of the tables; of those that only some files
-    have, from any file, called FILE, as `strip` fails for the others."""
+    have, by the names of files with filters, as `strip` fails for the others; any, called FILE, if these are many."""
     advice = [each for table in report.advice for each in table.columns]
     useful = {each.column for each in advice if each.verdict != "skip"}
     needless = [each for each in advice if each.column not in useful]
     lacking = _lacking(report)
-    in_some = [each for each in needless if each.column in lacking]
-    in_all = [each for each in needless if each.column not in lacking]
-    return {
-        **to_strip(in_all, names, report.traces, options),
-        **to_strip(in_some, [ANY_FILE], report.traces, options),
+
+    def files(column: str) -> Sequence[str]:
+        paths = report.with_filters.get(column, ())
+        return paths if len(paths) <= MAX_IN_NEED else [ANY_FILE]
+
+    found: dict[str, str] = {}
+    for each in needless:
+        of_column = files(each.column) if each.column in lacking else names
+        found.update(to_strip([each], of_column, report.traces, options))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Incomplete:
+    """A column of which only some files have filters, and what means the others that are to have some, too."""
+
+    column: str
+    names: Sequence[str]
+    is_optional: bool
+
+
+def _incomplete(
+    report: LakeReport, names: Sequence[str], options: Sequence[str]
+) -> Iterator[_Incomplete]:
+    """Those that the advice on the files without filters does not skip. Where it skips some of these files, the
+    others are named, up to as many as _to_build names; a table cannot be named for some of its files."""
+    verdicts = {
+        (table.key, each.column): each.verdict for table in report.advice for each in table.columns
     }
-
-
-def _to_be_in_all(report: LakeReport, verdicts: Mapping[str, str]) -> list[str]:
-    """The columns of which only some files have filters, unless the advice is to have none."""
-    in_some = [each.column.column for each in report.in_some]
-    return [name for name in in_some if verdicts.get(name) not in ("skip", "left out")]
+    for in_some in report.in_some:
+        column = in_some.column.column
+        said = {table: verdicts.get((table, column)) for table in in_some.without}
+        wanted = [table for table in said if said[table] not in ("skip", "left out")]
+        paths = [path for table in wanted for path in in_some.without[table]]
+        spares_some = len(wanted) < len(said)
+        if paths and not (spares_some and "--table" in options):
+            few = paths if len(paths) <= MAX_IN_NEED else [ANY_FILE]
+            is_optional = all(said[table] == "optional" for table in wanted)
+            yield _Incomplete(column, few if spares_some else names, is_optional)
 
 
 def _to_complete(
-    report: LakeReport, columns: Sequence[str], names: Sequence[str], options: Sequence[str]
-) -> str | None:
-    """The command that builds the filters of these columns that only some files have; None where none can, as for
-    _to_build."""
-    if not options or not columns:
-        return None
-    build = command("build", *names, "-c", ",".join(map(quoted_name, columns)), *options)
-    return _by_name(build, _lacking(report))
+    report: LakeReport, columns: Iterable[_Incomplete], options: Sequence[str]
+) -> list[str]:
+    """The commands that build the filters that only some files have; none where none can, as for _to_build."""
+    if not options:
+        return []
+    build = united(
+        command("build", *each.names, "-c", quoted_name(each.column), *options) for each in columns
+    )
+    return [_by_name(each, _lacking(report)) for each in build]
 
 
-def _steps_to_complete(columns: Sequence[str], to_complete: str | None) -> Iterator[Step]:
+def _steps_to_complete(
+    columns: Sequence[_Incomplete], to_complete: Sequence[str]
+) -> Iterator[Step]:
     if columns:
-        shown = shortened([*map(quoted_name, columns)])
+        shown = shortened([quoted_name(each.column) for each in columns])
         text = f"Some files have filters for a column, and others have none: {shown}"
-        yield Step("note", text, "", "findings", [to_complete] if to_complete else ())
+        yield Step("note", text, "", "findings", to_complete)
 
 
 def _to_change(report: LakeReport, names: Sequence[str]) -> list[str]:
@@ -366,8 +416,11 @@ def _extent(rule: BrokenRule) -> str:
     return f"{number_of(rule.findings, 'time')} in {number_of(rule.files, 'file')}"
 
 
-def _commands(rule: BrokenRule, names: Sequence[str], report: LakeReport) -> list[str]:
-    """What helps about all of its columns and files; first where somebody has to look."""
+def _commands(
+    rule: BrokenRule, names: Sequence[str], report: LakeReport, stripping: Mapping[str, str]
+) -> list[str]:
+    """What helps about all of its columns and files; first where somebody has to look. `stripping`: that of the
+    advice, by column, which many files take."""
     if rule.files == 1:
         return next_commands(each for _, each in rule.examples)
     paths = list(dict.fromkeys(path for path, _ in rule.examples))
@@ -376,10 +429,18 @@ def _commands(rule: BrokenRule, names: Sequence[str], report: LakeReport) -> lis
         named, names, rule.files == report.summary.files, report.num_failed > 0
     )
 
+    alike: dict[str, dict[str, None]] = {}
+    for path, each in rule.examples:
+        if each.next and _is_of_so_many_values(each.next):
+            alike.setdefault(for_any(each.next, path), {})[path] = None
+
     def help_of(path: str, each: Finding) -> str:
         assert each.next is not None
+        of_all = stripping.get(each.column or "")
+        if of_all and not named and _is_strip_of_column(each.next):
+            return of_all
         if _is_of_so_many_values(each.next):
-            return for_any(each.next, path)
+            return for_all(each.next, path, [*alike[for_any(each.next, path)]])
         spared = [*report.traces] if each.column is None else [each.column]
         if is_replacing(each.next) and not report.traces.keys().isdisjoint(spared):
             return for_many(each.next, path, (), _untraced(report, each.column, named))
@@ -394,19 +455,17 @@ def _commands(rule: BrokenRule, names: Sequence[str], report: LakeReport) -> lis
         if each.next and not (some_come_first and is_rebuilding(each.next))
     )
     by_hand = dict.fromkeys(each.by_hand for _, each in examples if each.by_hand)
-    commands = [_by_name(each, _lacking(report)) for each in united(_at_one_rate(helps))]
+    commands = [_by_name(each, _lacking(report)) for each in united(helps)]
     is_for_others = any(each.is_of_no_column for _, each in examples)
-    ordered = (*commands, *by_hand) if is_for_others else (*by_hand, *commands)
+    ordered = [*commands, *by_hand] if is_for_others else [*by_hand, *commands]
+    if alike:
+        ordered.append(_OF_OTHERS)
     return [f"next: {each}" for each in ordered]
 
 
-def _at_one_rate(commands: Iterable[str]) -> list[str]:
-    """Of those that build the same columns of the same files, or of any, the first: each file may have a rate of its
-    own."""
-    found: dict[frozenset[tuple[str, ...]], str] = {}
-    for each in commands:
-        found.setdefault(but_for_rate(each), each)
-    return [*found.values()]
+def _is_strip_of_column(command: str) -> bool:
+    words = shlex.split(command)
+    return words[1] == "strip" and "-g" not in words
 
 
 def _lacking(report: LakeReport) -> set[str]:

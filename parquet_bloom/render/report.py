@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
@@ -45,7 +45,7 @@ from parquet_bloom.render.shell_words import for_shells
 from parquet_bloom.render.wording import shortened, size, where
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import rules
-from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice, replacing, to_do
+from parquet_bloom.verbs.advise import ANY_FILE, AdviceReport, ColumnAdvice, replacing, to_do
 from parquet_bloom.verbs.inspect import FileInspection
 from parquet_bloom.verbs.occupancy import FilterOccupancy
 from parquet_bloom.verbs.report import ColumnOverview, FileReport, FilterPicture
@@ -334,13 +334,32 @@ def _steps_against(broken: Iterable[Broken]) -> list[Step]:
         if each.first.severity == "note":
             continue
         helps = [command.removeprefix("next: ") for command in each.commands]
-        new = [command for command in helps if command not in told]
+        new = [each for each in helps if not any(_is_done_by(each, other) for other in told)]
         told.update(new)
         done = "" if new else ABOVE if helps else NO_COMMAND
         note = " ".join(filter(None, (done, each.note)))
         title = each.first.definition.title
         steps.append(Step(each.first.severity, title, each.extent, "findings", new, note))
     return steps
+
+
+def _is_done_by(command: str, other: str) -> bool:
+    """Whether another command makes it needless: it is the same, or builds all the filters again that advice was to
+    be asked about."""
+    if command == other:
+        return True
+    if not (command.startswith("pbloom advise ") and other.startswith("pbloom build ")):
+        return False
+    (asked, of, columns), (words, built, anew) = _parts_of(command), _parts_of(other)
+    is_of_all = "--existing" in words and "-g" not in words
+    return is_of_all and ANY_FILE not in asked and of <= built and set() < columns <= anew
+
+
+def _parts_of(command: str) -> tuple[list[str], set[str], set[str]]:
+    """Its words, those that name files, and its columns."""
+    words = shlex.split(command)
+    names = takewhile(lambda word: not word.startswith("-"), words[2:])
+    return words, {*names}, {*names_in(words[words.index("-c") + 1])} if "-c" in words else set()
 
 
 def _urgency(first: Finding) -> tuple[int, bool]:

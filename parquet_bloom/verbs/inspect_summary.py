@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers, files_given
 from parquet_bloom.container import IN_PYTHON, UNITS, WHERE_KNOWN
@@ -21,9 +21,6 @@ from parquet_bloom.vocabulary import ONLY_NULLS, is_no_filter, is_out_of_sight
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
-
-# So many of the files without filters for a column are named.
-MAX_WITHOUT: Final = 3
 
 # A file, a folder, a glob or a URL.
 Path = str | os.PathLike[str]
@@ -134,7 +131,6 @@ class _Column:
     filter_bytes: int = 0
     fpp_sum: float = 0.0
     worst_fpp: float | None = None
-    without: list[str] = field(default_factory=list)
 
     def add(self, chunk: dict[str, Any]) -> None:
         """One of the `columns` of a document."""
@@ -161,8 +157,9 @@ class InspectionSummarizer:
         self._files = self._with_filters = self._size = self._rows = 0
         self._requests: Requests | None = None
 
-    def add(self, document: dict[str, Any]) -> None:
-        """What `pbloom inspect --json` prints about a file."""
+    def add(self, document: dict[str, Any]) -> list[str]:
+        """What `pbloom inspect --json` prints about a file. Returns the columns with values that have no filter in it
+        that can be used."""
         before: dict[str, int] = {}
         needing = set()
         for part in document[key_of("parts", UNITS[document["format"]])]:
@@ -178,18 +175,13 @@ class InspectionSummarizer:
             column.files += 1
             column.size += document["size"]
             column.files_with_filters += has_more[name]
-            if not has_more[name] and len(column.without) < MAX_WITHOUT:
-                column.without.append(document["path"])
         self._files += 1
         self._with_filters += any(has_more.values())
         self._size += document["size"]
         self._rows += document["num_rows"]
         sent = document.get("requests")
         self._requests = in_all([self._requests, sent and Requests(**sent)])
-
-    def files_without(self, column: str) -> tuple[str, ...]:
-        """The first of the files that have no filter for this column that can be used."""
-        return tuple(self._columns[column].without)
+        return [name for name in before if name in needing and not has_more[name]]
 
     def summary(self) -> InspectionSummary:
         """Of all files so far."""

@@ -13,17 +13,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from itertools import takewhile
+from itertools import chain, islice, takewhile
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
+from parquet_bloom.advice.table import table_key
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.options import AdviseOptions, InspectOptions, ValidateOptions
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import SEVERITIES
 from parquet_bloom.tables.partitions import NULL
-from parquet_bloom.verbs.advise import AdviceReport, TableAdvisor
+from parquet_bloom.verbs.advise import MAX_IN_NEED, AdviceReport, TableAdvisor
 from parquet_bloom.verbs.documents import document_of
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
 from parquet_bloom.verbs.inspect_summary import (
@@ -47,6 +48,8 @@ MAX_EXAMPLES: Final = 5
 MAX_WAYS: Final = 50
 # And of the files in which a filter of a column may be the only trace of changed pages.
 MAX_TRACES: Final = 50
+# So many of the files without filters for a column are shown.
+MAX_WITHOUT: Final = 3
 
 # A value of a partition that is a number; of more digits, it is rather a key.
 _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
@@ -132,22 +135,30 @@ class BrokenRule:
 
 @dataclass(frozen=True, slots=True)
 class InSomeFiles:
-    """A column of which some files have filters, and others none: the first of these are `without`."""
+    """A column of which some files have filters, and others none: by the keys of their tables, the first of these,
+    up to one more than MAX_IN_NEED, are `without`."""
 
     column: ColumnSummary
-    without: tuple[str, ...]
+    without: Mapping[str, tuple[str, ...]]
 
     @property
-    def num_unnamed(self) -> int:
+    def shown(self) -> tuple[str, ...]:
+        """Some of the files that have none."""
+        return tuple(islice(chain.from_iterable(self.without.values()), MAX_WITHOUT))
+
+    @property
+    def num_not_shown(self) -> int:
         """How many others have none."""
-        return self.column.files - self.column.files_with_filters - len(self.without)
+        return self.column.files - self.column.files_with_filters - len(self.shown)
 
 
 @dataclass(frozen=True, slots=True)
 class LakeReport:
     """Many files. `names`: as they were asked for; `failures`: some of the `num_failed` files that could not be read;
     `worst`: the most severe findings first, then the highest rate; `num_troubled`: how many have errors or warnings;
-    `broken`: the most severe first; `broken_columns`: those with filters that are wrong, with the rules that say so;
+    `broken`: the most severe first; `broken_columns`: by the key of a table, those with filters that are wrong in
+    its files, with the rules that say so; `with_filters`: by column, the first files that have any, up to one more
+    than MAX_IN_NEED;
     `traces`: by column, the first files in which a filter may be the only trace of pages that have changed, up to one
     more than MAX_TRACES; `filters` and `values`: how many were checked; `num_unknown`: files with encrypted columns
     that there is no key for; `advice`: a report for all files with the same columns; `in_need`: by column, the first
@@ -169,7 +180,8 @@ class LakeReport:
     num_troubled: int
     in_some: tuple[InSomeFiles, ...]
     broken: tuple[BrokenRule, ...]
-    broken_columns: Mapping[str, tuple[str, ...]]
+    broken_columns: Mapping[str, Mapping[str, tuple[str, ...]]]
+    with_filters: Mapping[str, tuple[str, ...]]
     traces: Mapping[str, tuple[str, ...]]
     advice: tuple[AdviceReport, ...]
     in_need: Mapping[str, tuple[str, ...]]
@@ -179,11 +191,13 @@ class LakeReport:
 
 @dataclass(frozen=True, slots=True)
 class FileLookedAt:
-    """What is known of one file; `no_advice`: why it has no part in the advice."""
+    """What is known of one file; `no_advice`: why it has no part in the advice; `table`: the key of those that are
+    judged with it, empty where none are judged."""
 
     validation: ValidationReport
     inspection: FileInspection
     no_advice: str | None
+    table: str = ""
 
 
 class LakeReporter:
@@ -211,21 +225,25 @@ class LakeReporter:
         self._partitions: dict[str | None, PartitionOverview] = {}
         self._worst: list[tuple[tuple[int, int, float], int, FileOverview]] = []
         self._broken: dict[tuple[str, str], BrokenRule] = {}
-        self._broken_columns: dict[str, set[str]] = {}
+        self._broken_columns: dict[str, dict[str, set[str]]] = {}
         self._traces: dict[str, dict[str, None]] = {}
+        self._with_filters: dict[str, list[str]] = {}
+        self._without: dict[str, dict[str, list[str]]] = {}
 
     def look_at(self, file: Container, threads: int | None = None) -> FileLookedAt:
         """Raises as validate, inspect and advise."""
         options = replace(self._options, threads=threads)
         validation = validate_file(file, options)
         inspection = inspect_file(file, replace(self._looked_at, threads=threads))
-        return FileLookedAt(validation, inspection, self._advise(file) if options.deep else None)
+        if not options.deep:
+            return FileLookedAt(validation, inspection, None)
+        columns = file.select(options.columns)
+        # None that lacks all that are asked about is judged.
+        no_advice = self._advise(file) if columns else None
+        return FileLookedAt(validation, inspection, no_advice, table_key(file, columns))
 
     def _advise(self, file: Container) -> str | None:
         """Why not: damage that validate reports as a finding is an error here."""
-        if not file.select(self._options.columns):
-            # It lacks all that are asked about.
-            return None
         try:
             with self._advising:
                 self._advisor.add_file(file)
@@ -237,7 +255,7 @@ class LakeReporter:
         """What was found in the next file."""
         findings = found.validation.findings
         file = _overview(path, found)
-        self._summarizer.add(document_of(found.inspection))
+        self._add_to_columns(path, found)
         self._ok = self._ok and found.validation.ok
         self._severities.update(each.severity for each in findings)
         self._checked["filters"] += found.validation.checked.filters
@@ -249,7 +267,8 @@ class LakeReporter:
         for each in findings:
             by_rule.setdefault((each.severity, each.rule), []).append(each)
             if each.is_against_filter and each.column is not None:
-                self._broken_columns.setdefault(each.column, set()).add(each.rule)
+                of_table = self._broken_columns.setdefault(found.table, {})
+                of_table.setdefault(each.column, set()).add(each.rule)
             if each.may_be_only_trace and each.column is not None:
                 paths = self._traces.setdefault(each.column, {})
                 if len(paths) <= MAX_TRACES:
@@ -268,6 +287,14 @@ class LakeReporter:
         self._counts[kind] += 1
         if len(failures) < MAX_FAILURES:
             failures.append(Failure(path, message))
+
+    def _add_to_columns(self, path: str, found: FileLookedAt) -> None:
+        """Which have filters in this file, and which none."""
+        for column in self._summarizer.add(document_of(found.inspection)):
+            _keep_few(self._without.setdefault(column, {}).setdefault(found.table, []), path)
+        chunks = (chunk for part in found.inspection.parts for chunk in part.columns)
+        for column in {chunk.column for chunk in chunks if chunk.filter_bytes}:
+            _keep_few(self._with_filters.setdefault(column, []), path)
 
     def _add_to_partition(self, path: str, file: FileOverview) -> None:
         name: str | None = _partition_of(path)
@@ -305,20 +332,31 @@ class LakeReporter:
             worst=tuple(file for *_, file in sorted(self._worst, key=lambda item: item[:2])[::-1]),
             num_troubled=self._counts["troubled"],
             in_some=tuple(
-                InSomeFiles(each, self._summarizer.files_without(each.column))
+                InSomeFiles(each, _as_tuples(self._without[each.column]))
                 for each in summary.columns
                 if 0 < each.files_with_filters < each.files
             ),
             broken=tuple(each for _, each in broken),
             broken_columns={
-                column: tuple(sorted(rules)) for column, rules in self._broken_columns.items()
+                table: {column: tuple(sorted(rules)) for column, rules in columns.items()}
+                for table, columns in self._broken_columns.items()
             },
-            traces={column: tuple(paths) for column, paths in self._traces.items()},
+            with_filters=_as_tuples(self._with_filters),
+            traces=_as_tuples(self._traces),
             advice=tuple(self._advisor.tables()) if self._options.deep else (),
-            in_need={name: tuple(paths) for name, paths in self._advisor.in_need.items()},
+            in_need=_as_tuples(self._advisor.in_need),
             not_advised=tuple(self._not_advised),
             num_not_advised=self._counts["not advised"],
         )
+
+
+def _keep_few(paths: list[str], path: str) -> None:
+    if len(paths) <= MAX_IN_NEED:
+        paths.append(path)
+
+
+def _as_tuples(paths: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(found) for name, found in paths.items()}
 
 
 def _overview(path: str, found: FileLookedAt) -> FileOverview:

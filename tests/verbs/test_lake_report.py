@@ -20,8 +20,9 @@ from pyarrow import orc
 import parquet_bloom as pb
 from parquet_bloom.options import AdviseOptions, ValidateOptions
 from parquet_bloom.render.lake_report import render_lake_report
-from parquet_bloom.render.report import MOST_STEPS
+from parquet_bloom.render.report import MOST_PLACES, MOST_STEPS
 from parquet_bloom.rules.finding import finding
+from parquet_bloom.verbs.advise import MAX_IN_NEED
 from parquet_bloom.verbs.inspect import inspect
 from parquet_bloom.verbs.lake_report import (
     MAX_EXAMPLES,
@@ -307,6 +308,20 @@ def test_a_table_is_its_live_files(run, tmp_path):
     assert re.search(r"day=2026-11-01 2 0 .* day=2026-11-02 2 0 ", text)
 
 
+def test_the_page_says_that_a_folder_is_that_of_a_table(run, tmp_path):
+    """Whose files no command changes in place."""
+    table = make_table(tmp_path / "table", commits=2)
+    text = Document(run(table, "--require", "id,n")[1]).text
+    head, _, rest = text.partition("What to do next ")
+    said = f"{table}: a Delta table, of which --table delta takes the live files; this is about all files in its folder"
+    assert said in head
+    assert re.search(
+        "missing 12 times in 2 files Ask for the page with --table: commands that", rest
+    )
+    assert "--in-place" not in rest
+    assert said not in Document(run(table, "--table", "delta")[1]).text
+
+
 def test_a_table_from_python(tmp_path):
     table = make_table(tmp_path / "table", commits=2)
     (table / "orphan.parquet").write_bytes(b"no file of the table")
@@ -562,6 +577,82 @@ def test_filters_that_the_advice_skips_are_not_completed(run, tmp_path):
         assert "pbloom build LAKE/a LAKE/b -c few --in-place" not in text
 
 
+@pytest.mark.parametrize(
+    ("num_without", "named"), [(1, "LAKE/1"), (2, "LAKE/1 LAKE/2"), (6, "FILE")]
+)
+def test_filters_are_not_completed_in_files_of_a_table_whose_advice_skips_them(
+    run, tmp_path, num_without, named
+):
+    """Those of other tables are, by their names."""
+    rng = np.random.default_rng(4)
+    files = tmp_path / "files"
+    files.mkdir()
+    for number in range(num_without + 1):
+        table = pa.table({"id": rng.permutation(8_000), "price": rng.random(8_000)})
+        path = files / str(number)
+        pq.write_table(table, path, row_group_size=1_000, use_dictionary=False)
+        pb.build(path, columns="id" if number else ["id", "price"], in_place=True)
+    # A price in order needs no filter.
+    table = table.append_column("more", table["id"])
+    table = table.set_column(1, "price", pa.array(np.arange(8_000.0)))
+    pq.write_table(table, files / "old", row_group_size=1_000, use_dictionary=False)
+    pb.build(files / "old", columns=["id", "more"], in_place=True)
+    page = run(*sorted(files.iterdir()))[1]
+    text = Document(page).text.replace(str(files), "LAKE")
+    of_all = f"price optional skip : 1 of {num_without + 2} files have them"
+    completed = f" pbloom build {named} -c price --in-place Advice "
+    assert re.search(f"{of_all}; none in [^;]*{completed}", text)
+    assert "What to do next Nothing: " in text
+
+
+@pytest.mark.parametrize("is_of_orc", [True, False])
+def test_no_step_builds_what_the_advice_on_a_file_skips(run, tmp_path, is_of_orc):
+    """Another schema or format is another table, with the same name of a column."""
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    rng = np.random.default_rng(1)
+    texts = pa.array([each.tobytes() for each in rng.integers(0, 256, (ROWS, 8), np.uint8)])
+    ids = pa.table({"id": rng.integers(0, 1 << 40, ROWS), "s": texts})
+    pq.write_table(ids, lake / "a.parquet", row_group_size=ROWS // 4)
+    if is_of_orc:
+        # No reader of ORC looks for binary values in filters.
+        orc.write_table(ids, str(lake / "b.orc"), row_index_stride=ROWS // 2)
+    else:
+        table = pa.table({"id": np.arange(ROWS), "x": rng.integers(0, 1 << 40, ROWS)})
+        pq.write_table(table, lake / "b.parquet", row_group_size=ROWS // 4)
+    assert outcome("build", lake, "--auto", "--in-place").code == 0
+    page = run(lake)[1]
+    assert "What to do next Nothing: " in steps_on(page)
+    text = Document(page).text
+    column = "s" if is_of_orc else "id"
+    without = f"{column} skip : 1 of 2 files have them; none in {lake}/b."
+    assert without in text
+    assert "pbloom build" not in text.partition("Some files have")[2].partition("Advice")[0]
+
+
+@pytest.mark.parametrize("is_of_orc", [True, False])
+def test_filters_that_are_right_are_not_called_wrong_for_those_of_another_table(
+    run, tmp_path, is_of_orc
+):
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    ids = np.random.default_rng(1).integers(0, 1 << 40, 4 * ROWS)
+    table = pa.table({"id": ids})
+    good = lake / ("good.orc" if is_of_orc else "good.parquet")
+    if is_of_orc:
+        orc.write_table(table, str(good), row_index_stride=ROWS)
+    else:
+        pq.write_table(table, good, row_group_size=ROWS)
+    pb.build(good, columns="id", in_place=True)
+    bad = lake / "bad.parquet"
+    pq.write_table(table.append_column("x", table["id"]), bad, row_group_size=ROWS)
+    small = {"columns": "id", "max_bytes": 64, "force": True}
+    pb.build(bad, in_place=True, **small)
+    text = Document(run(lake)[1]).text
+    assert len(re.findall("id (?:INT64|LONG) rebuild filters that are there are wrong", text)) == 1
+    assert re.search(f"{good} Column Verdict .*? id (INT64|LONG) keep every ", text)
+
+
 def test_each_table_has_its_own_advice_on_a_column(run, tmp_path):
     numbers = np.random.default_rng(4).permutation(16_000)
     tables = {"a": {"id": numbers}, "b": {"id": numbers % 7, "n": numbers}, "c": {}}
@@ -803,20 +894,52 @@ def test_filters_of_no_use_are_not_stripped_from_files_without_the_column(run, t
         pb.build(lake / f"{name}.parquet", columns=[*columns], in_place=True)
     text = Document(run(lake)[1]).text
     (strip,) = set(re.findall("pbloom strip removes (pbloom strip .*?--in-place)", text))
-    assert strip == "pbloom strip FILE -c at --in-place"
-    words = shlex.split(strip.replace("FILE", str(lake / "a.parquet")))
-    assert outcome(*words[1:]).code == 0
+    assert strip == f"pbloom strip {lake}/a.parquet -c at --in-place"
+    for number in range(MAX_IN_NEED):
+        (lake / f"a{number}.parquet").write_bytes((lake / "a.parquet").read_bytes())
+    assert "removes pbloom strip FILE -c at --in-place" in Document(run(lake)[1]).text
+    for number in range(MAX_IN_NEED):
+        (lake / f"a{number}.parquet").unlink()
+    assert outcome(*shlex.split(strip)[1:]).code == 0
     assert "pbloom strip" not in Document(run(lake)[1]).text
 
 
-LIMITS = {"a": 2048, "b": 3072}
-MANY_LIMITS = {f"c{number}": 2048 + 16 * number for number in range(MOST_STEPS + 1)}
+def test_a_rule_and_the_advice_strip_the_same_files(run, tmp_path):
+    """All of them, where those that break the rule are too many to be named."""
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    for number in range(8):
+        table = pa.table({"few": np.arange(ROWS) % 3})
+        pq.write_table(table, lake / f"{number}.parquet", row_group_size=ROWS // 4)
+        if number < 7:
+            pb.build(lake / f"{number}.parquet", columns="few", in_place=True)
+    text = Document(run(lake)[1]).text
+    assert text.count(f"next: pbloom strip {lake} -c few --in-place") == 1
+    assert {*re.findall("pbloom strip (?!removes).*?--in-place", text)} == {
+        f"pbloom strip {lake} -c few --in-place"
+    }
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "."])
+def test_no_step_asks_for_advice_on_filters_that_another_builds_again(run, tmp_path, name):
+    """Of one column, some are an error (PB301), others but a warning (PB302)."""
+    ids = np.random.default_rng(1).integers(0, 1 << 40, 20_000)
+    pq.write_table(pa.table({"id": ids}), tmp_path / "a.parquet", row_group_size=5_000)
+    small = {"columns": "id", "in_place": True, "force": True, "existing": "replace"}
+    pb.build(tmp_path / "a.parquet", max_bytes=2048, **small)
+    pb.build(tmp_path / "a.parquet", max_bytes=1024, row_groups=[2], **small)
+    steps = steps_on(run(os.path.normpath(tmp_path / name))[1])
+    assert re.search("More than a tenth .* 3 times (in 1 file )?A command above does this", steps)
+    assert "pbloom advise" not in steps
+    assert "--existing replace" in steps
 
 
 @pytest.mark.parametrize("num_files", [1, 2])
-@pytest.mark.parametrize("limits", [LIMITS, MANY_LIMITS], ids=["few", "many"])
-def test_a_step_has_all_commands_that_its_rule_needs(tmp_path, limits, num_files):
-    """Nothing says that others need not be run while there are more."""
+@pytest.mark.parametrize("num_limits", [2, MOST_STEPS + 1, MOST_PLACES + 2])
+def test_a_step_has_all_commands_that_its_rule_needs(tmp_path, num_limits, num_files):
+    """Nothing says that others need not be run while there are more; of several files, each has the rate that is its
+    own."""
+    limits = {f"c{number}": 2048 + 16 * number for number in range(num_limits)}
     config = tmp_path / "pbloom.toml"
     config.write_text(
         "".join(f"[validate.columns.{name}]\nmax-bytes = {limits[name]}\n" for name in limits)
@@ -829,10 +952,18 @@ def test_a_step_has_all_commands_that_its_rule_needs(tmp_path, limits, num_files
         pb.build(path, columns=[*limits], in_place=True)
     page = outcome("report", *paths, "-o", "-", "--config", config).stdout
     steps = steps_on(page)
-    named = re.findall(r"-c (\w+) --existing replace --max-bytes \S+ --in-place", steps)
-    assert named == [*limits][:MOST_STEPS]
-    assert ("and 1 more command, not shown here" in steps) == (len(limits) > MOST_STEPS)
-    assert (NO_OTHERS in steps) == (len(limits) <= MOST_STEPS)
-    # Among the findings, all are.
+    builds = re.findall(r"pbloom (build .*?--max-bytes \S+ --in-place(?: --fpp \S+)?)", steps)
+    # Of few columns, the second file is an example, too.
+    num_builds = num_limits + (num_files > 1 and num_limits < MAX_EXAMPLES)
+    num_commands = num_builds + (num_files > 1)
+    assert len(builds) == min(num_builds, MOST_STEPS)
+    assert ("more command" in steps) == (num_commands > MOST_STEPS)
+    assert (NO_OTHERS in steps) == (num_commands <= MOST_STEPS)
+    others = "next: other files may take other rates: pbloom validate has all commands"
     findings = Document(page).text.rpartition(" Findings ")[2]
-    assert all(f"-c {name} --existing replace" in findings for name in limits)
+    assert (others in findings) == (num_files > 1 and num_commands <= MOST_PLACES)
+    # Among the findings, all are, or how many more there are.
+    shown = [name for name in limits if f"-c {name} --existing replace" in findings]
+    assert shown == [*limits][:MOST_PLACES]
+    assert ("more command" in findings) == (num_commands > MOST_PLACES)
+    assert all(outcome(*shlex.split(each)).code == 0 for each in builds)

@@ -355,13 +355,14 @@ def test_filters_that_let_too_much_through_are_built_again(fpp, policy, verdict,
 
 
 def test_what_a_budget_has_built_is_kept_within_it():
-    """Bits of filters at 50 % let through a little more or less than that."""
+    """Bits let through a little more or less than their rate, which at 50 % would be an error."""
     written_for_policy()
-    given = {"columns": "id", "budget": 9_000}
+    given = {"columns": "id", "budget": 15_000}
     planned = pb.advise("a.orc", **given)
-    assert [each.fpp for each in planned.budget.columns] == [0.5]
+    assert [each.fpp for each in planned.budget.columns] == [0.3]
     built = pb.build("a.orc", in_place=True, advice=planned)
-    assert max(each.fpp for each in built.filters) > 0.5
+    assert max(each.fpp for each in built.filters) > 0.3
+    assert pb.validate("a.orc").ok
     again = pb.advise("a.orc", **given)
     assert (to_do(again.columns[0]), again.budget.columns) == ("keep", ())
     assert again.columns[0].filter_bytes_there == planned.budget.used
