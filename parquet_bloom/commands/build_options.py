@@ -86,7 +86,8 @@ filters = together(
     filters_option(
         "--force",
         is_flag=True,
-        help="Also write filters that miss the target rate; those of ORC may have up to twice that anyway.",
+        help="Also write filters that miss the target rate; those of --ndv, and of ORC, may have up to twice that"
+        " anyway.",
     ),
     option.layout,
 )

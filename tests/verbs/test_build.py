@@ -198,6 +198,20 @@ def test_ndv_sizes_without_folding(source, tmp_path):
     assert [item.num_bytes for item in report.filters] == [1 << 18] * 3
 
 
+@pytest.mark.parametrize("format", ["parquet", "orc"])
+def test_an_ndv_that_is_too_low_is_refused_unless_forced(tmp_path, format):
+    """In both formats: what the user says is no reason to write filters that exclude nothing."""
+    path, out = tmp_path / f"a.{format}", tmp_path / f"b.{format}"
+    table = pa.table({"a": np.arange(8_000) * 7919})
+    {"parquet": pq, "orc": orc}[format].write_table(table, path)
+    report = pb.build(path, out, columns="a", ndv=1_000)
+    assert (report.filters, len(report.skipped)) == ((), 1)
+    assert re.search("^FPP .* sized for (an NDV of )?1000", report.skipped[0].reason)
+    assert pb.build(path, out, columns="a", ndv=1_000, force=True, overwrite=True).filters
+    # A little less than there are is as good as bad luck.
+    assert pb.build(path, out, columns="a", ndv=7_500, overwrite=True).filters
+
+
 def test_exact_blocks_save_what_rounding_wastes(source, tmp_path):
     rounded = pb.build(source, tmp_path / "a.parquet", columns=["id"])
     exact = pb.build(source, tmp_path / "b.parquet", columns=["id"], exact_blocks=True)
