@@ -223,6 +223,18 @@ def test_exact_blocks_save_what_rounding_wastes(source, tmp_path):
                    pq.ParquetFile(source).read_row_group(0)["id"].to_numpy())  # fmt: skip
 
 
+def test_exact_blocks_are_never_more_than_a_power_of_two_that_keeps_the_rate(tmp_path):
+    """Here, 128 KiB are less than calculated, and are enough for these hashes."""
+    path, sizes = tmp_path / "a.parquet", []
+    pq.write_table(pa.table({"a": np.arange(98_900) * 7919}), path, use_dictionary=False)
+    for exact in (False, True):
+        out = tmp_path / f"{exact}.parquet"
+        (built,) = pb.build(path, out, columns="a", exact_blocks=exact).filters
+        assert built.fpp <= 0.01
+        sizes.append(built.num_bytes)
+    assert sizes == [128 << 10, 128 << 10]
+
+
 def test_both_zeros_and_the_canonical_nan_are_there(tmp_path):
     negative_nan = np.array([0xFFC12345], np.uint32).view(np.float32)
     table = pa.table(
