@@ -298,7 +298,6 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
         counts=column.counts,
         ndv=column.ndv,
         limit=table.largest[1],
-        sized_for=table.largest[0] if UNITS[table.format].has_groups else 0,
         users=users,
         engines=engines,
         ignoring=_with_reasons(ignoring, why),

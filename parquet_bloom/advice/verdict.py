@@ -51,10 +51,9 @@ MANY_SAVED = 2.0
 class Evidence:
     """What the verdict follows from: `counts` and `ndv` of the column in `files` searched together.
 
-    `limit`: what limits the size of a filter, in words; `sized_for`: how many values each filter has room for, 0 if
-    for as many as there are; `users`: the engines that use filters of the column;
-    `seldom_asked`: what the values are, if
-    they are rarely looked up by equality, else empty; `is_measured`: the user gives look-up values;
+    `limit`: what limits the size of a filter, in words; `users`: the engines that use filters of the column;
+    `seldom_asked`: what the values are, if they are rarely looked up by equality, else empty; `is_measured`: the user
+    gives look-up values;
     `engines`: for which alone to judge, none for all; `ignoring`: those of them that use no filter of any column,
     with what to do about it; `not_by`: all of them that do not use filters of the column, with why; `not_for`: what
     it is about the column that others do not use its filters for; `reads`: None if nothing can be looked up;
@@ -80,7 +79,6 @@ class Evidence:
     ignoring: tuple[str, ...] = ()
     not_by: tuple[str, ...] = ()
     not_for: tuple[str, ...] = ()
-    sized_for: int = 0
     highest_rate: float = HIGH_FPP
     accepted_rate: float | None = None
     is_required: bool = False
@@ -430,11 +428,13 @@ def _notes(evidence: Evidence) -> Iterator[str]:
 
 def _with_less_room(evidence: Evidence, share: float) -> str:
     """What `--ndv` makes of filters that have room for many more values than there are."""
-    most, unit = evidence.counts.group_ndv, evidence.unit
-    needed = room_for_fewer(most, evidence.sized_for)
+    counts, unit = evidence.counts, evidence.unit
+    # Files may differ in the rows of their index groups, and filters with them.
+    most, mean_room = counts.group_ndv, counts.room / max(1, counts.filters)
+    needed = room_for_fewer(most, mean_room)
     if needed is None:
         return ""
-    smaller = percent(share * needed / evidence.sized_for)
+    smaller = percent(share * needed / mean_room)
     return f", and {smaller} with --ndv {needed}: no {unit} has more than {number_of(most, 'distinct value')}"
 
 

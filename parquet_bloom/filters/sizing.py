@@ -59,7 +59,7 @@ def outweighs(num_bytes: int, data_bytes: int) -> bool:
     return num_bytes > max(data_bytes, NEGLIGIBLE_BYTES)
 
 
-def room_for_fewer(ndv: int, entries: int) -> int | None:
+def room_for_fewer(ndv: int, entries: float) -> int | None:
     """Of filters with room for so many `entries`, of which none has more than `ndv` values: an NDV, rounded up to two
     digits, that makes them much smaller; None if none does."""
     step: int = 10 ** max(0, len(str(ndv)) - 2)
