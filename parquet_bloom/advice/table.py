@@ -308,6 +308,7 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
         reads=reads,
         unit=unit,
         target=target,
+        reachable=min((each.rate for each in offers if each.fpp <= each.rate), default=None),
         built=chosen,
         highest_rate=highest_rate(options, subject.name),
         accepted_rate=options.accepted_rate(subject.name),

@@ -57,7 +57,8 @@ class Evidence:
     `engines`: for which alone to judge, none for all; `ignoring`: those of them that use no filter of any column,
     with what to do about it; `not_by`: all of them that do not use filters of the column, with why; `not_for`: what
     it is about the column that others do not use its filters for; `reads`: None if nothing can be looked up;
-    `unit`: what a group is called; `target`: the usual rate; `built`: what the column has once its filters are built,
+    `unit`: what a group is called; `target`: the usual rate; `reachable`: the lowest of the
+    rates that were tried which filters keep, None for none; `built`: what the column has once its filters are built,
     at another rate or beside filters that stay, None for new ones of the target alone; `is_budgeted`: a budget has
     chosen it; `highest_rate`: what filters that more absent values pass are too small for; `accepted_rate`: the
     highest that a policy accepts, None without one; `is_required`: it wants filters of the column.
@@ -73,6 +74,7 @@ class Evidence:
     reads: ExpectedReads | None
     unit: str = "row group"
     target: float = DEFAULT_FPP
+    reachable: float | None = None
     built: Offer | None = None
     is_budgeted: bool = False
     engines: tuple[str, ...] = ()
@@ -222,7 +224,9 @@ def _reason_to_skip(evidence: Evidence) -> str:
             filter(None, (_searched_instead(evidence), _repeated(evidence), _not_used(evidence)))
         )
     if counts.filters == 0:
-        return f"the target FPP is out of reach {evidence.limit}"
+        rate = evidence.reachable
+        instead = "" if rate is None else f"; {exact_percent(rate)} would fit"
+        return f"{_out_of_reach(evidence)} {evidence.limit}{instead}"
     if reads is None:
         return "no values that a reader could look up"
     if evidence.is_alone:
@@ -238,6 +242,10 @@ def _reason_to_skip(evidence: Evidence) -> str:
         why = "; ".join(filter(None, [_comparison(evidence), _ignored(evidence)]))
         return f"a filter rules out next to nothing: {why}"
     return ""
+
+
+def _out_of_reach(evidence: Evidence) -> str:
+    return f"the target FPP of {exact_percent(evidence.target)} is out of reach"
 
 
 def _searched_instead(evidence: Evidence) -> str:
@@ -420,7 +428,7 @@ def _notes(evidence: Evidence) -> Iterator[str]:
         yield f"few engines read ALP: {note}"
     if counts.filters < counts.groups:
         without = number_of(counts.groups - counts.filters, unit)
-        yield f"the target FPP is out of reach in {without}"
+        yield f"{_out_of_reach(evidence)} in {without}"
     if 0 < counts.with_filter < counts.groups:
         has = "has" if counts.with_filter == 1 else "have"
         yield f"{counts.with_filter:,} of the {unit}s already {has} a filter{_with_those_there(evidence)}"
