@@ -184,6 +184,7 @@ class OrcSurveyor:
             wanted = ladder[target]
             survey.bitset_bytes, survey.filter_bytes = wanted.num_bytes, wanted.stored_bytes
             survey.fpp = wanted.fpp
+            survey.room = self._entries
             survey.rungs = ladder
             survey.has_filter = chunk.has_filters
         highest = highest_rate(self._options, column.name)

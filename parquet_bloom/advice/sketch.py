@@ -81,7 +81,8 @@ class GroupSurvey:
     `fpp`: of the filter that `build` would write, 0 and 1 if it would write none; `rungs`: the same at each rate of
     the ladder; `dictionary`: the number of entries of the dictionary page that rows refer to if it has all values,
     else 0; None in a format without such pages; `dictionary_bytes`: its size, None where it has not all values;
-    `has_unused`: it is known to have others; `in_alp`: whether any page is in that encoding, as the footer says;
+    `has_unused`: it is known to have others; `room`: the values that a filter of ORC is sized for, 0 where it is as
+    small as its values allow; `in_alp`: whether any page is in that encoding, as the footer says;
     `has_filter`: one is there; `has_too_small`: one that is too small for the values, as its length says, in ORC its
     bits; `has_unreadable`: one that no reader can use, or without a bit for the values; `fpp_there`: of the one that
     is there, as far as that is known, 1 without one that can be used; `is_ignored`: no reader asks a filter of this
@@ -100,6 +101,7 @@ class GroupSurvey:
     dictionary_bytes: int | None = None
     has_unused: bool = False
     in_alp: bool = False
+    room: int = 0
     has_filter: bool = False
     has_too_small: bool = False
     has_unreadable: bool = False
@@ -122,13 +124,13 @@ class ColumnCounts:
     `dictionary_bytes` (the most that a dictionary of all values of one chunk can take), `group_rows` (the most
     rows of a row group, 0 in ORC). Of the
     `groups` with a non-null value: `filters` and `filter_bytes` that `build` would write, with their headers,
-    `largest_filter` (its bitset), `group_ndv` (the most distinct values in one group), and `only_dictionary`:
-    dictionary pages have all values, None in a format without them; `with_unused`: those whose dictionary is known to
-    have others, too. `not_shredded`: groups in which a
-    field of a VARIANT has values outside the column; `in_alp`: groups with pages in that encoding; `too_small`: those
-    that have a filter that is too small for them, as far as lengths say, in ORC bits; `bytes_there`: of the filters
-    that are there, with their headers; `fpp_there`: the sum of their FPPs in FPP_UNITs, with 1 for each of the
-    `groups` without one that can be used; `with_filter`: those of the `groups` that have one; `unreadable`: those
+    `largest_filter` (its bitset), `room` (the values that these filters of ORC are sized for, together), `group_ndv`
+    (the most distinct values in one group), and `only_dictionary`: dictionary pages have all values, None in a format
+    without them; `with_unused`: those whose dictionary is known to have others, too. `not_shredded`: groups in which
+    a field of a VARIANT has values outside the column; `in_alp`: groups with pages in that encoding; `too_small`:
+    those that have a filter that is too small for them, as far as lengths say, in ORC bits; `bytes_there`: of the
+    filters that are there, with their headers; `fpp_there`: the sum of their FPPs in FPP_UNITs, with 1 for each of
+    the `groups` without one that can be used; `with_filter`: those of the `groups` that have one; `unreadable`: those
     with one that no reader can use, or without a bit; `ignored`: those of which no reader asks a filter.
     """
 
@@ -141,6 +143,7 @@ class ColumnCounts:
     filters: int = 0
     filter_bytes: int = 0
     largest_filter: int = 0
+    room: int = 0
     group_ndv: int = 0
     only_dictionary: bool | None = True
     with_unused: int = 0
@@ -169,6 +172,7 @@ class ColumnCounts:
         self.filters += other.filters
         self.filter_bytes += other.filter_bytes
         self.largest_filter = max(self.largest_filter, other.largest_filter)
+        self.room += other.room
         self.group_ndv = max(self.group_ndv, other.group_ndv)
         self.only_dictionary = other.only_dictionary and self.only_dictionary
         self.with_unused += other.with_unused
@@ -286,6 +290,7 @@ class ColumnSketch:
                 groups=1,
                 filters=int(size > 0),
                 largest_filter=group.bitset_bytes,
+                room=group.room if size > 0 else 0,
                 group_ndv=num_distinct,
                 only_dictionary=only_dictionary,
                 with_unused=int(group.has_unused),

@@ -51,14 +51,14 @@ MANY_SAVED = 2.0
 class Evidence:
     """What the verdict follows from: `counts` and `ndv` of the column in `files` searched together.
 
-    `limit`: what limits the size of a filter, in words; `sized_for`: how many values each filter has room for, 0 if
-    for as many as there are; `users`: the engines that use filters of the column;
-    `seldom_asked`: what the values are, if
-    they are rarely looked up by equality, else empty; `is_measured`: the user gives look-up values;
+    `limit`: what limits the size of a filter, in words; `users`: the engines that use filters of the column;
+    `seldom_asked`: what the values are, if they are rarely looked up by equality, else empty; `is_measured`: the user
+    gives look-up values;
     `engines`: for which alone to judge, none for all; `ignoring`: those of them that use no filter of any column,
     with what to do about it; `not_by`: all of them that do not use filters of the column, with why; `not_for`: what
     it is about the column that others do not use its filters for; `reads`: None if nothing can be looked up;
-    `unit`: what a group is called; `target`: the usual rate; `built`: what the column has once its filters are built,
+    `unit`: what a group is called; `target`: the usual rate; `reachable`: the lowest of the
+    rates that were tried which filters keep, None for none; `built`: what the column has once its filters are built,
     at another rate or beside filters that stay, None for new ones of the target alone; `is_budgeted`: a budget has
     chosen it; `highest_rate`: what filters that more absent values pass are too small for; `accepted_rate`: the
     highest that a policy accepts, None without one; `is_required`: it wants filters of the column.
@@ -74,13 +74,13 @@ class Evidence:
     reads: ExpectedReads | None
     unit: str = "row group"
     target: float = DEFAULT_FPP
+    reachable: float | None = None
     built: Offer | None = None
     is_budgeted: bool = False
     engines: tuple[str, ...] = ()
     ignoring: tuple[str, ...] = ()
     not_by: tuple[str, ...] = ()
     not_for: tuple[str, ...] = ()
-    sized_for: int = 0
     highest_rate: float = HIGH_FPP
     accepted_rate: float | None = None
     is_required: bool = False
@@ -224,7 +224,9 @@ def _reason_to_skip(evidence: Evidence) -> str:
             filter(None, (_searched_instead(evidence), _repeated(evidence), _not_used(evidence)))
         )
     if counts.filters == 0:
-        return f"the target FPP is out of reach {evidence.limit}"
+        rate = evidence.reachable
+        instead = "" if rate is None else f"; {exact_percent(rate)} would fit"
+        return f"{_out_of_reach(evidence)} {evidence.limit}{instead}"
     if reads is None:
         return "no values that a reader could look up"
     if evidence.is_alone:
@@ -240,6 +242,10 @@ def _reason_to_skip(evidence: Evidence) -> str:
         why = "; ".join(filter(None, [_comparison(evidence), _ignored(evidence)]))
         return f"a filter rules out next to nothing: {why}"
     return ""
+
+
+def _out_of_reach(evidence: Evidence) -> str:
+    return f"the target FPP of {exact_percent(evidence.target)} is out of reach"
 
 
 def _searched_instead(evidence: Evidence) -> str:
@@ -422,7 +428,7 @@ def _notes(evidence: Evidence) -> Iterator[str]:
         yield f"few engines read ALP: {note}"
     if counts.filters < counts.groups:
         without = number_of(counts.groups - counts.filters, unit)
-        yield f"the target FPP is out of reach in {without}"
+        yield f"{_out_of_reach(evidence)} in {without}"
     if 0 < counts.with_filter < counts.groups:
         has = "has" if counts.with_filter == 1 else "have"
         yield f"{counts.with_filter:,} of the {unit}s already {has} a filter{_with_those_there(evidence)}"
@@ -430,11 +436,13 @@ def _notes(evidence: Evidence) -> Iterator[str]:
 
 def _with_less_room(evidence: Evidence, share: float) -> str:
     """What `--ndv` makes of filters that have room for many more values than there are."""
-    most, unit = evidence.counts.group_ndv, evidence.unit
-    needed = room_for_fewer(most, evidence.sized_for)
+    counts, unit = evidence.counts, evidence.unit
+    # Files may differ in the rows of their index groups, and filters with them.
+    most, mean_room = counts.group_ndv, counts.room / max(1, counts.filters)
+    needed = room_for_fewer(most, mean_room)
     if needed is None:
         return ""
-    smaller = percent(share * needed / evidence.sized_for)
+    smaller = percent(share * needed / mean_room)
     return f", and {smaller} with --ndv {needed}: no {unit} has more than {number_of(most, 'distinct value')}"
 
 

@@ -73,7 +73,7 @@ filters = together(
     filters_option(
         "--exact-blocks",
         is_flag=True,
-        help="Allow any number of blocks, not only powers of two: smaller, but Arrow C++ refuses"
+        help="Allow any number of blocks, not only powers of two: mostly smaller, but Arrow C++ refuses"
         " such filters, and Impala and rugo lose rows: see `pbloom rule PB201`.",
     ),
     filters_option(
@@ -86,7 +86,8 @@ filters = together(
     filters_option(
         "--force",
         is_flag=True,
-        help="Also write filters that miss the target rate; those of ORC may have up to twice that anyway.",
+        help="Also write filters that miss the target rate; those of --ndv, and of ORC, may have up to twice that"
+        " anyway.",
     ),
     option.layout,
 )

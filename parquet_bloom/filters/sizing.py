@@ -33,6 +33,9 @@ MAX_BYTES = 128 << 20
 # A page of memory is not worth mentioning.
 NEGLIGIBLE_BYTES = 4 << 10
 
+# Where a given number of values decides on the size, bad luck with hashes explains up to this many times the target.
+TOLERANCE = 2.0
+
 # A filter that more absent values pass excludes little, and beyond the other, hardly anything.
 HIGH_FPP = 0.1
 USELESS_FPP = 0.5
@@ -56,7 +59,7 @@ def outweighs(num_bytes: int, data_bytes: int) -> bool:
     return num_bytes > max(data_bytes, NEGLIGIBLE_BYTES)
 
 
-def room_for_fewer(ndv: int, entries: int) -> int | None:
+def room_for_fewer(ndv: int, entries: float) -> int | None:
     """Of filters with room for so many `entries`, of which none has more than `ndv` values: an NDV, rounded up to two
     digits, that makes them much smaller; None if none does."""
     step: int = 10 ** max(0, len(str(ndv)) - 2)
@@ -185,10 +188,16 @@ class Size:
 
     def reason_against(self, filter: MeasuredFilter) -> str:
         """Why a filter of this size should not be written; empty if it should."""
-        if self.ndv or filter.fpp <= self.fpp:
+        if filter.fpp <= (self.fpp if self.ndv is None else TOLERANCE * self.fpp):
             return ""
-        most = "possible" if self.max_blocks * BLOCK_BYTES == MAX_BYTES else "allowed"
         return (
-            f"FPP {percent(filter.fpp, 3)} at {filter.num_bytes} bytes, the most {most}: misses the"
-            f" target of {exact_percent(self.fpp)}"
+            f"FPP {percent(filter.fpp, 3)} at {filter.num_bytes} bytes, {self._reason_for(filter)}:"
+            f" misses the target of {exact_percent(self.fpp)}"
         )
+
+    def _reason_for(self, filter: MeasuredFilter) -> str:
+        """Why a filter is no larger."""
+        largest = self.max_blocks * BLOCK_BYTES
+        if self.ndv is not None and filter.num_bytes < largest:
+            return f"sized for an NDV of {self.ndv}"
+        return f"the most {'possible' if largest == MAX_BYTES else 'allowed'}"

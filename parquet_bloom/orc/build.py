@@ -37,7 +37,12 @@ from parquet_bloom.errors import (
 )
 from parquet_bloom.filters.k_hash import KHashFilter, KHashFilters, hive_size
 from parquet_bloom.filters.rates import percent
-from parquet_bloom.filters.sizing import LARGE_SHARE_OF_COLUMN, MUCH_LESS_ROOM, room_for_fewer
+from parquet_bloom.filters.sizing import (
+    LARGE_SHARE_OF_COLUMN,
+    MUCH_LESS_ROOM,
+    TOLERANCE,
+    room_for_fewer,
+)
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, RepairOptions, refuse
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.bloom import FILTER_BYTES, OrcKeyForm, encode_filters
@@ -73,9 +78,6 @@ _PARQUET_ONLY = (
 # A filter at its size has half of its bits set, and no codec makes that smaller: zstd, LZ4 and
 # deflate gain less than a tenth between these.
 INCOMPRESSIBLE_FILL = (0.3, 0.7)
-
-# Up to this many times the target FPP, bad luck with hashes explains the difference.
-_TOLERANCE: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ class OrcSize:
 
     def allows(self, fpp: float) -> bool:
         """Whether filters of which none has a higher FPP should be written."""
-        return fpp <= _TOLERANCE * self.fpp
+        return fpp <= TOLERANCE * self.fpp
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,9 @@ _HINTS_LIKE: Final = {
     r"the most allowed: misses the target of [\d.]+ %$": (
         "a higher --max-bytes or --fpp allows one, --force writes this one"
     ),
+    r"sized for an NDV of \d+: misses the target of [\d.]+ %$": (
+        "a higher --ndv, or none, allows one, --force writes this one"
+    ),
     r"the most possible: misses the target of [\d.]+ %$": (
         "a higher --fpp allows one, --force writes this one"
     ),

@@ -127,9 +127,10 @@ def build(
     files.
 
     fpp: the target false positive rate, 0 to 1, exclusive; 0.01 if None. Each filter is as small as it allows. ndv:
-    size for this many distinct values per chunk instead. max_bytes: the limit of a bitset, 64 to 134,217,728 (the
-    default). exact_blocks: allow block counts that are not powers of two; such filters are smaller, but some readers
-    refuse them, and others lose rows (PB201). existing: what to do with existing filters. union_by_name: several
+    size for this many distinct values per chunk instead; such filters, and those of ORC, may have up to twice the
+    rate, as hashes can be unlucky. max_bytes: the limit of a bitset, 64 to 134,217,728 (the default). exact_blocks:
+    allow block counts that are not powers of two; such filters are mostly smaller, but some readers refuse them, and
+    others lose rows (PB201). existing: what to do with existing filters. union_by_name: several
     files are those of one schema: one that has no such column, in upper or lower case, gets filters for the others,
     if any file has it. force: also write filters that miss the target. ignore_checksums: read pages even if their
     checksums are wrong; checksums that are all 0 count as missing anyway. in_place: replace `source` itself.

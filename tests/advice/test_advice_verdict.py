@@ -90,7 +90,7 @@ def test_filters_that_are_there_for_nothing_can_be_removed():
         (
             {"filters": 0, "limit": "in 9 bytes"},
             "skip",
-            "the target FPP is out of reach in 9 bytes",
+            "the target FPP of 1 % is out of reach in 9 bytes",
         ),
         ({"reads": None}, "skip", "no values that a reader could look up"),
         (
@@ -149,17 +149,17 @@ READ = "and a look-up reads about {} of 20 row groups with what is there"
     [
         ({"filter_bytes": 2_000_001}, "; the filters are 20 % of the column's size"),
         (
-            {"filter_bytes": 4_000_001, "sized_for": 10_000, "group_ndv": 2_041},
+            {"filter_bytes": 4_000_001, "room": 200_000, "group_ndv": 2_041},
             "; the filters are 40 % of the column's size, and 8.4 % with --ndv 2100: no row group has more than 2,041"
             + " distinct values",
         ),
         (
-            {"filter_bytes": 4_000_001, "sized_for": 10_000, "group_ndv": 5_001},
+            {"filter_bytes": 4_000_001, "room": 200_000, "group_ndv": 5_001},
             "; the filters are 40 % of the column's size",
         ),
-        ({"filter_bytes": 1_000_000, "sized_for": 10_000, "group_ndv": 2_041}, ""),
-        ({"filters": 18}, "; the target FPP is out of reach in 2 row groups"),
-        ({"filters": 19}, "; the target FPP is out of reach in 1 row group"),
+        ({"filter_bytes": 1_000_000, "room": 200_000, "group_ndv": 2_041}, ""),
+        ({"filters": 18}, "; the target FPP of 1 % is out of reach in 2 row groups"),
+        ({"filters": 19}, "; the target FPP of 1 % is out of reach in 1 row group"),
         (
             {"with_filter": 5, "fpp_there": in_units(15.05)},
             f"; 5 of the row groups already have a filter, {READ.format('8.53')}",

@@ -103,6 +103,10 @@ def test_xxhash_million(tmp_path):
     assert blocks * 32 == 2 << 20
     exactly = Size(0.01, MAX_BYTES, exact_blocks=True).blocks_for(million) * 32
     assert exactly == pytest.approx(1.32e6, rel=0.005)
+    plain, filtered = tmp_path / "plain.parquet", tmp_path / "filtered.parquet"
+    pq.write_table(pa.table({"a": np.arange(million) * 7919}), plain, row_group_size=million)
+    (unlucky,) = pb.build(plain, filtered, columns="a", exact_blocks=True).filters
+    assert unlucky.num_bytes == pytest.approx(1.34e6, rel=0.005)
 
 
 class Recorder(io.BytesIO):

@@ -180,6 +180,18 @@ def test_a_filter_that_misses_its_rate_at_the_largest_size_there_is(limit: int, 
     )
 
 
+def test_a_filter_of_a_given_size_may_have_up_to_twice_its_rate() -> None:
+    """Bad luck with hashes is no reason against the number that somebody gave, nor is it folded away."""
+    size = sizing.Size(fpp=0.01, ndv=100_000, max_bytes=1 << 20)
+    assert not size.reason_against(SimpleNamespace(fpp=0.02, num_bytes=1 << 18))
+    assert size.reason_against(SimpleNamespace(fpp=0.021, num_bytes=1 << 18)) == (
+        "FPP 2.1 % at 262144 bytes, sized for an NDV of 100000: misses the target of 1 %"
+    )
+    assert size.reason_against(SimpleNamespace(fpp=0.021, num_bytes=1 << 20)) == (
+        "FPP 2.1 % at 1048576 bytes, the most allowed: misses the target of 1 %"
+    )
+
+
 @pytest.mark.parametrize(
     ("limit", "power"), [(1, 1), (2, 2), (3, 2), (4, 4), (1023, 512), (1024, 1024), (2**40, 2**40)]
 )

@@ -211,7 +211,7 @@ def write_table(path: Path, table: pa.Table, **options: Any) -> Path:
     build = {key: options.pop(key) for key in ("fpp", "exact_blocks", "ndv") if key in options}
     bare = path.with_suffix(".bare")
     pq.write_table(table, bare, **{"use_dictionary": False, **options})
-    pb.build(bare, path, columns=table.column_names, **build)
+    pb.build(bare, path, columns=table.column_names, force=True, **build)
     return path
 
 

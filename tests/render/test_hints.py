@@ -106,6 +106,10 @@ from parquet_bloom.render.hints import for_many, in_options, next_line, with_hin
             "FPP 97.8 % at 134217728 bytes, the most possible: misses the target of 0.1 %",
             "; a higher --fpp allows one, --force writes this one",
         ),
+        (
+            "FPP 2.7 % at 1048576 bytes, sized for an NDV of 500000: misses the target of 1 %",
+            "; a higher --ndv, or none, allows one, --force writes this one",
+        ),
     ],
 )
 def test_reasons(message, with_its_hint):

@@ -346,8 +346,15 @@ def test_one_row_group_is_optional(table, tmp_path):
 def test_a_target_out_of_reach_is_skipped(source):
     report = advise(source, columns=["random"], fpp=1e-6, max_bytes=4096)
     assert (report.columns[0].verdict, report.columns[0].filter_bytes) == ("skip", 0)
-    assert report.columns[0].reason == "the target FPP is out of reach within 4,096 bytes"
+    assert (
+        report.columns[0].reason == "the target FPP of 0.0001 % is out of reach within 4,096 bytes"
+    )
     assert report.columns[0].settings == ()
+    # What a budget may choose has been tried.
+    (column,) = advise(source, columns=["random"], max_bytes=2048, budget=1 << 20).columns
+    assert (column.verdict, column.reason) == (
+        "skip", "the target FPP of 1 % is out of reach within 2,048 bytes; 50 % would fit",
+    )  # fmt: skip
 
 
 def test_int96_has_no_reader(tmp_path):

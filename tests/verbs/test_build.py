@@ -198,6 +198,20 @@ def test_ndv_sizes_without_folding(source, tmp_path):
     assert [item.num_bytes for item in report.filters] == [1 << 18] * 3
 
 
+@pytest.mark.parametrize("format", ["parquet", "orc"])
+def test_an_ndv_that_is_too_low_is_refused_unless_forced(tmp_path, format):
+    """In both formats: what the user says is no reason to write filters that exclude nothing."""
+    path, out = tmp_path / f"a.{format}", tmp_path / f"b.{format}"
+    table = pa.table({"a": np.arange(8_000) * 7919})
+    {"parquet": pq, "orc": orc}[format].write_table(table, path)
+    report = pb.build(path, out, columns="a", ndv=1_000)
+    assert (report.filters, len(report.skipped)) == ((), 1)
+    assert re.search("^FPP .* sized for (an NDV of )?1000", report.skipped[0].reason)
+    assert pb.build(path, out, columns="a", ndv=1_000, force=True, overwrite=True).filters
+    # A little less than there are is as good as bad luck.
+    assert pb.build(path, out, columns="a", ndv=7_500, overwrite=True).filters
+
+
 def test_exact_blocks_save_what_rounding_wastes(source, tmp_path):
     rounded = pb.build(source, tmp_path / "a.parquet", columns=["id"])
     exact = pb.build(source, tmp_path / "b.parquet", columns=["id"], exact_blocks=True)
@@ -207,6 +221,18 @@ def test_exact_blocks_save_what_rounding_wastes(source, tmp_path):
     with pb.open(tmp_path / "b.parquet") as file:
         assert all(file.bloom_filter(0, "id").check(int(v)) for v in
                    pq.ParquetFile(source).read_row_group(0)["id"].to_numpy())  # fmt: skip
+
+
+def test_exact_blocks_are_never_more_than_a_power_of_two_that_keeps_the_rate(tmp_path):
+    """Here, 128 KiB are less than calculated, and are enough for these hashes."""
+    path, sizes = tmp_path / "a.parquet", []
+    pq.write_table(pa.table({"a": np.arange(98_900) * 7919}), path, use_dictionary=False)
+    for exact in (False, True):
+        out = tmp_path / f"{exact}.parquet"
+        (built,) = pb.build(path, out, columns="a", exact_blocks=exact).filters
+        assert built.fpp <= 0.01
+        sizes.append(built.num_bytes)
+    assert sizes == [128 << 10, 128 << 10]
 
 
 def test_both_zeros_and_the_canonical_nan_are_there(tmp_path):

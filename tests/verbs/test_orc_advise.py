@@ -309,6 +309,21 @@ def test_stripes_of_few_rows_get_filters_for_full_index_groups(tmp_path):
     assert sum(each.num_bytes for each in small.filters) == 8 * 1_232
 
 
+def test_what_an_ndv_saves_where_files_have_index_groups_of_different_sizes(tmp_path):
+    rng = np.random.default_rng(2)
+    for number, stride in enumerate([1_000, 10_000] * 2):
+        table = pa.table({"few": rng.integers(0, 900, 20_000)})
+        orc.write_table(
+            table, tmp_path / f"{number}.orc", row_index_stride=stride, compression="zstd"
+        )
+    (advice,) = pb.advise(tmp_path).reports[0].columns
+    told = re.search(r"and (\d+) % with --ndv (\d+): no index group", advice.reason)
+    built = pb.build(tmp_path, tmp_path / "out", columns="few", ndv=int(told[2]))
+    written = sum(filter.length for report in built.reports for filter in report.filters)
+    with_room = advice.filter_bytes / float(re.search(r"filters are ([\d,.]+) %", advice.reason)[1])
+    assert int(told[1]) == pytest.approx(written / with_room, abs=1)
+
+
 # ------------------------------------------------------------------------------------------------
 # Filters that are there, and who loses rows by them
 

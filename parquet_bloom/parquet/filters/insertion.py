@@ -25,7 +25,7 @@ from parquet_bloom.values.types import PHYSICAL_WIDTH, LeafType, LogicalType, ca
 # More values than any chunk has.
 UNCOUNTED = 1 << 62
 
-# How much a filter of any size grows if its hashes are unlucky and miss the target FPP.
+# How much a filter of any size grows, again and again, as long as its hashes are unlucky and miss the target FPP.
 GROWTH = 1.02
 
 Runs = Callable[[], Iterable[ChunkRun | WholePages]]
@@ -67,7 +67,8 @@ def _build_folded(runs: Runs, leaf: LeafType, max_values: int, size: Size) -> Se
 
 
 def _build_exact(runs: Runs, leaf: LeafType, max_values: int, size: Size) -> SettledFilter | None:
-    """One pass to count distinct values by the bits that they set, another at the right size."""
+    """One pass to count distinct values by the bits that they set, others at the right size, as long as
+    that is smaller than what the first has led to."""
     powers = Size(size.fpp, largest_power_of_two(size.max_bytes))
     counted = _build_folded(runs, leaf, max_values, powers)
     if counted is None:
@@ -78,11 +79,12 @@ def _build_exact(runs: Runs, leaf: LeafType, max_values: int, size: Size) -> Set
     def blocks_for(ndv: int) -> int:
         return num_blocks
 
-    while True:
+    while num_blocks < counted.num_blocks or counted.fpp > size.fpp:
         filter = _collect(runs(), leaf, blocks_for)
         if filter is None or filter.fpp <= size.fpp or num_blocks >= size.max_blocks:
             return filter
         num_blocks = min(size.max_blocks, ceil(num_blocks * GROWTH))
+    return counted
 
 
 def _collect(
