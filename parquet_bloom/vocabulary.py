@@ -58,6 +58,7 @@ LiteralType = Literal[
 # Output formats of a dumped filter, and of findings.
 DumpFormat = Literal["raw", "hex", "json", "npy"]
 FindingsFormat = Literal["text", "json", "sarif", "junit", "github"]
+ConformanceFormat = Literal["text", "json", "junit"]
 
 # Shells that complete a command.
 Shell = Literal["bash", "zsh", "fish"]

@@ -335,7 +335,12 @@ LATE = {
     "after a crash": {"storage.journal", "storage.leftovers", "storage.temporary_files"},
     "with an option that is seldom given": {
         "verbs.several",
-        *("render.dump_footer", "render.findings_for_ci", "render.histogram"),
+        *(
+            "render.conformance_for_ci",
+            "render.dump_footer",
+            "render.findings_for_ci",
+            "render.histogram",
+        ),
         *("render.lake_report", "render.report"),
         *("render.by_value", "verbs.values_in_files"),
         *("index.states", "storage.cache"),

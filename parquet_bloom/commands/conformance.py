@@ -47,10 +47,18 @@ from parquet_bloom.errors import AdapterError, ConfigError
 from parquet_bloom.program import FINE, NO, Ordered
 from parquet_bloom.render.conformance import reason_of, write_report
 from parquet_bloom.render.hints import MOST_NAMES, next_line
-from parquet_bloom.render.terminal import progress, write_json, write_line, write_table, write_text
+from parquet_bloom.render.terminal import (
+    progress,
+    write_bytes,
+    write_json,
+    write_line,
+    write_table,
+    write_text,
+)
 from parquet_bloom.storage.new_version import output_target
 from parquet_bloom.verbs import documents
 from parquet_bloom.verbs.answer_file import answer_file
+from parquet_bloom.vocabulary import ConformanceFormat, words
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -121,8 +129,9 @@ _judging: Decorator = together(
     ),
     checks_option(
         "--level", type=click.Choice(LEVELS), default="must", show_default=True,
-        help="What makes the exit code 1: what an engine must do, or also what it should, or may. Wrong rows always "
-        "do, unless the engine gives them without filters, too: such cases are not judged.",
+        help="What makes the exit code 1: what an engine must do, or also what it should, or may, which is asked of "
+        "writers alone. Wrong rows always do, unless the engine gives them without filters, too: such cases are not "
+        "judged.",
     ),
     checks_option(
         "--expect", type=FILE, metavar="FILE",
@@ -133,7 +142,12 @@ _judging: Decorator = together(
         "--timeout", type=click.FloatRange(0, min_open=True), default=60, show_default=True, metavar="SECONDS",
         help="How long the adapter may take to start, and for each answer.",
     ),
-    output_option("--json", "as_json", is_flag=True, help="The report as one JSON document."),
+    output_option(
+        "--format", "report_format", type=click.Choice(words(ConformanceFormat)), default="text", show_default=True,
+        help="junit is a test for each case: what makes the exit code 1 fails; what is not judged, or known, is"
+        " skipped.",
+    ),
+    output_option("--json", "as_json", is_flag=True, help="The report as one JSON document, as with --format json."),
     output_option("--report", "report_file", type=JSON_FILE, help="Write the JSON document to this file, too."),
     output_option("--badge", "badge_file", type=JSON_FILE, help="Write a badge for shields.io to this file."),
     output_option(
@@ -152,6 +166,7 @@ class _Given:
     level: Level
     expect: Path | None
     timeout: float
+    report_format: ConformanceFormat
     as_json: bool
     report_file: Path | None
     badge_file: Path | None
@@ -161,6 +176,8 @@ class _Given:
     def check(self) -> Failures | None:
         """What is known, None without a file of it, after a look at whether the answers can be written: no engine is
         asked in vain."""
+        if self.as_json and self.report_format not in ("text", "json"):
+            raise click.UsageError("expected at most one of --json and --format")
         for output in filter(None, (self.report_file, self.badge_file, self.failures_file)):
             output_target(output, [], self.overwrite)
         return None if self.expect is None else known_failures(self.expect)
@@ -194,14 +211,21 @@ class _Given:
             if path is not None:
                 with answer_file(path, [], overwrite=self.overwrite) as written:
                     written.append(documents.as_json(document) + b"\n")
-        if self.as_json:
+        self._show(report, known, helps)
+        _check_judged(report, is_known=known is not None)
+        click.get_current_context().exit(NO if report.news(known, self.level) else FINE)
+
+    def _show(self, report: Report, known: Failures | None, helps: Sequence[str]) -> None:
+        if self.as_json or self.report_format == "json":
             write_json(report.document())
+        elif self.report_format == "junit":
+            from parquet_bloom.render.conformance_for_ci import junit_xml
+
+            write_bytes(junit_xml(report, self.level, known))
         else:
             write_report(report, self.level, known)
             for line in helps:
                 write_line(line)
-        _check_judged(report, is_known=known is not None)
-        click.get_current_context().exit(NO if report.news(known, self.level) else FINE)
 
 
 def _check_judged(report: Report, *, is_known: bool) -> None:
@@ -240,9 +264,33 @@ def read(suite: Path | None, command: list[str], **given: Any) -> None:
         shown = "suite" if suite is None else str(suite)
         results = tuple(read_results(folder, cases, session, show, shown))
         engine = session.greeting
-    asked.tell(
-        Report(version, "read", engine.engine, engine.version, engine.inside, results), known
-    )
+    report = Report(version, "read", engine.engine, engine.version, engine.inside, results)
+    asked.tell(report, known, _looking(report, asked.level, known, suite, cases))
+
+
+def _looking(
+    report: Report,
+    level: Level,
+    known: Failures | None,
+    suite: Path | None,
+    cases: Sequence[Mapping[str, Any]],
+) -> list[str]:
+    """What shows which bits a reader should find for the value of a case that is not right."""
+    failed = {each.id for each in report.broken(level) if each.id not in (known or {})}
+    for case in cases:
+        ask, path = case["ask"], case["files"]["filtered"]
+        is_one_value = ask["op"] == "=" and path.endswith(".parquet") and not case["key"]
+        if case["id"] in failed and is_one_value:
+            if suite is None:
+                return [_FETCHING]
+            value = ("-c", ask["column"], "-v", *ask["literal"])
+            return [next_line("probe", str(suite / path), *value, "--explain")]
+    return []
+
+
+_FETCHING: Final = (
+    "next: pbloom conformance fetch -o suite, whose files pbloom probe --explain looks into"
+)
 
 
 @conformance.command(cls=Command)

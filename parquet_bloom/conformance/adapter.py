@@ -4,8 +4,8 @@
     a question       {"id": "legal/last-group", "path": "…", "sql": "…", "op": "=", "column": "v", "stored": ["…"], …}
     an answer        {"id": …, "rows": [2002]}, {"id": …, "error": "…"} or {"id": …, "skip": "…"}
 
-Rows are integers; any other value is an error. One that dies has failed at that question,
-and is started again for the next one.
+Rows are integers; any other value is an error. One that dies, or says anything else, has failed at that question,
+and is started again for the next one; unless nothing that it says is an answer.
 """
 
 from __future__ import annotations
@@ -25,8 +25,13 @@ from typing import IO, Any, Self
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import AdapterError
 
-# Of what an adapter says, so much is shown.
+# Of a line that an adapter says, so much is shown.
 MOST_SHOWN = 200
+# Of its errors, and of the end of what it writes to standard error, so much is in a report, and shown to people.
+MOST_KEPT = 2000
+MOST_READ = 400
+# An adapter of which so many lines are no answers, and none is one, says something of its own each time.
+MOST_STRAY = 5
 
 # Of its `rows`, each is an int.
 Answer = Mapping[str, Any]
@@ -49,6 +54,7 @@ class Session:
 
     def __init__(self, command: Sequence[str], patience: float) -> None:
         self._command, self._patience = command, patience
+        self._num_answers = self._num_stray = 0
         self.greeting = self._start()
 
     def __enter__(self) -> Self:
@@ -82,7 +88,7 @@ class Session:
             return Greeting(**words)
         except (ValueError, TypeError, KeyError):
             self._end()
-            found = why or _shown(line)
+            found = abridged(why) or _shown(line)
             wanted = 'expected a first line such as {"engine": "DuckDB", "version": "2.0.0"}'
             raise AdapterError(f"{' '.join(self._command)}: {wanted}, found: {found}") from None
 
@@ -94,13 +100,20 @@ class Session:
             self._process.stdin.write(json.dumps(question).encode() + b"\n")
             self._process.stdin.flush()
         line, why = self._next()
-        answer = None if line is None else _answer(line, str(question["id"]))
-        if answer is None:
-            # What it says from now on may be about this question.
-            self._end()
-            self._start()
-            return {"error": why or f"said: {_shown(line)}"}
-        return answer
+        if line is not None:
+            why = _stray(line, str(question["id"]))
+            if not why:
+                self._num_answers += 1
+                return _answer(line)
+            self._num_stray += 1
+        # What it says from now on may be about this question.
+        self._end()
+        if not self._num_answers and self._num_stray == MOST_STRAY:
+            raise AdapterError(
+                f"nothing was judged: none of the first {MOST_STRAY} lines is an answer: {why}"
+            )
+        self._start()
+        return {"error": why}
 
     def _next(self) -> tuple[bytes | None, str]:
         """A line, or why there is none."""
@@ -115,9 +128,10 @@ class Session:
         return None, f"the adapter ended, {how}{self._last_words()}"
 
     def _last_words(self) -> str:
-        self._stderr.seek(0)
-        lines = self._stderr.read().splitlines()
-        return f": {_shown(lines[-1])}" if lines else ""
+        size = self._stderr.seek(0, os.SEEK_END)
+        self._stderr.seek(max(0, size - MOST_KEPT))
+        words = on_one_line(self._stderr.read().decode(errors="replace"))
+        return f": {words}" if words else ""
 
     def _end(self) -> None:
         self._process.kill()
@@ -132,8 +146,18 @@ class Session:
 def said(answer: Answer) -> str:
     """Why there is no other answer, on one line."""
     reason = answer.get("skip", answer.get("error", answer))
-    text = "" if reason is None else " ".join(str(reason).split())
+    text = "" if reason is None else on_one_line(str(reason))[:MOST_KEPT]
     return text or f"{'skip' if 'skip' in answer else 'error'}, without a reason"
+
+
+def on_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def abridged(text: str) -> str:
+    """What is long without its middle: a panic begins with its reason, and a traceback ends with it."""
+    half = MOST_READ // 2
+    return text if len(text) <= MOST_READ else f"{text[:half].rstrip()} … {text[-half:].lstrip()}"
 
 
 def _not_started(program: str, error: OSError) -> str:
@@ -155,16 +179,27 @@ def _listen(stdout: IO[bytes], lines: Queue[bytes]) -> None:
     lines.put(b"")
 
 
-def _answer(line: bytes, id: str) -> Answer | None:
-    """None of what is no answer to that question."""
+_KINDS = ("rows", "written", "error", "skip")
+
+
+def _stray(line: bytes, id: str) -> str:
+    """Why it is no answer to that question, empty if it is one."""
     try:
         found = json.loads(line)
     except ValueError:
-        return None
-    if not isinstance(found, dict) or found.get("id") != id:
-        return None
-    if len(found.keys() & {"rows", "error", "skip", "written"}) != 1:
-        return None
+        found = None
+    if not isinstance(found, dict):
+        return f"expected one line with an answer in JSON, found: {_shown(line)}"
+    if found.get("id") != id:
+        return f"id: expected that of the question, found: {_shown(line)}"
+    if len(found.keys() & {*_KINDS}) != 1:
+        return f"expected one of {', '.join(_KINDS)}, found: {_shown(line)}"
+    return ""
+
+
+def _answer(line: bytes) -> Answer:
+    """What a line says that is not stray."""
+    found: Answer = json.loads(line)
     return _with_row_numbers(found) if "rows" in found else found
 
 

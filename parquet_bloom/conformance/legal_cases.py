@@ -17,6 +17,7 @@ from parquet_bloom.conformance.made_file import (
 )
 from parquet_bloom.conformance.split_block import BLOCK, has, header
 from parquet_bloom.conformance.thrift import i32, struct
+from parquet_bloom.container import number_of
 
 LONG = ColumnType("INT64")
 TEXT = ColumnType("BYTE_ARRAY", 0, "STRING")
@@ -97,7 +98,9 @@ def legal() -> Iterator[Case]:
     )
     for blocks in (1, 3, 7, 13, 64):
         filters = _filters(partial(right, blocks=blocks))
-        yield case(f"blocks-{blocks}", f"filters of {blocks} blocks", longs(filters=filters))
+        yield case(
+            f"blocks-{blocks}", f"filters of {number_of(blocks, 'block')}", longs(filters=filters)
+        )
     # Longer than the buffers of most readers: whoever takes a short read for all of it has zeros.
     large = _filters(right) | {0: right(GROUPS[0], 8192)}
     yield case("large", "a bitset of 256 KiB, longer than one read may give", longs(filters=large), links=(

@@ -120,7 +120,7 @@ class _Judge:
     def _said(self, answer: Answer) -> str:
         if "rows" in answer:
             return f"rows {_few(answer['rows'])}, expected {_few(self._case['rows'])}"
-        return said(answer).replace(str(self._folder.absolute()), self._shown)[:160]
+        return said(answer).replace(str(self._folder.absolute()), self._shown)
 
 
 def _few(rows: Sequence[int]) -> str:

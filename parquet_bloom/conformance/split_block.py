@@ -6,6 +6,7 @@ Spec: parquet-format, BloomFilter.md
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import prod
 
 import xxhash
 
@@ -40,6 +41,14 @@ def bitset(values: Iterable[bytes], blocks: int) -> bytes:
 def has(bits: bytes, value: bytes) -> bool:
     """Whether the value may be among those of the filter."""
     return all(bits[at] >> bit & 1 for at, bit in _places(value, len(bits) // BLOCK))
+
+
+def rate(bits: bytes) -> float:
+    """Which share of absent values may be in it, 0 to 1."""
+    fills = [int.from_bytes(bits[at : at + 4]).bit_count() / 32 for at in range(0, len(bits), 4)]
+    words = BLOCK // 4
+    blocks = [fills[at : at + words] for at in range(0, len(fills), words)]
+    return sum(map(prod, blocks)) / len(blocks)
 
 
 def header(

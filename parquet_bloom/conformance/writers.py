@@ -6,6 +6,7 @@ Pages and headers are read as the package reads them; the bits are judged by the
 
 from __future__ import annotations
 
+import json
 import struct as packing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,10 +18,12 @@ from typing import Any, Final
 from parquet_bloom.conformance.adapter import Session, said
 from parquet_bloom.conformance.case import Level
 from parquet_bloom.conformance.report import Result
-from parquet_bloom.conformance.split_block import BLOCK, bitset, has
+from parquet_bloom.conformance.split_block import BLOCK, bitset, has, rate
+from parquet_bloom.conformance.written_columns import distinct_values
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ConfigError, FilterError, ParquetBloomError
+from parquet_bloom.filters.rates import percent
 from parquet_bloom.parquet.filters.bloom import StoredFilter, read_header
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.open_file import OpenFile
@@ -35,10 +38,13 @@ CHECKS: Final[Mapping[str, Level]] = {
     "zeros": "should",
     "nan": "should",
     "size": "should",
+    "rate": "may",
 }
 UNKNOWN: Final = "unknown writer"
 # A filter of so few bytes is never too large.
 SMALL: Final = 1024
+# A filter that lets more of the absent values through is of little use.
+MOST_PASSED: Final = 0.5
 _FORMS: Final = {"FLOAT": "<f", "DOUBLE": "<d", "FLOAT16": "<e"}
 
 
@@ -56,7 +62,8 @@ def write_results(
         reason, is_declined = "", False
         if session is not None:
             reason, is_declined = _write(folder, column, session, output)
-        yield from judged(column, output, reason, is_declined)
+        distinct = distinct_values(json.loads((folder / column["values"]).read_bytes()))
+        yield from judged(column, distinct, output, reason, is_declined)
         progress(number + 1, len(columns))
 
 
@@ -97,14 +104,18 @@ def _write(
     answer = session.ask(question)
     if "written" in answer:
         return "", False
-    return said(answer)[:160], "skip" in answer
+    return said(answer), "skip" in answer
 
 
 def judged(
-    column: Mapping[str, Any], output: Path, reason: str = "", is_declined: bool = False
+    column: Mapping[str, Any],
+    distinct: Sequence[int],
+    output: Path,
+    reason: str = "",
+    is_declined: bool = False,
 ) -> Iterator[Result]:
-    """A result for each check; if there is no file to be read, that of the header says so. `reason`: why none is
-    expected; `is_declined`: as the engine says."""
+    """A result for each check; if there is no file to be read, that of the header says so. `distinct`: how many
+    values each leaf is to have; `reason`: why no file is expected; `is_declined`: as the engine says."""
     all_found: Mapping[str, Sequence[str]] = dict.fromkeys(CHECKS, ())
     unreadable, lost, is_empty = "", False, False
     if not reason:
@@ -115,11 +126,10 @@ def judged(
         except (ParquetBloomError, OSError) as error:
             unreadable = str(error).replace(str(output), output.name)
         else:
-            if file.num_rows != column["rows"]:
-                reason = f"{number_of(file.num_rows, 'row')}, expected {column['rows']:,}"
-            elif not file.has_filters:
-                is_empty = not file.has_values
-                reason = "" if is_empty else "no filter"
+            is_empty = not file.has_filters and not file.has_values
+            reason = file.differs(column["rows"], distinct)
+            if not reason and not file.has_filters and not is_empty:
+                reason = "no filter"
             all_found = {check: (*file.found(check),) for check in CHECKS}
             lost = bool(all_found["values"])
     for check, level in CHECKS.items():
@@ -149,6 +159,7 @@ class JudgedChunk:
     """A chunk with a filter, or one that has none: `header` is None."""
 
     where: str
+    leaf: int
     form: str
     values: frozenset[bytes]
     header: StoredFilter | None
@@ -167,7 +178,7 @@ class JudgedChunk:
         if not self._is_usable:
             return ""
         lost = sorted(
-            value for value in self.values if not self._is_nan(value) and not has(self.bits, value)
+            value for value in self.values if not self.is_nan(value) and not has(self.bits, value)
         )
         if not lost:
             return ""
@@ -213,7 +224,7 @@ class JudgedChunk:
     def _nan(self, header: StoredFilter) -> str:
         usual = self._forms_of(float("nan"))
         present = (
-            [value for value in self.values if self._is_nan(value) and has(self.bits, value)]
+            [value for value in self.values if self.is_nan(value) and has(self.bits, value)]
             if self._is_usable
             else []
         )
@@ -235,6 +246,12 @@ class JudgedChunk:
             else ""
         )
 
+    def _rate(self, header: StoredFilter) -> str:
+        passed = rate(self.bits) if self._is_usable else 0
+        if passed <= MOST_PASSED:
+            return ""
+        return f"finds {percent(passed)} of absent values, expected at most {percent(MOST_PASSED)}"
+
     @property
     def _is_usable(self) -> bool:
         return len(self.bits) >= BLOCK and len(self.bits) % BLOCK == 0
@@ -244,12 +261,12 @@ class JudgedChunk:
         """What may be in it besides the values: the other zero, and the usual NaN."""
         zeros = self._forms_of(0.0, -0.0)
         found = zeros if self.values & set(zeros) else []
-        return found + (self._forms_of(float("nan")) if any(map(self._is_nan, self.values)) else [])
+        return found + (self._forms_of(float("nan")) if any(map(self.is_nan, self.values)) else [])
 
     def _forms_of(self, *numbers: float) -> list[bytes]:
         return [packing.pack(self.form, number) for number in numbers] if self.form else []
 
-    def _is_nan(self, value: bytes) -> bool:
+    def is_nan(self, value: bytes) -> bool:
         if not self.form:
             return False
         (number,) = packing.unpack(self.form, value)
@@ -259,6 +276,7 @@ class JudgedChunk:
 @dataclass(frozen=True, slots=True)
 class JudgedFile:
     num_rows: int
+    num_leaves: int
     chunks: list[JudgedChunk]
 
     @classmethod
@@ -271,7 +289,26 @@ class JudgedFile:
                 for group in range(file.num_row_groups)
                 for chunk in file.chunks(group, file.leaves)
             ]
-        return cls(rows, chunks)
+            num_leaves = len(file.leaves)
+        return cls(rows, num_leaves, chunks)
+
+    def differs(self, num_rows: int, distinct: Sequence[int]) -> str:
+        """Why it cannot hold what it should, empty if nothing says so. `distinct`: how many values each leaf is to
+        have. Values are counted and not compared, since an engine may store them as another type of its own."""
+        if self.num_rows != num_rows:
+            return f"{number_of(self.num_rows, 'row')}, expected {num_rows:,}"
+        if self.num_leaves != len(distinct):
+            return f"{number_of(self.num_leaves, 'leaf column')}, expected {len(distinct)}"
+        found = [self._num_distinct(leaf) for leaf in range(self.num_leaves)]
+        for count, expected in zip(sorted(found), sorted(distinct), strict=True):
+            if count != expected:
+                return f"{number_of(count, 'distinct value')}, expected {expected:,}"
+        return ""
+
+    def _num_distinct(self, leaf: int) -> int:
+        """Without NaN, of which an engine may make one of many."""
+        of_leaf = [chunk for chunk in self.chunks if chunk.leaf == leaf]
+        return len({each for chunk in of_leaf for each in chunk.values if not chunk.is_nan(each)})
 
     @property
     def has_filters(self) -> bool:
@@ -299,4 +336,4 @@ def _judged_chunk(file: OpenFile, chunk: ColumnChunk) -> JudgedChunk:
     type = chunk.leaf.type
     form = _FORMS.get(type.logical_name or type.physical, "")
     size = chunk.total_uncompressed_size or 0
-    return JudgedChunk(chunk.where, form, values, header, bits, overlaps, size)
+    return JudgedChunk(chunk.where, chunk.leaf.index, form, values, header, bits, overlaps, size)

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import json
 import struct as packing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from math import isnan
 from typing import Any, Final
 
 import xxhash
@@ -66,8 +67,7 @@ class WrittenColumn:
 
     @property
     def is_float(self) -> bool:
-        kind = self.schema.get("type", "")
-        return any(kind.endswith(each) for each in ("FLOAT", "DOUBLE", "FLOAT16"))
+        return _is_float(self.schema.get("type", ""))
 
     def document(self) -> dict[str, Any]:
         """As the manifest has it."""
@@ -84,6 +84,10 @@ class WrittenColumn:
         return json.dumps(document, ensure_ascii=False).encode() + b"\n"
 
 
+def _is_float(type: str) -> bool:
+    return type.endswith(("FLOAT", "DOUBLE", "FLOAT16"))
+
+
 def text_of(type: ColumnType, stored: bytes) -> str:
     """A value as it is told to writers."""
     if type.name == "DECIMAL" and "BYTE_ARRAY" in type.physical:
@@ -97,6 +101,46 @@ def text_of(type: ColumnType, stored: bytes) -> str:
     if type.physical in ("FLOAT", "DOUBLE") or type.name == "FLOAT16":
         return f"0x{stored[::-1].hex()}"
     return stored.decode() if type.name == "STRING" else stored.hex()
+
+
+# Of floating-point numbers of so many bytes.
+_FORMS: Final = {2: ">e", 4: ">f", 8: ">d"}
+
+
+def distinct_values(document: Mapping[str, Any]) -> list[int]:
+    """Of each leaf of a column as it is told to writers: how many distinct values it has, without NaN."""
+    leaves: dict[tuple[str, ...], set[str]] = {}
+
+    def add(schema: Mapping[str, Any], told: Any, *path: str) -> None:
+        """Also of a list without elements, which has leaves."""
+        match schema:
+            case {"list": element}:
+                for each in told or [None]:
+                    add(element, each, *path, "element")
+            case {"map": [key, value]}:
+                for pair in told or [(None, None)]:
+                    add(key, pair[0], *path, "key")
+                    add(value, pair[1], *path, "value")
+            case {"struct": members}:
+                for name, member in members.items():
+                    add(member, told and told[name], *path, name)
+            case {"type": type}:
+                found = leaves.setdefault(path, set())
+                if told is not None and not _is_nan(type, told):
+                    found.add(told)
+
+    for rows in document["groups"]:
+        for row in rows:
+            add(document["schema"], row)
+    return [len(found) for found in leaves.values()]
+
+
+def _is_nan(type: str, told: str) -> bool:
+    if not _is_float(type):
+        return False
+    stored = bytes.fromhex(told[2:])
+    (number,) = packing.unpack(_FORMS[len(stored)], stored)
+    return isnan(number)
 
 
 def _mixed(seed: str, index: int) -> int:

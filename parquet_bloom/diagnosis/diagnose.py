@@ -106,7 +106,7 @@ def _explained(
     rare_forms = list(rare_key_forms(leaf, chunk.leaf.name))
     choices = list(bitset_choices(file, stored, filter))
     return (
-        made_equal(leaf, filter, membership, missing)
+        made_equal(file, chunk, filter, membership, missing)
         or _best(file, chunk, search, single(forms, places, choices))
         or block_of_two(file, chunk, filter, (*places, *MOVED))
         or one_block(file, chunk, filter)

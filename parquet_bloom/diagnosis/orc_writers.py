@@ -58,8 +58,6 @@ _BY_CPP = {
     "FLOAT": ("cpp-float", "ORC C++ hashes the double given for a FLOAT, which is not stored"),
 }
 
-_NONE: Final[Hashes] = np.empty(0, np.uint64)
-
 _INVERTED = ("bits-inverted", "all bits are inverted")
 
 # Its name and explanation, and the hashes of what may have been hashed instead of missing values.
@@ -96,19 +94,20 @@ def diagnose(lacking: Lacking) -> Diagnosis | None:
 def where_foreign_bits_are_from(group: Lacking) -> str | None:
     """What the writer hashed beside the values, which are all found, so `is_missing` is all of them here;
     None if nothing fits."""
-    known = lookup_hashes(group.column, group.values, group.key_form).ravel()
-    if found := _hashed_otherwise(group, known):
+    if found := _hashed_otherwise(group):
         return found.explanation
     # Of too few values, or with nulls between them, nothing is proven; but ORC C++ does this to each batch.
     is_usual = group.generation.writer == CPP and group.column.kind == "BYTE"
     return _BY_CPP["BYTE"][1] if is_usual else None
 
 
-def _hashed_otherwise(lacking: Lacking, known: Hashes = _NONE) -> Diagnosis | None:
-    """The hypothesis whose hashes, without those that are `known`, are found more often than luck finds any."""
+def _hashed_otherwise(lacking: Lacking) -> Diagnosis | None:
+    """The hypothesis whose hashes, without those of stored values, which are rightly found, are found more often than
+    luck finds any."""
+    stored = lookup_hashes(lacking.column, lacking.values, lacking.key_form).ravel()
     for name, explanation, of_missing in _hypotheses(lacking):
         try:
-            hashes = np.setdiff1d(of_missing(), known)
+            hashes = np.setdiff1d(of_missing(), stored)
         except UnsupportedError:
             continue
         hits = int(lacking.filter.check_hashes(hashes).sum())

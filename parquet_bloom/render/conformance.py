@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, TypeVar
 
+from parquet_bloom.conformance.adapter import abridged
 from parquet_bloom.conformance.case import LEVELS, Level
 from parquet_bloom.conformance.report import Failures, News, NotJudged, Report, Result
 from parquet_bloom.container import number_of
@@ -21,22 +22,24 @@ def write_report(report: Report, level: Level, known: Failures | None) -> None:
     inside = f" ({report.inside})" if report.inside else ""
     title = f"{report.engine} {report.version}".rstrip()
     right, of = report.tally("must")
-    write_text(f"{title}{inside}: {right} of {of} as they must be, suite {report.suite}")
+    aside = f", {_num_not_judged(report)} not judged" if report.num_not_judged else ""
+    write_text(f"{title}{inside}: {right} of {of} as they must be{aside}, suite {report.suite}")
     rows = [_row(report, group) for group in (*report.groups, "")]
-    write_table(("group", "must", "should", "uses filters", "not applicable"), rows)
+    write_table(("group", "must", "should", "may", "uses filters", "not applicable"), rows)
     _write_not_judged(report)
     _write_broken(report, level, known or {})
     _write_unasked(report, level)
     if known is not None:
         news = report.news(known, level)
         write_text(_about(news))
-        _write_news(news)
+        _write_news(news, _most(report))
 
 
 def _write_broken(report: Report, level: Level, known: Failures) -> None:
     """A line for each, or, of more than a few, for those of a group with one verdict."""
     broken = report.broken(level)
-    alike = _alike(broken, lambda each: (each.verdict, each.group, each.id in known))
+    most = _most(report)
+    alike = _alike(broken, most, lambda each: (each.verdict, each.group, each.id in known))
     for (verdict, group, is_known, _), those in alike.items():
         first = f"{those[0].id}: {_found(those[0])}" + " (known)" * is_known
         of = sum(each.applies for each in report.of(group))
@@ -49,26 +52,30 @@ def _write_broken(report: Report, level: Level, known: Failures) -> None:
 
 def _found(result: Result) -> str:
     """What is not as it should be, and what the case is there for: its name alone says that to few."""
-    return f"{result.found}; about: {result.about}"
+    return f"{abridged(result.found)}; about: {result.about}"
 
 
-def _write_news(news: Sequence[News]) -> None:
+def _write_news(news: Sequence[News], most: int) -> None:
     """The same."""
-    for (group, *_), those in _alike(
-        news, lambda each: (each.group, each.known, each.found)
-    ).items():
+    alike = _alike(news, most, lambda each: (each.group, each.known, each.found))
+    for (group, *_), those in alike.items():
         such_as = f"{group}: {len(those):,}, such as " * (len(those) > 1)
         first = those[0]
         write_text(f"{such_as}{first.id}: expected {first.known}, found {first.found}")
 
 
+def _most(report: Report) -> int:
+    """How many are shown one by one: all of a single group, for which somebody has asked."""
+    return FEW if len(report.groups) > 1 else len(report.results)
+
+
 def _alike(
-    items: Sequence[Each], likeness: Callable[[Each], tuple[Any, ...]]
+    items: Sequence[Each], most: int, likeness: Callable[[Each], tuple[Any, ...]]
 ) -> dict[tuple[Any, ...], list[Each]]:
-    """Each by itself, or, of more than a few, those that are alike together."""
+    """Each by itself, or, of more than `most`, those that are alike together."""
     alike: dict[tuple[Any, ...], list[Each]] = {}
     for number, each in enumerate(items):
-        alone = number if len(items) <= FEW else None
+        alone = number if len(items) <= most else None
         alike.setdefault((*likeness(each), alone), []).append(each)
     return alike
 
@@ -78,12 +85,15 @@ def _write_not_judged(report: Report) -> None:
     found = report.not_judged
     if not found:
         return
-    what = "case" if report.kind == "read" else "column"
-    write_text(f"{number_of(report.num_not_judged, what)} not judged:")
+    write_text(f"{_num_not_judged(report)} not judged:")
     for each in found[:MOST_SHOWN]:
         write_text(f"  {reason_of(each)}")
     if len(found) > MOST_SHOWN:
         write_text(f"  and for {len(found) - MOST_SHOWN:,} other reasons: --json shows all")
+
+
+def _num_not_judged(report: Report) -> str:
+    return number_of(report.num_not_judged, "case" if report.kind == "read" else "column")
 
 
 def _write_unasked(report: Report, level: Level) -> None:
@@ -96,7 +106,7 @@ def _write_unasked(report: Report, level: Level) -> None:
 
 def reason_of(found: NotJudged) -> str:
     """`legal/absent, …, legal/large, … (71 in all): no such table`"""
-    return f"{shortened(found.names)}: {found.reason}"
+    return f"{shortened(found.names)}: {abridged(found.reason)}"
 
 
 def _row(report: Report, group: str) -> tuple[str | None, ...]:
@@ -106,7 +116,8 @@ def _row(report: Report, group: str) -> tuple[str | None, ...]:
     aside = sum(not each.applies for each in report.of(group))
     uses = share(report.uses(group)) if report.kind == "read" else None
     must, should = share(report.tally("must", group)), share(report.tally("should", group))
-    return group or "all", must, should, uses, str(aside or "")
+    may = share(report.tally("may", group)) if report.tally("may")[1] else None
+    return group or "all", must, should, may, uses, str(aside or "")
 
 
 def _about(news: list[News]) -> str:

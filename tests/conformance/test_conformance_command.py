@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 import tarfile
+import xml.etree.ElementTree as ET
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -19,7 +20,7 @@ from make.documents import blocks
 
 import parquet_bloom as pb
 from parquet_bloom.conformance import suite
-from parquet_bloom.conformance.adapter import Greeting, Session, _answer
+from parquet_bloom.conformance.adapter import MOST_READ, Greeting, Session, _answer
 from parquet_bloom.conformance.readers import read_results
 from parquet_bloom.conformance.report import Report, Result
 from parquet_bloom.errors import AdapterError
@@ -114,18 +115,69 @@ def test_an_adapter_that_dies_or_babbles_is_started_again(tmp_path):
         "a x": {"exit": 3},
         "b x": {"said": "2002"},
         "c x": {"said": other},
+        "f x": {"said": '{"id": "f", "rows": [], "skip": ""}'},
         "d x": {"rows": 1},
     }
     with Session([sys.executable, program, json.dumps(told)], 60) as session:
         assert session.greeting == Greeting("Told", "1")
-        found = [session.ask({"id": id, "path": "x"}) for id in "abcde"]
+        found = [session.ask({"id": id, "path": "x"}) for id in "abcdef"]
     assert found == [
         {"error": "the adapter ended, exit code 3: Segmentation fault, as they say"},
-        {"error": "said: 2002"},
-        {"error": f"said: {other}"},
+        {"error": "expected one line with an answer in JSON, found: 2002"},
+        {"error": f"id: expected that of the question, found: {other}"},
         {"error": "rows: expected a list of integers, found 1"},
         {"id": "e", "rows": []},
+        {
+            "error": 'expected one of rows, written, error, skip, found: {"id": "f", "rows": [], "skip": ""}'
+        },
     ]
+
+
+def test_an_adapter_that_says_something_else_each_time_is_not_started_again_for_all(tmp_path):
+    """Unless an answer was among it."""
+    program = tmp_path / "told.py"
+    program.write_text(TOLD)
+    stray = {f"{number} x": {"said": "reading"} for number in range(9)}
+    adapter = [sys.executable, program, json.dumps(stray)]
+    why = "expected one line with an answer in JSON, found: reading"
+    with Session(adapter, 60) as session:
+        for number in range(4):
+            assert session.ask({"id": str(number), "path": "x"}) == {"error": why}
+        found = f"nothing was judged: none of the first 5 lines is an answer: {why}"
+        with pytest.raises(AdapterError, match=re.escape(found)):
+            session.ask({"id": "4", "path": "x"})
+    with Session(adapter, 60) as session:
+        assert session.ask({"id": "right", "path": "x"}) == {"id": "right", "rows": []}
+        found = [session.ask({"id": str(number), "path": "x"}) for number in range(6)]
+    assert found == [{"error": why}] * 6
+
+
+PANIC = [
+    "thread 'main' panicked at src/bloom.rs:17:5:",
+    "index out of bounds: the len is 3 but the index is 7",
+    "note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace",
+]
+
+
+@pytest.mark.parametrize("more", [0, 100])
+def test_all_that_is_written_to_standard_error_is_in_the_report(tmp_path, more):
+    """People see both ends of what is long."""
+    lines = [PANIC[0], *[f"{number}: frame" for number in range(more)], *PANIC[1:]]
+    program = tmp_path / "panics.py"
+    program.write_text(
+        TOLD.replace('"Segmentation fault, as they say"', "sys.argv[2]").replace(
+            "os._exit", "sys.stderr.flush(); os._exit"
+        )
+    )
+    told = of_last(filtered={"exit": 101})
+    adapter = command(program, json.dumps(told), "\n".join(lines))
+    asked = ("conformance", "read", "--adapter", adapter, "--case", "legal/last-group")
+    (result,) = json.loads(outcome(*asked, "--json").stdout)["results"]
+    assert result["found"] == f"the adapter ended, exit code 101: {' '.join(lines)}"
+    shown = outcome(*asked).stdout.splitlines()[-2]
+    assert f"exit code 101: {PANIC[0]}" in shown
+    assert f"{PANIC[2]}; about: " in shown
+    assert len(shown) < MOST_READ + 100
 
 
 @pytest.mark.parametrize(
@@ -142,11 +194,11 @@ def test_an_adapter_that_dies_or_babbles_is_started_again(tmp_path):
 )
 def test_rows_are_integers(row, found):
     line = json.dumps({"id": "a", "rows": [2, row]}).encode()
-    assert _answer(line, "a") == {"error": f"rows: expected integers, found {found}"}
+    assert _answer(line) == {"error": f"rows: expected integers, found {found}"}
 
 
 def test_a_number_that_is_written_as_a_fraction_is_an_integer():
-    answer = _answer(b'{"id": "a", "rows": [10.0, 2.0, 1e3]}', "a")
+    answer = _answer(b'{"id": "a", "rows": [10.0, 2.0, 1e3]}')
     assert json.dumps(answer["rows"]) == "[10, 2, 1000]"
 
 
@@ -158,6 +210,7 @@ def test_what_people_see(judged, tmp_path):
         "legal\t0/1\t\t0/1\t\n"
         "all\t0/1\t\t0/1\t\n"
         "loses: legal/last-group: rows [], expected [2002]; about: the value is in the last row group\n"
+        "next: pbloom conformance fetch -o suite, whose files pbloom probe --explain looks into\n"
     )
     assert (result.code, result.stderr) == (1, "")
 
@@ -214,8 +267,17 @@ def test_many_failures_are_summed_up_by_group(capsys, count, lines):
     [("read", "--case GROUP those of one group"), ("write", "--case COLUMN those of one column")],
 )
 def test_where_many_failures_are_shown(capsys, kind, those):
-    write_report(reported(21, kind=kind), "must", None)
+    write_report(reported(21, ("legal/large", "a large filter"), kind=kind), "must", None)
     assert capsys.readouterr().out.splitlines()[-1] == f"--json shows all, {those}"
+
+
+def test_all_cases_of_a_group_are_shown_if_no_other_is_asked(capsys):
+    """Which is what the line about many promises."""
+    write_report(reported(30), "must", {})
+    shown = capsys.readouterr().out
+    assert shown.count("loses: types/t") == 30
+    assert shown.count(": expected right, found loses") == 30
+    assert "--json shows all" not in shown
 
 
 LOSES = {"verdict": "loses", "issue": "https://example.com/1"}
@@ -297,7 +359,7 @@ def test_levels(judged):
     assert (result.code, result.stdout.splitlines()[-1]) == (0, more)
     asked = judged(refusing, "--level", "should", case=id)
     last = f"fails: {id}: no page; about: 0xFF instead of a header"
-    assert (asked.code, asked.stdout.splitlines()[-1]) == (1, last)
+    assert (asked.code, asked.stdout.splitlines()[-2]) == (1, last)
     for rows in ([], [1001, 1001]):
         assert judged(refusing | {f"{id} filtered": {"rows": rows}}, case=id).code == 1
 
@@ -412,6 +474,7 @@ def test_an_adapter_that_is_wrong_without_filters_is_shown(judged):
     ]
     result = judged(told, *asked_also("absent", "large", "blocks-3", "blocks-7"))
     assert result.stdout.splitlines()[-3:] == lines
+    assert "1 of 1 as they must be, 3 cases not judged, suite 1.0\n" in result.stdout
     complaint = "3 of 4 were not judged: legal/absent: error, without a reason"
     assert (result.code, result.complaint) == (2, complaint)
 
@@ -452,6 +515,90 @@ def test_a_case_that_is_not_judged_any_more_is_news(judged, tmp_path):
     result = judged(of_last() | sound, *both, "--expect", now)
     last = "legal/last-group: expected not applicable, found uses"
     assert (result.code, result.stdout.splitlines()[-1]) == (1, last)
+
+
+def test_the_case_that_is_looked_into(judged, tmp_path):
+    """The first that is not right and asks for one value; the command finds it in the filter."""
+    folder = tmp_path / "suite"
+    ids = ("encrypted/last-group", "semantics/or", "legal/last-group")
+    suite.fetch(folder, [case for case in suite.cases() if case.id in ids], [])
+    told = {
+        f"{case.id} {form}": {"rows": [*case.rows] if form == "plain" else []}
+        for case in suite.cases()
+        for form in case.forms
+        if case.id in ids
+    }
+    (program,) = tmp_path.glob("told.py")
+    adapter = command(program, json.dumps(told))
+    result = outcome("conformance", "read", folder, "--adapter", adapter)
+    *_, broken, last = result.stdout.splitlines()
+    assert broken.startswith("loses: ")
+    path = folder / "readers/legal/last-group/filtered.parquet"
+    assert last == f"next: pbloom probe {path} -c v -v 60 --explain"
+    shown = outcome(*shlex.split(last.removeprefix("next: pbloom ")))
+    assert [line.split("\t")[2] for line in shown.stdout.splitlines()[2:]] == [
+        "absent",
+        "absent",
+        "maybe",
+    ]
+
+
+def test_a_test_for_each_case(judged, tmp_path):
+    """Of JUnit: what makes the exit code 1 fails, what is not judged or known is skipped."""
+    known = tmp_path / "known.json"
+    known.write_text(json.dumps({"legal/large": LOSES}))
+    told = of_last(filtered={"rows": []}) | {
+        "legal/large plain": {"rows": [1]},
+        "legal/absent plain": {"error": "no \x01"},
+        "broken/garbage plain": {"rows": [1001]},
+        "broken/garbage filtered": NOBODY,
+    }
+    asked = (*asked_also("absent", "large"), "--case", "broken/garbage", "--format", "junit")
+    large = "loses: rows [], expected [1]"
+    lost = "loses: rows [], expected [2002] (expected right)"
+    about = "about: the value is in the last row group"
+    expected = {
+        "legal/last-group": [("failure", lost, f"{lost}\n{about}")],
+        "legal/large": [("failure", f"{large} (expected right)", f"{large} (expected right)\nabout: {ABOUT_LARGE}")],
+        "legal/absent": [("skipped", "not applicable: no \\x01", None)],
+        "broken/garbage": [("system-out", None, "fails: no page\nabout: 0xFF instead of a header")],
+    }  # fmt: skip
+    result = judged(told, *asked)
+    assert result.code == 1
+    assert cases_of(result.stdout) == expected
+    assert counts_of(result.stdout) == {"legal": ("3", "2", "0", "1"), "broken": ("1", "0", "0", "0")}  # fmt: skip
+    result = judged(told, *asked, "--expect", known)
+    gone = "not applicable: no \\x01 (expected right)"
+    expected |= {
+        "legal/large": [("skipped", f"known: {large}", None)],
+        "legal/absent": [("failure", gone, f"{gone}\nabout: {ABOUT_ABSENT}")],
+    }
+    assert cases_of(result.stdout) == expected
+    assert judged(told, "--format", "json").stdout == judged(told, "--json").stdout
+    both = judged(told, "--format", "junit", "--json")
+    assert (both.code, both.complaint) == (2, "expected at most one of --json and --format")
+
+
+ABOUT_LARGE, ABOUT_ABSENT = (
+    case.about for id in ("legal/large", "legal/absent") for case in suite.cases() if case.id == id
+)
+
+
+def cases_of(text):
+    root = ET.fromstring(text)
+    assert root.get("name") == "pbloom conformance read"
+    return {
+        case.get("name"): [(each.tag, each.get("message"), each.text) for each in case]
+        for case in root.iter("testcase")
+    }
+
+
+def counts_of(text):
+    names = ("tests", "failures", "errors", "skipped")
+    return {
+        suite.get("name"): tuple(map(suite.get, names))
+        for suite in ET.fromstring(text).iter("testsuite")
+    }
 
 
 def test_a_case_that_is_not_there(judged):

@@ -16,13 +16,14 @@ from make.footers import footer_of, with_footer, with_meta
 import parquet_bloom as pb
 from parquet_bloom.conformance.split_block import bitset, header
 from parquet_bloom.conformance.writers import CHECKS, judged
-from parquet_bloom.conformance.written_columns import columns
+from parquet_bloom.conformance.written_columns import columns, distinct_values
 
 ADAPTERS = files("parquet_bloom.conformance") / "adapters"
 SCHEMA = json.loads(
     (files("parquet_bloom.conformance") / "schema" / "column.schema.json").read_text()
 )
 BY_NAME = {column.name: column for column in columns()}
+DISTINCT = {column.name: distinct_values(json.loads(column.data())) for column in BY_NAME.values()}
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +64,7 @@ def written(told, tmp_path):
 def found(path, column):
     return {
         result.id.partition("/")[0]: result.found
-        for result in judged(column, path)
+        for result in judged(column, DISTINCT[column["id"]], path)
         if result.verdict in ("loses", "fails")
     }
 
@@ -79,7 +80,7 @@ def test_filters_of_this_package(written):
 def test_no_filter_is_right_where_there_are_no_values(told, tmp_path):
     path = tmp_path / "all-null.parquet"
     pq.write_table(told("all-null").table, path)
-    results = [*judged(BY_NAME["all-null"].document(), path)]
+    results = [*judged(BY_NAME["all-null"].document(), [0], path)]
     assert not any(each.is_not_judged for each in results)
     assert {each.verdict: each.found for each in results} == {
         "not applicable": "no values, and no filter",
@@ -178,6 +179,41 @@ def test_what_is_wrong_is_found(written, wrong, check, what):
     assert what in found(path, column)[check]
 
 
+@pytest.mark.parametrize(
+    ("name", "spoil", "reason"),
+    [
+        ("few-texts", lambda table: pa.table({"v": [table["v"][1]] * 300}), "1 distinct value, expected 4"),
+        ("few-texts", lambda table: table.append_column("w", table["v"]), "2 leaf columns, expected 1"),
+        ("few-texts", lambda table: table.set_column(0, "v", pa.array([str(row) for row in range(300)])), "300 distinct values, expected 4"),
+        ("struct", lambda table: pa.table({"v": table["v"].combine_chunks().field("a")}), "1 leaf column, expected 2"),
+        ("map", lambda table: table.slice(0, 299), "299 rows, expected 300"),
+        ("double-nan", lambda table: pa.table({"v": pa.array([1.5] * 300)}), "1 distinct value, expected 296"),
+    ],
+)  # fmt: skip
+def test_other_values_than_were_told_are_not_judged(told, tmp_path, name, spoil, reason):
+    path = tmp_path / f"{name}.parquet"
+    pq.write_table(spoil(told(name).table), path, store_schema=False)
+    found = {*judged(BY_NAME[name].document(), DISTINCT[name], path)}
+    assert {(each.verdict, each.found, each.is_not_judged) for each in found} == {
+        ("not applicable", reason, True)
+    }
+
+
+@pytest.mark.parametrize("blocks", [1, 64])
+def test_a_filter_that_excludes_next_to_nothing(written, blocks):
+    """By bits that have no value, or since it is too small for its values."""
+    path, column = written("many")
+    full = bitset([number.to_bytes(8, "little") for number in range(3000)], 1)
+    assert full.count(0xFF) == 32
+    path.write_bytes(moved(path.read_bytes(), 0, header(32 * blocks) + b"\xff" * 32 * blocks))
+    assert (
+        found(path, column)["rate"]
+        == "row group 0, column v: finds 100 % of absent values, expected at most 50 %"
+    )
+    levels = {result.id: result.level for result in judged(column, DISTINCT["many"], path)}
+    assert levels["rate/many"] == "may"
+
+
 def test_a_filter_of_another_row_group_is_found(written):
     path, column = written("int64-integer-64-true")
     data = path.read_bytes()
@@ -242,7 +278,7 @@ def test_engines_that_are_here(engine):
     assert report["summary"] == {
         "must": [6, 6],
         "should": [7, 8],
-        "may": [0, 0],
+        "may": [3, 3],
         "uses": [0, 0],
         "not_judged": 0,
     }
@@ -259,7 +295,7 @@ def test_files_that_are_there(written, tmp_path):
     assert result.code == 1
     first, *table = result.stdout.splitlines()
     assert first.endswith(": 2 of 4 as they must be, suite 1.0")
-    assert table[1:3] == ["values\t1/1\t\t2", "header\t1/3\t\t"]
+    assert table[1:3] == ["values\t1/1\t\t\t2", "header\t1/3\t\t\t"]
     assert table[2 + len(CHECKS) :] == [
         "fails: header/many: no such file; about: 3,000 values in each row group",
         "fails: header/few-texts: few-texts.parquet: truncated or not a Parquet file: 4 bytes, expected 12 or more; about: four texts and nulls",

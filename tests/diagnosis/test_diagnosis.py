@@ -637,6 +637,25 @@ def test_nans_made_alike(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("lost", "equal"),
+    [("0100c0ff", "0000c07f"), ("00000080", "00000000"), ("00000000", "00000080")],
+)
+def test_a_lost_bit_of_a_number_whose_equal_is_stored_proves_nothing(tmp_path, lost, equal):
+    """It is found because it is stored, whatever was done to the other one."""
+    lost, equal = bytes.fromhex(lost), bytes.fromhex(equal)
+    others = [equal, *(struct.pack("<f", n) for n in (1.5, 2.5, 3.5))]
+    array = pa.array(np.frombuffer(b"".join([lost, *others]), "<f4"))
+    path = wrong.write_table(tmp_path / "x.parquet", pa.table({"values": array}))
+    size = wrong.header(path).num_blocks
+    without, bits = Writer().bitset(others, size), bytearray(Writer().bitset([lost, *others], size))
+    at = next(at for at, byte in enumerate(bits) if byte != without[at])
+    own = bits[at] & ~without[at]
+    bits[at] &= ~(own & -own)
+    wrong.overwrite(path, bytes(bits))
+    assert diagnosed(path) is None
+
+
 def test_a_missing_number_beside_a_zero_is_another_matter(tmp_path):
     array = pa.array([1.5, 2.5, -0.0, 3.25], pa.float64())
     path = wrong.write_table(tmp_path / "x.parquet", pa.table({"values": array}))

@@ -215,7 +215,11 @@ def _badness(said: str) -> int:
 def word(result: Result, case: Case, session: Session) -> str:
     """As the pages say it: of what an engine cannot do without filters, why."""
     if result.applies:
-        return f"{result.verdict}: {result.found}" if result.verdict == "fails" else result.verdict
+        return (
+            f"{result.verdict}: {result.found[:160]}"
+            if result.verdict == "fails"
+            else result.verdict
+        )
     if not case.ask.sql.get(session.greeting.dialect, case.ask.sql.get("*", "")):
         return "not asked"
     return "wrong" if result.found.startswith("rows [") else f"refuses: {result.found[:120]}"
@@ -322,7 +326,7 @@ def _keep_suite(name: str, session: Session, kind: str, results: Iterator[Result
         "version": greeting.version,
         "inside": greeting.inside,
         "results": {
-            each.id: f"{each.verdict}: {each.found}".removesuffix(": ") for each in results
+            each.id: f"{each.verdict}: {each.found[:160]}".removesuffix(": ") for each in results
         },
     }
     path.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -42,11 +42,12 @@ import parquet_bloom as pb
 from parquet_bloom.container import STRIPES, Place
 from parquet_bloom.diagnosis import orc_writers
 from parquet_bloom.filters.k_hash import KHashFilter
-from parquet_bloom.orc.arrays import Decimals, Numbers, Texts, Times
+from parquet_bloom.orc.arrays import Decimals, Numbers, Texts, Times, selected
 from parquet_bloom.orc.bloom import OrcKeyForm, read_filters
 from parquet_bloom.orc.columns import KINDS
 from parquet_bloom.orc.keys import lookup_hashes
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8
+from parquet_bloom.orc.writers import Generation
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.rules.rule import rules, rules_of
@@ -380,6 +381,28 @@ def test_both_kinds_of_streams_by_orc_java():
     report = validate(FIXTURES / "java_original.orc")
     assert [(each.rule, each.column) for each in report.findings] == [("PB621", "flag")]
     assert report.checked.values > 4000
+
+
+def test_other_stored_values_are_no_evidence():
+    """Each millisecond before 1970 is stored, so what a missing one would be, rounded up, is found anyway."""
+    values = Times.of([-millis * 1_000_000 + 500_000 for millis in range(2, 402)])
+    is_missing = np.arange(400) % 40 == 20
+    column, form = SimpleNamespace(kind="TIMESTAMP"), OrcKeyForm()
+    filter = KHashFilter.empty(num_bits=6400, num_hashes=7)
+    filter.insert_hashes(lookup_hashes(column, values, form)[~is_missing, 0])
+    lacking = orc_writers.Lacking(
+        column=column,
+        key_form=form,
+        generation=Generation(0, 8, "", (0, 12)),
+        filter=filter,
+        values=values,
+        is_missing=is_missing,
+        first_row=0,
+        num_rows=400,
+    )
+    rounded = orc_writers.rounded_towards_1970(selected(values, is_missing, orc_writers.MAX_SAMPLE))
+    assert filter.check_hashes(rounded).all()
+    assert orc_writers.diagnose(lacking) is None
 
 
 def test_what_is_found_is_json(checked):
