@@ -5,6 +5,8 @@ For a value v, let S be the groups whose statistics do not rule it out, and H th
     by statistics           |S|
     with filters            |H| + sum of the FPPs of the filters in S that are not in H
     v itself not stored     sum of the FPPs of all filters in S
+    in dictionaries         the groups of S whose dictionary has v, where these are searched instead:
+                            |H|, or more where dictionaries have values that no row there has
 
 Of a table of very many groups, a sample of them tells how many statistics leave (see groups), so S is
 estimated, from the same share of the sample. Which groups hold a value is counted in all of them.
@@ -74,7 +76,8 @@ class LookUps:
 @dataclass(frozen=True, slots=True)
 class ExpectedReads:
     """Groups that a look-up reads on average; `num_stored` of `num_values` are stored. `holding`: those of
-    the groups read that hold the value, so that no filter can rule them out."""
+    the groups read that hold the value, so that no filter can rule them out; `in_dictionaries`: those whose
+    dictionary has it, where all values are in these."""
 
     num_values: int
     num_stored: int
@@ -82,6 +85,7 @@ class ExpectedReads:
     with_filter: float
     with_filter_if_absent: float
     holding: float
+    in_dictionaries: float
 
     def at_mean_fpp(self, fpp: float) -> float:
         """How many groups are read with other filters, whose mean FPP is this: those that are read in vain, in
@@ -125,6 +129,7 @@ def expected_reads(
         with_filter=with_filter,
         with_filter_if_absent=if_absent,
         holding=holding,
+        in_dictionaries=holding,
     )
 
 

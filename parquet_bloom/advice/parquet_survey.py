@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from parquet_bloom.advice.budget import highest_rate, rates_of
 from parquet_bloom.advice.lookups import MinMax, make_bounds
-from parquet_bloom.advice.ndv import DistinctHashes
+from parquet_bloom.advice.ndv import DistinctHashes, distinct
 from parquet_bloom.advice.order import KEY_BYTES, Keys
-from parquet_bloom.advice.samples import LIMIT, GivenValue, Sample
+from parquet_bloom.advice.samples import LIMIT, GivenValue, Sample, SamplePart
 from parquet_bloom.advice.sketch import ColumnCounts, GroupSurvey, Rung, Subject
 from parquet_bloom.advice.verdict import seldom_asked
 from parquet_bloom.engines.reading import ELEMENTS, engine_uses
@@ -182,7 +182,7 @@ class ParquetSurveyor:
                 raise UnsupportedError(str(error)) from None
             filter = build_filter(
                 lambda: _watched(
-                    chunk_runs(file.source, file.footer, chunk, only_used=True), found, type
+                    chunk_runs(file.source, file.footer, chunk, only_used=True), found, sample, type
                 ),
                 type,
                 _max_values(chunk),
@@ -268,7 +268,9 @@ def _rung(chunk: ColumnChunk, filter: SettledFilter | None, rate: float) -> Rung
     return Rung(rate, folded.num_bytes, stored_size(chunk, folded.num_bytes), folded.fpp)
 
 
-def _watched(runs: Iterator[ChunkRun], found: GroupSurvey, leaf: LeafType) -> Iterator[ChunkRun]:
+def _watched(
+    runs: Iterator[ChunkRun], found: GroupSurvey, sample: Sample, leaf: LeafType
+) -> Iterator[ChunkRun]:
     """The same runs, counted and sampled: all of a chunk, or all of it again."""
     entries, has_others = 0, False
     for each in runs:
@@ -281,8 +283,18 @@ def _watched(runs: Iterator[ChunkRun], found: GroupSurvey, leaf: LeafType) -> It
             elif hashes.size:
                 has_others = True
         found.dictionary = 0 if has_others else entries
-        found.has_unused |= not each.is_whole
+        if each.dictionary is not None:
+            found.in_dictionary = _entries(each.dictionary, sample, leaf)
         yield each
+
+
+def _entries(dictionary: Run, sample: Sample, leaf: LeafType) -> SamplePart:
+    """What a search of all of them finds."""
+    found = sample.begin()
+    for part in dictionary.parts():
+        hashes = part.hashes()
+        found.add(hashes, distinct(hashes), partial(keys_at, part, leaf))
+    return found
 
 
 def keys_at(run: Run, leaf: LeafType, positions: NDArray[np.intp]) -> Keys:

@@ -4,7 +4,7 @@ Stored values are drawn by their hashes: the smallest hashes are the same in eve
 so one pass tells which groups hold these values, and every distinct value has the same chance.
 
 Groups are read by several threads, each into a part of its own (`begin`, `add`); `finish` merges a
-part into the whole and is called by one thread. Each file has a sample of its own (`for_next_file`), which
+part into a whole and is called by one thread. Each file has a sample of its own (`for_next_file`), which
 is merged if the file can be read to its end. What is kept follows from the groups alone, in whatever
 order and by way of whatever samples they were merged.
 """
@@ -79,6 +79,10 @@ class StoredSample:
         found = StoredSample(self.is_ordered, self.limit)
         found._threshold, found._known_elsewhere = self._threshold, self._hashes
         return found
+
+    def copied(self) -> StoredSample:
+        """Another that has seen the same so far."""
+        return StoredSample.of(self.counted, self.is_ordered, self.limit)
 
     def begin(self, below: int = ALL_HASHES) -> StoredPart:
         """`below`: hashes from here on are known not to be among the smallest of the column."""
@@ -247,9 +251,9 @@ class StoredPart:
         is_new[is_new] = found.is_known
         return Keys.spread(found.known, is_new)
 
-    def finish(self, fpp: float) -> None:
-        """Merge the group into the whole; `fpp`: of its filter."""
-        self._whole.add_group(self._hashes, self._keys, fpp)
+    def finish(self, whole: StoredSample, fpp: float) -> None:
+        """Merge the group into the whole that it began with, or a copy; `fpp`: of its filter."""
+        whole.add_group(self._hashes, self._keys, fpp)
 
 
 def _are_among(known: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
@@ -299,6 +303,12 @@ class GivenSample:
         """The same values, of which nothing is counted yet."""
         found = copy(self)
         found._held, found._held_fpp = np.zeros_like(self._held), np.zeros_like(self._held_fpp)
+        return found
+
+    def copied(self) -> GivenSample:
+        """See StoredSample."""
+        found = copy(self)
+        found._held, found._held_fpp = self._held.copy(), self._held_fpp.copy()
         return found
 
     def begin(self, below: int = ALL_HASHES) -> GivenPart:
@@ -355,8 +365,9 @@ class GivenPart:
             at[at == given.size] = 0
             self._found[at[given[at] == hashes]] = True
 
-    def finish(self, fpp: float) -> None:
-        self._whole.add_group(self._found, fpp)
+    def finish(self, whole: GivenSample, fpp: float) -> None:
+        """See StoredPart."""
+        whole.add_group(self._found, fpp)
 
 
 Sample = StoredSample | GivenSample

@@ -6,6 +6,7 @@ Of each column, a sketch has
     distinct      the smallest hashes of its values: how many there are           (see ndv)
     sample        the values of the smallest hashes, or those that the user looks up, and how many groups
                   hold each of them                                               (see samples)
+    searched      the same of all entries of dictionaries, where some have values that no row there has
     groups        the ranges of the groups with the smallest hashes               (see groups)
     rungs         the size of all filters at each rate of a ladder                (see budget)
 
@@ -13,7 +14,8 @@ All of it follows from the set of files. However they are split among tasks, and
 sketches are merged, the same bytes come out. Up to the limits of each part, a sketch is exact.
 
 In bytes, before they are compressed, a column of numbers takes up to 400 KiB, one of texts of 64 bytes 1.2 MiB;
-longer ones count with up to order.KEY_BYTES bytes, with which a column takes 13 MiB.
+longer ones count with up to order.KEY_BYTES bytes, with which a column takes 13 MiB. One with `searched` takes up to
+twice as much.
 """
 
 from __future__ import annotations
@@ -81,12 +83,12 @@ class GroupSurvey:
     `fpp`: of the filter that `build` would write, 0 and 1 if it would write none; `rungs`: the same at each rate of
     the ladder; `dictionary`: the number of entries of the dictionary page that rows refer to if it has all values,
     else 0; None in a format without such pages; `dictionary_bytes`: its size, None where it has not all values;
-    `has_unused`: it is known to have others; `room`: the values that a filter of ORC is sized for, 0 where it is as
-    small as its values allow; `in_alp`: whether any page is in that encoding, as the footer says;
-    `has_filter`: one is there; `has_too_small`: one that is too small for the values, as its length says, in ORC its
-    bits; `has_unreadable`: one that no reader can use, or without a bit for the values; `fpp_there`: of the one that
-    is there, as far as that is known, 1 without one that can be used; `is_ignored`: no reader asks a filter of this
-    group, whose FPPs then are 1.
+    `in_dictionary`: all its entries, if it is known to have others, too, else None; `room`: the values that a filter
+    of ORC is sized for, 0 where it is as small as its values allow; `in_alp`: whether any page is in that encoding, as
+    the footer says; `has_filter`: one is there; `has_too_small`: one that is too small for the values, as its length
+    says, in ORC its bits; `has_unreadable`: one that no reader can use, or without a bit for the values; `fpp_there`:
+    of the one that is there, as far as that is known, 1 without one that can be used; `is_ignored`: no reader asks a
+    filter of this group, whose FPPs then are 1.
     """
 
     num_values: int
@@ -99,7 +101,7 @@ class GroupSurvey:
     rungs: Sequence[Rung] = ()
     dictionary: int | None = None
     dictionary_bytes: int | None = None
-    has_unused: bool = False
+    in_dictionary: SamplePart | None = None
     in_alp: bool = False
     room: int = 0
     has_filter: bool = False
@@ -260,6 +262,8 @@ class ColumnSketch:
         # By their rates.
         self.rungs: dict[float, RungCounts] = {}
         self.sample = sample
+        # None as long as that is the same.
+        self.searched: Sample | None = None
         self._distinct = DistinctHashes()
         self._groups = GroupSample(limit_for(groups.LIMIT, num_columns))
         # The NDV and its error where they are better known than by the hashes.
@@ -293,7 +297,7 @@ class ColumnSketch:
                 room=group.room if size > 0 else 0,
                 group_ndv=num_distinct,
                 only_dictionary=only_dictionary,
-                with_unused=int(group.has_unused),
+                with_unused=int(group.in_dictionary is not None),
                 in_alp=int(group.in_alp),
                 too_small=int(group.has_too_small),
                 fpp_there=in_units(group.fpp_there),
@@ -307,7 +311,17 @@ class ColumnSketch:
         self._known_ndv = (num_distinct, None) if self.counts.groups == 1 and is_exact else None
         self._groups.add(id, group.bounds, group.fpp)
         self._distinct.merge(group.distinct)
-        group.sample.finish(group.fpp)
+        self._finish(group)
+
+    def _finish(self, group: GroupSurvey) -> None:
+        # Of the same kind, as for `merge`.
+        sample: Any = self.sample
+        if group.in_dictionary is not None and self.searched is None:
+            self.searched = sample.copied()
+        searched: Any = self.searched
+        group.sample.finish(sample, group.fpp)
+        if searched is not None:
+            (group.in_dictionary or group.sample).finish(searched, group.fpp)
 
     def merge(self, other: ColumnSketch) -> None:
         """Add the column of other files."""
@@ -320,7 +334,13 @@ class ColumnSketch:
         self._groups.merge(other._groups)
         self._distinct.merge(other._distinct)
         # A value sample of the user is one of all files, so both are of the same kind.
-        self.sample.merge(other.sample)  # type: ignore[arg-type]
+        sample: Any = self.sample
+        if other.searched is not None and self.searched is None:
+            self.searched = sample.copied()
+        searched: Any = self.searched
+        sample.merge(other.sample)
+        if searched is not None:
+            searched.merge(other.searched or other.sample)
 
     def _add_rung(self, rung: RungCounts) -> None:
         whole = self.rungs.setdefault(rung.rate, RungCounts(rung.rate))
@@ -336,6 +356,8 @@ class ColumnSketch:
         self._known_ndv = self.ndv
         self._distinct.pack(limit)
         self.sample.pack()
+        if self.searched is not None:
+            self.searched.pack()
 
     @property
     def is_measured(self) -> bool:
@@ -353,15 +375,24 @@ class ColumnSketch:
 
     def expected_reads(self) -> ExpectedReads | None:
         """How many groups a look-up reads; None if there is nothing to look up."""
-        seen, values = self._groups, self.sample.look_ups()
-        return expected_reads(seen.bounds, seen.fpps, values, self.counts.groups)
+        reads = self._reads(self.sample)
+        searched = self._reads(self.searched) if self.searched is not None else None
+        if reads is None or searched is None:
+            return reads
+        # A mean over what dictionaries have, and not over what rows do.
+        return replace(reads, in_dictionaries=max(reads.holding, searched.holding))
+
+    def _reads(self, sample: Sample) -> ExpectedReads | None:
+        seen = self._groups
+        return expected_reads(seen.bounds, seen.fpps, sample.look_ups(), self.counts.groups)
 
     # --------------------------------------------------------------------------------------------
 
     def packed(self) -> tuple[dict[str, Any], list[Array]]:
         """All of it, for `of`."""
-        sample, counted, seen = self.sample, self.sample.counted, self._groups.groups
-        keys, key_parts = key_arrays(counted.keys)
+        seen = self._groups.groups
+        samples = [self.sample] if self.searched is None else [self.sample, self.searched]
+        packed_samples = [_packed_sample(each) for each in samples]
         has_bounds = np.array([group.bounds is not None for group in seen], np.uint8)
         bounds = [group.bounds for group in seen if group.bounds]
         ends, end_parts = key_arrays(
@@ -373,14 +404,12 @@ class ColumnSketch:
             "ndv": self._known_ndv,
             "is_exact": self._distinct.is_exact,
             "limits": [self._distinct.limit, self._groups.limit],
-            # Of a value sample, nothing is left out.
-            "sample": [sample.is_ordered, sample.limit]
-            if isinstance(sample, StoredSample)
-            else None,
-            "keys": [keys, ends],
+            "samples": [description for description, _ in packed_samples],
+            "ends": ends,
         }
         arrays = [
-            *(self._distinct.kept, counted.ids, counted.held, counted.held_fpp, *key_parts),
+            self._distinct.kept,
+            *(each for _, parts in packed_samples for each in parts),
             np.array([group.id for group in seen], np.uint64),
             np.array([group.fpp for group in seen], np.int64),
             *(has_bounds, *end_parts),
@@ -390,19 +419,17 @@ class ColumnSketch:
     @classmethod
     def of(cls, document: dict[str, Any], arrays: Iterator[Array]) -> Self:
         """The sketch again, from the next of the arrays."""
-        keys, ends = document["keys"]
         hash_limit, group_limit = document["limits"]
         kept = next(arrays)
-        ids, held, held_fpp = next(arrays), next(arrays), next(arrays)
-        counted = CountedValues(ids, keys_of(keys, arrays), held, held_fpp)
+        sample, *searched = [_sample_of(each, arrays) for each in document["samples"]]
         group_ids, fpps, has_bounds = next(arrays).tolist(), next(arrays).tolist(), next(arrays)
-        low_high = iter(keys_of(ends, arrays).tolist())
+        low_high = iter(keys_of(document["ends"], arrays).tolist())
         seen = [
             SeenGroup(id, MinMax(next(low_high), next(low_high)) if is_bounded else None, fpp)
             for id, fpp, is_bounded in zip(group_ids, fpps, has_bounds.tolist(), strict=True)
         ]
-        kind = document["sample"]
-        found = cls(StoredSample.of(counted, *kind) if kind else GivenSample.of(counted))
+        found = cls(sample)
+        found.searched = next(iter(searched), None)
         found._distinct = DistinctHashes.of(kept, document["is_exact"], hash_limit)
         found._groups = GroupSample(group_limit, seen)
         found.counts = ColumnCounts(**document["counts"])
@@ -411,6 +438,24 @@ class ColumnSketch:
         known = document["ndv"]
         found._known_ndv = None if known is None else (known[0], known[1])
         return found
+
+
+def _packed_sample(sample: Sample) -> tuple[dict[str, Any], list[Array]]:
+    """All of it, for _sample_of."""
+    counted = sample.counted
+    keys, key_parts = key_arrays(counted.keys)
+    # Of a value sample, nothing is left out.
+    stored = [sample.is_ordered, sample.limit] if isinstance(sample, StoredSample) else None
+    description = {"stored": stored, "keys": keys}
+    return description, [counted.ids, counted.held, counted.held_fpp, *key_parts]
+
+
+def _sample_of(description: dict[str, Any], arrays: Iterator[Array]) -> Sample:
+    """The sample again, from the next of the arrays."""
+    ids, held, held_fpp = next(arrays), next(arrays), next(arrays)
+    counted = CountedValues(ids, keys_of(description["keys"], arrays), held, held_fpp)
+    stored = description["stored"]
+    return StoredSample.of(counted, *stored) if stored else GivenSample.of(counted)
 
 
 @dataclass(slots=True)

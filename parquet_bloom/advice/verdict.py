@@ -132,14 +132,7 @@ class Evidence:
         assert self.reads is not None
         if not self.users:
             return self.reads.by_statistics
-        return self.by_dictionaries if self.all_search_dictionaries else None
-
-    @property
-    def by_dictionaries(self) -> float:
-        """What a look-up reads where these are searched: where they have values that no row has, at worst all that
-        min/max leaves."""
-        assert self.reads is not None
-        return self.reads.by_statistics if self.counts.with_unused else self.reads.holding
+        return self.reads.in_dictionaries if self.all_search_dictionaries else None
 
     @property
     def in_dictionaries(self) -> tuple[str, ...]:
@@ -253,16 +246,20 @@ def _searched_instead(evidence: Evidence) -> str:
     instead = f"{_not_needed_for(evidence)}, which are searched instead of the filters"
     if evidence.reads is None:
         return instead
-    return f"{instead}, so a look-up reads {_mean(evidence.by_dictionaries)} of {evidence.groups}"
+    read = _mean(evidence.reads.in_dictionaries)
+    return f"{instead}, so a look-up reads {read} of {evidence.groups}"
 
 
 def _repeated(evidence: Evidence) -> str:
-    """That dictionaries are of little use either."""
-    count = evidence.counts.with_unused
+    """That a search of dictionaries reads more than it would if these had the values of rows alone."""
+    count, reads = evidence.counts.with_unused, evidence.reads
+    if reads is None or reads.in_dictionaries - reads.holding < LEAST_SAVED:
+        return ""
     return (
         f"in {number_of(count, evidence.unit)}, the dictionary has values that no row there has, as of a categorical "
-        "column: a search of it excludes little, unless the column is written as text"
-    ) * (count > 0)
+        f"column: where dictionaries are searched, a look-up reads {_mean(reads.in_dictionaries)}, and"
+        f" {_mean(reads.holding)} if the column is written as text"
+    )
 
 
 def _ignored(evidence: Evidence) -> str:

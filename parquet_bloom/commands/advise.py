@@ -58,8 +58,10 @@ from parquet_bloom.verbs.advise import (
     ColumnAdvice,
     RateOffer,
     TableAdvisor,
+    apart_from_rebuilt,
     files_in_need,
     replacing,
+    spares_some,
     to_do,
 )
 
@@ -628,8 +630,8 @@ def _to_build(
 ) -> Iterator[_Next]:
     """Those of one table are named, so that nothing is judged again, unless they are many. Several tables have
     columns of their own, and within a budget each column has a rate of its own; where that would replace filters that
-    are to stay, or files lack a column, they are named all the same. `judging`: the options by which columns are
-    chosen; `in_need`: that of the advisor."""
+    are to stay, or files lack a column, they are named all the same, of several tables only those to replace.
+    `judging`: the options by which columns are chosen; `in_need`: that of the advisor."""
     wanted = [
         each
         for report in reports
@@ -639,35 +641,41 @@ def _to_build(
     if not wanted:
         return
     is_short = options.budget is None and (options.value_sample or len(wanted) <= MOST_SHOWN)
-    spares_some = bool(replacing(wanted)) and _has_some_to_keep(reports)
-    is_named = is_short or spares_some or _by_name(inputs)
-    if len(reports) > 1 or not is_named:
+    is_sparing = spares_some(reports, wanted)
+    by_auto: Sequence[ColumnAdvice] = ()
+    named: Sequence[ColumnAdvice] = wanted
+    if len(reports) > 1 and is_sparing:
+        by_auto, named = apart_from_rebuilt(reports, wanted)
+    elif len(reports) > 1 or not (is_short or is_sparing or _are_some_lacking(inputs)):
+        by_auto, named = wanted, ()
+    if by_auto and not options.value_sample:
         among = ",".join(map(quoted_name, options.columns or ()))
-        if not options.value_sample:
-            others = (*judging, *replacing(wanted))
-            yield _Next("build", f"--auto{' -c COLUMN' * bool(among)}", among, others)
-        return
-    for each in wanted:
-        files = files_in_need(each, in_need, reports[0].files)
-        by_name = () if files else _by_name(inputs)
+        others = (*judging, *replacing(by_auto))
+        yield _Next("build", f"--auto{' -c COLUMN' * bool(among)}", among, others)
+    num_files = sum(report.files for report in reports)
+    for each in named:
+        files = files_in_need(each, in_need, num_files)
+        by_name = () if files else _by_name(each, reports, inputs)
         others = (*_at_rate(each), *replacing([each]), *by_name)
         yield _Next("build", "-c COLUMN", quoted_name(each.column), others, files)
 
 
-def _has_some_to_keep(reports: Sequence[AdviceReport]) -> bool:
-    """Whether columns that deserve filters have some that are good enough."""
-    return any(
-        each.already and not each.too_small
-        for report in reports
-        for each in report.columns
-        if each.verdict in ("build", "left out")
+def _by_name(
+    advice: ColumnAdvice, reports: Sequence[AdviceReport], inputs: Inputs
+) -> tuple[str, ...]:
+    """With which `build` leaves the files that lack a column, where names mean these, too; tables need none."""
+    is_lacking = any(
+        advice.column not in {each.column for each in report.columns} for report in reports
     )
+    is_table = isinstance(inputs.in_commands(_first_read(inputs)), AsTable)
+    is_needed = not is_table and is_lacking
+    return ("--union-by-name",) if is_needed or _are_some_lacking(inputs) else ()
 
 
-def _by_name(inputs: Inputs) -> tuple[str, ...]:
-    """With which `build` leaves the files that lack a column, where names mean these, too."""
+def _are_some_lacking(inputs: Inputs) -> bool:
+    """Whether names mean files, too, that were not judged, as they lack a column."""
     are_meant = {*inputs.narrowed_read_names} - {each.path for each in inputs.files}
-    return ("--union-by-name",) if are_meant and inputs.are_lacking else ()
+    return bool(are_meant) and inputs.are_lacking
 
 
 def _judging(options: AdviseOptions) -> tuple[str, ...]:

@@ -57,8 +57,10 @@ from parquet_bloom.verbs.advise import (
     MAX_IN_NEED,
     AdviceReport,
     ColumnAdvice,
+    apart_from_rebuilt,
     files_in_need,
     replacing,
+    spares_some,
     to_do,
 )
 from parquet_bloom.verbs.inspect_summary import ColumnSummary
@@ -291,13 +293,35 @@ def _to_build(
     options: Sequence[str],
 ) -> list[str]:
     """The commands that build that in all files; one for all columns of the same rate. Of several tables, each has
-    its own columns and rates."""
+    its own columns and rates, and only columns whose filters are replaced are named, if others are to stay."""
     if not options:
         return []
-    if len(report.advice) > 1 and wanted:
+    by_auto: Sequence[ColumnAdvice] = ()
+    if len(report.advice) > 1:
+        is_sparing = spares_some(report.advice, wanted)
+        by_auto, wanted = apart_from_rebuilt(report.advice, wanted) if is_sparing else (wanted, ())
+    return [*_by_auto(report, by_auto, names, options), *_by_column(report, wanted, names, options)]
+
+
+def _by_auto(
+    report: LakeReport,
+    wanted: Sequence[ColumnAdvice],
+    names: Sequence[str],
+    options: Sequence[str],
+) -> Iterator[str]:
+    if wanted:
         budgets = {table.budget.bytes for table in report.advice if table.budget}
         within = [word for each in budgets for word in ("--budget", str(each))]
-        return [command("build", *names, "--auto", *within, *options, *replacing(wanted))]
+        yield command("build", *names, "--auto", *within, *options, *replacing(wanted))
+
+
+def _by_column(
+    report: LakeReport,
+    wanted: Sequence[ColumnAdvice],
+    names: Sequence[str],
+    options: Sequence[str],
+) -> list[str]:
+    lacking = _lacking(report)
 
     def files(each: ColumnAdvice) -> Sequence[str]:
         if "--table" in options:
@@ -307,14 +331,16 @@ def _to_build(
             return _to_replace(report, each.column)
         return files_in_need(each, report.in_need, report.summary.files)
 
-    return united(
-        command(
-            *("build", *(files(each) or names)),
+    def build(each: ColumnAdvice) -> str:
+        named = files(each)
+        found = command(
+            *("build", *(named or names)),
             *("-c", quoted_name(each.column), "--fpp", repr(each.fpp)),
             *(*options, *replacing([each])),
         )
-        for each in wanted
-    )
+        return found if named else _by_name(found, lacking)
+
+    return united(map(build, wanted))
 
 
 def _to_strip(report: LakeReport, names: Sequence[str], options: Sequence[str]) -> dict[str, str]:

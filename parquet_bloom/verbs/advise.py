@@ -184,6 +184,34 @@ def replacing(wanted: Iterable[ColumnAdvice]) -> tuple[str, ...]:
     return ("--existing", "replace") if any(each.too_small for each in wanted) else ()
 
 
+def spares_some(reports: Iterable[AdviceReport], wanted: Iterable[ColumnAdvice]) -> bool:
+    """Whether columns that deserve filters have some that are good enough, which `build --auto` would build anew if
+    it is to replace those of the columns that are `wanted`."""
+    return bool(replacing(wanted)) and any(
+        each.already and not each.too_small
+        for report in reports
+        for each in report.columns
+        if each.verdict in ("build", "left out")
+    )
+
+
+def apart_from_rebuilt(
+    reports: Sequence[AdviceReport], wanted: Iterable[ColumnAdvice]
+) -> tuple[list[ColumnAdvice], list[ColumnAdvice]]:
+    """Of the columns that are `wanted` in several tables, those for `build --auto`, which keeps what is there, and
+    those to be named, as their filters are to be replaced: each once, and only where all tables that have it want
+    this at one rate, since whoever names a column means all of them."""
+    judged: dict[str, set[tuple[str, float | None]]] = {}
+    for each in (each for report in reports for each in report.columns):
+        judged.setdefault(each.column, set()).add((to_do(each), each.fpp))
+    wanted = list(wanted)
+    again = {each.column: each for each in wanted if each.too_small}
+    return (
+        [each for each in wanted if not each.too_small],
+        [each for name, each in again.items() if len(judged[name]) == 1],
+    )
+
+
 def files_in_need(
     advice: ColumnAdvice, in_need: Mapping[str, Sequence[str]], num_files: int
 ) -> Sequence[str]:

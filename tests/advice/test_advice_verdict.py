@@ -10,7 +10,7 @@ from parquet_bloom.advice.verdict import Evidence, judge
 
 
 def reads(by_statistics, with_filter, stored=1000):
-    return ExpectedReads(1000, stored, by_statistics, with_filter, 0.01 * by_statistics, 1)
+    return ExpectedReads(1000, stored, by_statistics, with_filter, 0.01 * by_statistics, 1, 1)
 
 
 GOOD = Evidence(

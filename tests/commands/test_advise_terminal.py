@@ -3,6 +3,7 @@
 import re
 import shlex
 from html import unescape
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -351,6 +352,65 @@ def test_filters_that_are_too_small_are_built_again_where_they_are(tmp_path):
     assert said(tmp_path, "--since=2d") == f"{auto} --since=2d"
     assert outcome(*auto.split()[1:]).code == 0
     assert "; keep the filters of id\n" in outcome("advise", tmp_path).stdout
+
+
+@pytest.mark.parametrize("num_files", [2, 7])
+@pytest.mark.parametrize("budget", [(), ("--budget", "1MiB")])
+def test_what_is_to_be_kept_is_kept_in_other_schemas_too(tmp_path, num_files, budget):
+    """Where files are too many to be named, all of them are meant that have the column."""
+    numbers = np.random.default_rng(8).permutation(4_000)
+    for folder, names in {"a": ("id", "kept", "new"), "b": ("other",)}.items():
+        (tmp_path / folder).mkdir()
+        for number in range(num_files):
+            path = tmp_path / folder / f"{number}.parquet"
+            table = pa.table(dict.fromkeys(names, numbers))
+            pq.write_table(table, path, row_group_size=500, use_dictionary=False)
+            good = [name for name in names if name in ("kept", "other")]
+            pb.build(path, columns=good, in_place=True, fpp=0.05)
+            if folder == "a":
+                pb.build(path, columns="id", in_place=True, max_bytes=64, force=True)
+
+    def bits():
+        found = []
+        for path in sorted(tmp_path.glob("*/*")):
+            with pb.open(path) as file:
+                chunks = product(range(file.num_row_groups), {"kept", "other"} & {*file.columns})
+                found += [file.bloom_filter(*chunk).bits.to_bytes() for chunk in chunks]
+        return found
+
+    there = bits()
+    assert len(there) == 16 * num_files
+    lines = outcome("advise", tmp_path, *budget).stdout.splitlines()
+    commands = [line.removeprefix("next: ") for line in lines if line.startswith("next: ")]
+    auto, again = commands
+    within = " --budget 1048576" * bool(budget)
+    assert auto == f"pbloom build {tmp_path} --auto --in-place{within}"
+    if num_files == 7:
+        rate = " --fpp 0.003" * bool(budget)
+        by_name = f"-c id --in-place{rate} --existing replace --union-by-name"
+        assert again == f"pbloom build {tmp_path} {by_name}"
+    for command in commands:
+        assert outcome(*command.split()[1:]).code == 0
+    assert bits() == there
+    after = outcome("advise", tmp_path, *budget).stdout
+    assert "\tbuild\t" not in after
+    assert "\trebuild\t" not in after
+    assert "next: " not in after
+
+
+def test_where_schemas_differ_on_a_column_none_is_replaced(tmp_path):
+    numbers = np.random.default_rng(8).permutation(4_000)
+    for name, extra in (("a", {}), ("b", {"new": numbers})):
+        path = tmp_path / f"{name}.parquet"
+        table = pa.table({"id": numbers, **extra})
+        pq.write_table(table, path, row_group_size=500, use_dictionary=False)
+        small = {"max_bytes": 64, "force": True} if name == "a" else {}
+        pb.build(path, columns="id", in_place=True, **small)
+    lines = outcome("advise", tmp_path).stdout.splitlines()
+    assert "; rebuild the filters of id" in lines[0]
+    assert [line for line in lines if line.startswith("next: ")] == [
+        f"next: pbloom build {tmp_path} --auto --in-place"
+    ]
 
 
 def test_files_without_the_column_do_not_fail_in_what_is_next(tmp_path):

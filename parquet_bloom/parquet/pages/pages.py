@@ -120,12 +120,12 @@ _FEW_BYTES = 2 << 20
 @dataclass(frozen=True, slots=True)
 class ChunkRun:
     """Values of one page: the data page with this number, counted from 0 in the chunk, or the
-    dictionary page (None), which holds each value once. `is_whole`: False if that has entries, too, that are left
-    out as no row refers to them."""
+    dictionary page (None), which holds each value once. `dictionary`: all its entries, if some are left out as no row
+    refers to them, else None."""
 
     page: int | None
     run: Run
-    is_whole: bool = True
+    dictionary: Run | None = None
 
     @property
     def is_dictionary(self) -> bool:
@@ -488,7 +488,7 @@ def _used_part(
     used = np.frombuffer(used_entries(source, footer, chunk, len(run)), np.bool_)
     if used.all():
         return dictionary
-    return ChunkRun(None, run.kept(used, chunk.leaf.type.width), is_whole=False)
+    return ChunkRun(None, run.kept(used, chunk.leaf.type.width), dictionary=run)
 
 
 def _mark_used(section: _Section, page: Page, used: bytearray) -> None:
