@@ -84,11 +84,11 @@ class GroupSurvey:
     the ladder; `dictionary`: the number of entries of the dictionary page that rows refer to if it has all values,
     else 0; None in a format without such pages; `dictionary_bytes`: its size, None where it has not all values;
     `in_dictionary`: all its entries, if it is known to have others, too, else None; `room`: the values that a filter
-    of ORC is sized for, 0 where it is as small as its values allow; `in_alp`: whether any page is in that encoding, as
-    the footer says; `has_filter`: one is there; `has_too_small`: one that is too small for the values, as its length
-    says, in ORC its bits; `has_unreadable`: one that no reader can use, or without a bit for the values; `fpp_there`:
-    of the one that is there, as far as that is known, 1 without one that can be used; `is_ignored`: no reader asks a
-    filter of this group, whose FPPs then are 1.
+    of ORC is sized for, 0 where it is as small as its values allow; `in_alp`: whether any page is in that encoding,
+    as the footer says; `has_filter`: one is there; `has_too_small`: one that is too small for the values, as its
+    length says, in ORC its bits; `has_unreadable`: one that no reader can use, or without a bit for the values;
+    `fpp_there`: of the one that is there, as far as that is known, 1 without one that can be used; `is_ignored`: no
+    reader asks a filter of this group, whose FPPs then are 1.
     """
 
     num_values: int
