@@ -272,7 +272,7 @@ class Pruner:
             if path in self._told:
                 known[path] = Left(path, None, why_not_asked=_BY_PARTITIONS)
                 continue
-            predicate = _of_path(self._predicate_of(path), path)
+            predicate = self._predicate_of(path)
             numbers, is_decided = _by_index(self._index, predicate, path)
             if is_decided:
                 why = _NOTHING_TO_ASK if isinstance(predicate, Anything) else _BY_INDEX
@@ -452,8 +452,8 @@ class Pruner:
             self._unlike.setdefault(condition.column, error)
 
 
-def _of_path(predicate: Predicate, path: str) -> Predicate:
-    """Values of partitions are in the names of folders, whatever the file says."""
+def besides_folders(predicate: Predicate, path: str) -> Predicate:
+    """What a file is asked: values of partitions are in the names of its folders, whatever it says."""
     if "=" not in path and "%3" not in path:
         return predicate
     # Of a URL, what Hive has escaped is escaped once more.
