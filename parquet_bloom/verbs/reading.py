@@ -296,7 +296,7 @@ class Reading:
         fragments = Fragments(self._partitions, self.keys, every, are_local, ends)
         if schema is None and files.leaf_columns:
             schema = fragments.schema_of_tables(
-                of_left or every[:1], files.table_columns, files.kinds_of
+                of_left or every[:1], files.table_columns, files.kinds_of, files.kinds
             )
         elif schema is None:
             schema = fragments.schema(telling(every), self.filtered)
