@@ -45,11 +45,11 @@ class PartsLeft(NamedTuple):
     """Of parts of a file, those that statistics leave, by min/max or only nulls, and those of these that filters
     leave, too. `by_chance`: of each part that statistics leave and whose filters have been asked, how likely they
     were to leave it if it held none of the values; not of those where too little of a filter was read to tell.
-    `without_filter`: how many of those that are left have no filter that could be asked. `is_decidable`: whether
-    files can be asked at all about such values of the column's type."""
+    `without_filter`: those that are left and have no filter that could be asked, but several values, as far as
+    statistics tell. `is_decidable`: whether files can be asked at all about such values of the column's type."""
 
     within: Sequence[int]
     left: Sequence[int]
     by_chance: Sequence[float] = ()
-    without_filter: int = 0
+    without_filter: Sequence[int] = ()
     is_decidable: bool = True

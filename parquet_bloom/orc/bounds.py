@@ -18,6 +18,7 @@ Sources: orc-core, OrcFile.WriterVersion, ColumnStatisticsImpl; ORC C++, Statist
 
 from __future__ import annotations
 
+import operator
 import struct
 from bisect import bisect_left
 from collections.abc import Callable
@@ -52,6 +53,11 @@ def may_hold(generation: Generation, column: OrcColumn, condition: Condition) ->
     if column.kind not in condition.tests:
         condition.tests[column.kind] = _reaches(column.kind, condition)
     return _by_statistics(generation, column, condition.tests[column.kind], of_nulls=False)
+
+
+def may_hold_several(generation: Generation, column: OrcColumn) -> MayHold | None:
+    """Whether a group may have several values."""
+    return _by_statistics(generation, column, operator.lt, of_nulls=False)
 
 
 def may_hold_any(generation: Generation, column: OrcColumn, asked: AskedValues) -> MayHold | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from parquet_bloom.container import (
@@ -227,7 +228,7 @@ class OrcContainer(OrcReader):
         self, condition: Condition, parts: Sequence[int], by_filters: bool = True
     ) -> PartsLeft:
         """Those of these stripes that statistics and filters of index groups do not exclude."""
-        from parquet_bloom.orc.bounds import may_hold
+        from parquet_bloom.orc.bounds import may_hold, may_hold_several
         from parquet_bloom.orc.probe import askable
 
         column = self.column(condition.column)
@@ -255,8 +256,13 @@ class OrcContainer(OrcReader):
             for each in rates
             if None not in each
         ]
-        chunks = [OrcChunk(self.stripe(part), column) for part in left]
-        without_filter = sum(not chunk.has_filters for chunk in chunks)
+        lacking = [part for part in left if not OrcChunk(self.stripe(part), column).has_filters]
+        several = may_hold_several(self.generation, column)
+        without_filter = [
+            part
+            for part in lacking
+            if any(compress(self._within(column, part, several), groups[part]))
+        ]
         return PartsLeft(within, left, by_chance, without_filter)
 
     def _answers(

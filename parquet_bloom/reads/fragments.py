@@ -17,7 +17,7 @@ from parquet_bloom.reads.columns import Structs, with_filtered
 from parquet_bloom.reads.filesystem import file_system
 from parquet_bloom.reads.partitions import Partitions, Stored
 from parquet_bloom.reads.pruning import Left
-from parquet_bloom.reads.table_types import Kind, in_table
+from parquet_bloom.reads.table_types import Kind, in_table, schema_of
 from parquet_bloom.storage.source import FileEnd, local_name
 
 if TYPE_CHECKING:
@@ -80,14 +80,15 @@ class Fragments:
         paths: Sequence[str],
         columns: Collection[str],
         kinds_of: Callable[[str], Mapping[str, Kind]],
+        kinds: Mapping[str, Kind],
     ) -> pa.Schema:
-        """Of all these files, if any `columns` are named only of those,
-        of the types that tables have given them. Raises as schema."""
+        """Of the `columns` of tables, of all of these files if there are none, and of partitions, of the types that
+        tables have given those of a file, and `kinds` for what none of the files has. Raises as schema."""
         found = self._with_partitions(
             [in_table(self._inspected(path), kinds_of(path)) for path in paths]
         )
-        names = {*(columns or found.names), *self._partitions.names}
-        return pa.schema([field for field in found if field.name in names], found.metadata)
+        names = dict.fromkeys((*(columns or found.names), *self._partitions.names))
+        return schema_of(names, _by_name(found), kinds).with_metadata(found.metadata)
 
     def dataset(self, left: Sequence[Left], schema: pa.Schema) -> pads.FileSystemDataset:
         """Raises UnsupportedError for values of partitions that are none of the types of this schema."""

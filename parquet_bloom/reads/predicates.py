@@ -179,7 +179,7 @@ def without(predicate: Predicate, columns: Collection[str]) -> Predicate:
 
 def besides(predicate: Predicate, known: Mapping[str, object], are_alike: AreAlike) -> Predicate:
     """What is left to ask about rows of which some columns are known: without alternatives that these exclude, which
-    would not be asked for what the others say."""
+    would not be asked for what the others say. What they do not decide is left, too."""
     match predicate:
         case And():
             return all_of([besides(part, known, are_alike) for part in predicate.parts])
@@ -189,7 +189,7 @@ def besides(predicate: Predicate, known: Mapping[str, object], are_alike: AreAli
             ]
             # Of none, whoever knows more may have one.
             return any_of([besides(part, known, are_alike) for part in possible] or [ANYTHING])
-    return without(predicate, known)
+    return predicate if holds(predicate, known, are_alike) is None else ANYTHING
 
 
 def askable(predicate: Predicate, partitions: Collection[str] = ()) -> Predicate:

@@ -61,12 +61,17 @@ class Group(NamedTuple):
 
 
 class Chances(NamedTuple):
-    """Of a condition: how likely the filters of row groups are to leave them by chance, and how many of these have
-    none, see PartsLeft."""
+    """Of a condition: how likely the filters of row groups are to leave them by chance, and those of the row groups
+    that have none, see PartsLeft."""
 
     condition: In
     by_chance: Sequence[float]
-    without_filter: int
+    without_filter: Sequence[int]
+
+    def among(self, left: Collection[int]) -> Chances:
+        """The same, if only these row groups are left by others."""
+        kept = [number for number in self.without_filter if number in left]
+        return self._replace(without_filter=kept)
 
 
 class Left(NamedTuple):
@@ -138,7 +143,8 @@ class LeftByChance:
 
 @dataclass(frozen=True, slots=True)
 class WithoutFilter:
-    """How many `row_groups` are left of so many `files` that have no filter of a `column` which could be asked."""
+    """How many `row_groups` are left of so many `files` that have no filter of a `column` which could be asked: not
+    those with a single value in it, as statistics tell."""
 
     column: str
     files: int
@@ -174,10 +180,14 @@ class Excluded(NamedTuple):
         """From what is left of each file, nothing included."""
         counts: Counter[str] = Counter()
         chances: dict[int, list[Chances]] = {}
+        without: dict[str, tuple[int, int]] = {}
         why_not_asked: dict[str, None] = {}
         for each in found:
             for of_condition in each.chances:
                 chances.setdefault(id(of_condition.condition), []).append(of_condition)
+            for column, parts in _lacking(each.chances).items():
+                files, groups = without.get(column, (0, 0))
+                without[column] = files + 1, groups + len(parts)
             counts["row_groups_by_statistics"] += len(each.by_statistics)
             counts["row_groups_by_filters"] += len(each.by_filters)
             if each.is_nothing:
@@ -185,12 +195,11 @@ class Excluded(NamedTuple):
             elif each.why_not_asked:
                 counts["files_not_asked"] += 1
                 why_not_asked[each.why_not_asked] = None
-        without = {each.column: each for each in map(_lacking, chances.values()) if each.files}
         return cls(
             **counts,
             why_not_asked=tuple(why_not_asked),
             by_chance=tuple(filter(None, map(_summed, chances.values()))),
-            without_filter=tuple(without.values()),
+            without_filter=tuple(WithoutFilter(name, *of) for name, of in without.items()),
             undecided=(),
             without_zone=(),
         )
@@ -204,10 +213,13 @@ def _summed(chances: Sequence[Chances]) -> LeftByChance | None:
     return LeftByChance(condition.column, len(condition.values), len(each), sum(each))
 
 
-def _lacking(chances: Sequence[Chances]) -> WithoutFilter:
-    """Of one condition, file by file."""
-    counts = [each.without_filter for each in chances if each.without_filter]
-    return WithoutFilter(chances[0].condition.column, len(counts), sum(counts))
+def _lacking(chances: Iterable[Chances]) -> Mapping[str, Collection[int]]:
+    """Of a file, by column: the row groups without a filter, whichever condition they are left by."""
+    found: dict[str, set[int]] = {}
+    for each in chances:
+        if each.without_filter:
+            found.setdefault(each.condition.column, set()).update(each.without_filter)
+    return found
 
 
 class Pruned(NamedTuple):
@@ -272,7 +284,7 @@ class Pruner:
             if path in self._told:
                 known[path] = Left(path, None, why_not_asked=_BY_PARTITIONS)
                 continue
-            predicate = _of_path(self._predicate_of(path), path)
+            predicate = self._predicate_of(path)
             numbers, is_decided = _by_index(self._index, predicate, path)
             if is_decided:
                 why = _NOTHING_TO_ASK if isinstance(predicate, Anything) else _BY_INDEX
@@ -409,7 +421,8 @@ class Pruner:
             if left:
                 found = self._among(file, predicate, left)
                 left, chances = found.left, chances + found.chances
-        return _Among(within, left, chances, is_without)
+        kept = {*left}
+        return _Among(within, left, tuple(each.among(kept) for each in chances), is_without)
 
     def _among_of_one(
         self, file: Container, condition: Condition, parts: Sequence[int], by_filters: bool
@@ -452,8 +465,8 @@ class Pruner:
             self._unlike.setdefault(condition.column, error)
 
 
-def _of_path(predicate: Predicate, path: str) -> Predicate:
-    """Values of partitions are in the names of folders, whatever the file says."""
+def besides_folders(predicate: Predicate, path: str) -> Predicate:
+    """What a file is asked: values of partitions are in the names of its folders, whatever it says."""
     if "=" not in path and "%3" not in path:
         return predicate
     # Of a URL, what Hive has escaped is escaped once more.

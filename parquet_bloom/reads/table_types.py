@@ -6,7 +6,7 @@ Spec: Delta Lake, PROTOCOL.md, "Primitive Types", "Type Widening"; Iceberg Table
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
@@ -44,6 +44,15 @@ def whole_type(kind: Kind) -> pa.DataType:
             return pa.list_(pa.field("element", whole_type(kind["elementType"])))
         case _:
             return pa.map_(whole_type(kind["keyType"]), whole_type(kind["valueType"]))
+
+
+def schema_of(
+    names: Iterable[str], stored: Mapping[str, pa.Field], kinds: Mapping[str, Kind]
+) -> pa.Schema:
+    """Of columns of tables, as they are `stored`, or of the types that the tables have for them."""
+    return pa.schema(
+        [stored.get(name) or pa.field(name, whole_type(kinds.get(name, ""))) for name in names]
+    )
 
 
 def in_table(stored: pa.Schema, kinds: Mapping[str, Kind]) -> pa.Schema:

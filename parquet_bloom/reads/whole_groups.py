@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.reads.partitions import PartitionedFile, Partitions
-from parquet_bloom.reads.table_types import whole_type
+from parquet_bloom.reads.table_types import schema_of
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
@@ -42,10 +42,7 @@ class WholeGroups:
                 source = self._source(file, self._files.table_columns)
                 schema = source.read_rows(source.top_columns, _NOTHING).schema
             found = {field.name: field for field in schema} | found
-        of_tables = {name: whole_type(kind) for name, kind in self._files.kinds.items()}
-        return pa.schema(
-            [found.get(name) or pa.field(name, of_tables.get(name, pa.null())) for name in names]
-        )
+        return schema_of(names, found, self._files.kinds)
 
     def are_plain(self, left: Sequence[Left], schema: pa.Schema) -> bool:
         """Whether any reader of these files reads all of what the tables have, whose schema this is."""

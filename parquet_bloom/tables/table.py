@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, cast
 
@@ -51,7 +51,8 @@ class TableFile:
     """A live data file. `name`: as the table has it; `path`: to be opened; `size`: as recorded, in
     bytes; `partition`: the text of each partition column's value, None for null, by logical name,
     of the columns that its partition has; `num_deleted`: rows that a deletion vector marks as deleted,
-    which are still in the file; `unfit`: why nothing can be appended to it."""
+    which are still in the file; `unfit`: why nothing can be appended to it; `same`: by field id, the values that
+    columns of the file have in all its rows, as its partition has them."""
 
     name: str
     path: str
@@ -59,6 +60,7 @@ class TableFile:
     partition: Mapping[str, str | None] = field(default_factory=dict)
     num_deleted: int = 0
     unfit: str | None = None
+    same: Mapping[int, Any] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,6 +387,16 @@ class LakeTable(ABC):
     def kinds(self) -> Mapping[str, str | Mapping[str, Any]]:
         """Of whole columns, see TableColumns."""
         return self._columns.kinds
+
+    @property
+    def told_columns(self) -> Collection[str]:
+        """The columns that files have, and of which `told` may know something."""
+        return ()
+
+    def told(self, recorded: TableFile) -> Mapping[str, int | str | date | None]:
+        """Of columns that files have, the values of those which are the same in all rows of a file, as its partition
+        tells: integers, text, dates, None for null."""
+        return {}
 
     @property
     def defaults(self) -> frozenset[str]:

@@ -39,9 +39,9 @@ def dataset(
     (`country=DE/`) are columns. schema: of the dataset; by default that of the first file, in the order of
     paths, whatever is left, with those columns and fields of structs of the filters that only other files have. Where
     others have wider types, such as INT64 for INT32, pyarrow reads what fits, and refuses the rest: then give a wider
-    one. All others as for row_groups; of a `table`, under its names and with the columns of its partitions, but of no
-    file with deleted rows, of which pyarrow cannot be told. keys: one key, or only a KMS client and master keys, as
-    pyarrow takes no others.
+    one. Of a `table`, it has all columns of the table; files with deleted rows are refused, as pyarrow cannot be told
+    of these. keys: one key, or only a KMS client and master keys, as pyarrow takes no others. All others as for
+    row_groups.
 
     Raises as row_groups, and UnsupportedError for ORC files and for what pyarrow cannot be told.
     """

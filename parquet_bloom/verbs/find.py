@@ -51,7 +51,8 @@ def find(
     which version. A row that a table has deleted without writing its file anew is still there, and found, as
     `deleted`. values: as for probe, but NaN and null cannot be looked for; one that is given twice
     counts once. columns: those whose values are wanted of each row, by the names of whole columns, with all that is
-    nested in them; a file that lacks one has nulls in it. Those of Hive partitions (`country=DE/`) are columns, too,
+    nested in them: the report has them in its table `values`, a row for each of `rows`, and in to_arrow(), as
+    `values.NAME`. A file that lacks one has nulls in it. Those of Hive partitions (`country=DE/`) are columns, too,
     as for rows; `column` itself is shown as the file has it.
 
     Only row groups are read that min/max statistics and filters, or an `index`, do not exclude, and only pages that

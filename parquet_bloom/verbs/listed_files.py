@@ -163,6 +163,19 @@ class ListedFiles:
         return table.deleted_rows(file)
 
     @property
+    def told_columns(self) -> frozenset[str]:
+        """See LakeTable."""
+        return frozenset(name for table in self._lake_tables for name in table.told_columns)
+
+    def told(self, path: str) -> Mapping[str, object]:
+        """See LakeTable; nothing of a file of no table."""
+        of_table = self._recorded.get(path)
+        return {} if of_table is None else of_table[0].told(of_table[1])
+
+    def is_of_table(self, path: str) -> bool:
+        return path in self._recorded
+
+    @property
     def partition_types(self) -> Mapping[str, str]:
         """Of the columns of tables whose values are not in their files. Raises UnsupportedError for one that has
         several, FormatError."""

@@ -69,11 +69,12 @@ class ReadPlan(VerbReport):
     `row_groups_by_filters` are excluded, and `row_groups_by_index` of those that an index leaves. `by_chance`: what
     filters leave though they hold none of the values, of each column that filters were asked about, as far as enough
     of them was read to tell. `without_filter`: of each column whose filters would have been asked, how many row
-    groups are left that have none. `undecided`: columns of which nothing is said that partitions or files can be
-    asked about, such as `!=` of a column in files, null among the values, or floats for integers. `without_zone`:
-    columns in UTC that are compared with moments without a zone, which are in UTC to pb.rows alone. `excluded`: what
-    is not left; to_arrow() has both, and by what, in `excluded_by`. `left_out`: files in the folders that were given,
-    which are not read because of their names, and not counted above."""
+    groups are left that have none, but for those with a single value by their statistics. `undecided`: columns of
+    which nothing is said that partitions or files can be asked about, such as `!=` of a column in files, null among
+    the values, or floats for integers. `without_zone`: columns in UTC that are compared with moments without a zone,
+    which are in UTC to pb.rows alone. `excluded`: what is not left; to_arrow() has both, and by what, in
+    `excluded_by`. `left_out`: files in the folders that were given, which are not read because of their names, and
+    not counted above."""
 
     _rows: ClassVar = ("row_groups",)
     _item: ClassVar = PlannedRowGroups

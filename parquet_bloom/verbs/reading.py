@@ -44,7 +44,7 @@ from parquet_bloom.reads.predicates import (
     with_text_of_dates,
     without,
 )
-from parquet_bloom.reads.pruning import MOST_LEFT, Left, Open, Pruned, Pruner
+from parquet_bloom.reads.pruning import MOST_LEFT, Left, Open, Pruned, Pruner, besides_folders
 from parquet_bloom.storage import open_folder, open_source, with_options
 from parquet_bloom.storage.cache import CacheUse
 from parquet_bloom.storage.left_out import LeftOut
@@ -227,7 +227,8 @@ class Reading:
     def _possible(self, files: ListedFiles, predicate: Predicate) -> Possible:
         asked = columns_in(predicate)
         names = [name for name in self._partitions.names if name in asked] if asked else []
-        if not names:
+        told = asked & files.told_columns
+        if not names and not told:
             return Possible(list(files.found), (), predicate, lambda _: predicate)
         alike = are_alike if self.is_of_tables else are_alike_in_names
         dates = {name for name in names if self._partitions.are_dates(name)}
@@ -235,9 +236,10 @@ class Reading:
 
         def known(path: str) -> dict[str, object]:
             there = self._partitions.names_of(path)
-            return {
+            of_partitions = {
                 name: self._partitions.value(path, name).as_py() for name in names if name in there
             }
+            return {**files.told(path), **of_partitions} if told else of_partitions
 
         of_files = {path: holds(predicate, known(path), alike) for path in files.found}
         paths = [path for path, matches in of_files.items() if matches is not False]
@@ -250,7 +252,8 @@ class Reading:
 
     def _undecided(self, pruner: Pruner) -> tuple[str, ...]:
         """The columns of the filters that exclude nothing, whatever partitions and files say."""
-        asked = columns_in(askable(self.predicate, self._partitions.names))
+        of_partitions = {*self._partitions.names, *self.files.told_columns}
+        asked = columns_in(askable(self.predicate, of_partitions))
         decided = asked - pruner.undecidable
         return tuple(column for column in self.filtered if column not in decided)
 
@@ -293,7 +296,7 @@ class Reading:
         fragments = Fragments(self._partitions, self.keys, every, are_local, ends)
         if schema is None and files.leaf_columns:
             schema = fragments.schema_of_tables(
-                of_left or every[:1], files.table_columns, files.kinds_of
+                of_left or every[:1], files.table_columns, files.kinds_of, files.kinds
             )
         elif schema is None:
             schema = fragments.schema(telling(every), self.filtered)
@@ -322,8 +325,9 @@ class Reading:
             stored = self.files.stored_keys(self._partitions, [*names, *self.filtered], to_ask)
             partitions = self._partitions.as_stored(stored)
             matching = Matching(self._filters, names, partitions, self.files)
-            paths = [path for path in self.files.found if matching.may_match(path)]
-            possible = self._possible(self.files, also_in_utc(self.predicate))._replace(paths=paths)
+            possible = self._possible(self.files, also_in_utc(self.predicate))
+            paths = [path for path in possible.paths if matching.may_match(path)]
+            possible = possible._replace(paths=paths)
 
             @contextmanager
             def checking(path: str) -> Iterator[Container]:
@@ -455,7 +459,9 @@ class Reading:
             return {*files.leaf_columns, *of_partitions, *besides}
 
         def predicate_of(path: str) -> Predicate:
-            return askable(without(possible.predicate_of(path), of_tables))
+            asked = askable(without(possible.predicate_of(path), of_tables))
+            # What the folders of a table's files are called means nothing.
+            return asked if files.is_of_table(path) else besides_folders(asked, path)
 
         return Pruner(predicate_of, opener, indexed, most_left, known, possible.told)
 

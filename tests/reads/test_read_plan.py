@@ -282,6 +282,35 @@ def test_each_condition_has_its_own(many: Path) -> None:
         assert pb.read_plan(many, nothing).by_chance == ()
 
 
+@pytest.mark.parametrize("kind", ["parquet", "orc"])
+def test_row_groups_without_a_filter_are_those_that_are_left(tmp_path: Path, kind: str) -> None:
+    """In any order of conditions, and not those with a single value, as a filter tells no more of them."""
+    for number in range(4):
+        data = pa.table({
+            "id": np.arange(4000) * 4 + number, "day": np.full(4000, number // 2),
+            "n": [number // 2, 9] * 2000,
+        })  # fmt: skip
+        path = tmp_path / f"{number}.{kind}"
+        if kind == "orc":
+            orc.write_table(data, path, bloom_filter_columns=[1], bloom_filter_fpp=1e-5)
+        else:
+            pq.write_table(data, path)
+            pb.build(path, columns="id", in_place=True)
+    for order in (reversed, list):
+        conditions = {"id": 4 * 77, "day": 0, "n": 0}
+        plan = pb.read_plan(tmp_path, dict(order([*conditions.items()])))
+        assert (plan.files_left, plan.row_groups_left) == (1, 1)
+        assert plan.without_filter == (pb.WithoutFilter("n", 1, 1),)
+        either = [order([("id", "==", 4 * 77), ("n", "==", 0)]), [("day", "==", 1)]]
+        plan = pb.read_plan(tmp_path, [list(each) for each in order(either)])
+        assert (plan.files_left, plan.row_groups_left) == (3, 3)
+        assert plan.without_filter == (pb.WithoutFilter("n", 1, 1),)
+    assert pb.read_plan(tmp_path, {"day": 0}).without_filter == ()
+    assert pb.read_plan(tmp_path, {"n": 0}).without_filter == (pb.WithoutFilter("n", 2, 2),)
+    alike = [[("n", "==", 9), ("day", "==", 0)], [("n", "==", 9)]]
+    assert pb.read_plan(tmp_path, alike).without_filter == (pb.WithoutFilter("n", 4, 4),)
+
+
 def test_of_stripes(tmp_path: Path) -> None:
     path = tmp_path / "a.orc"
     orc.write_table(pa.table({"id": 2 * np.arange(30_000)}), path, bloom_filter_columns=[1])

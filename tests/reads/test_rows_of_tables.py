@@ -1,11 +1,14 @@
 """Rows of tables: those that the table has, under its names, whatever is in its files."""
 
+import json
 import pickle
 import random
 import struct
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,9 +27,18 @@ from make.delta_tables import (
     with_features,
 )
 from make.s3_server import S3Server
-from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
-from pyiceberg.types import ListType, LongType, NestedField, StringType, StructType
+from pyiceberg.transforms import IdentityTransform, TruncateTransform
+from pyiceberg.types import (
+    DateType,
+    IntegerType,
+    ListType,
+    LongType,
+    NestedField,
+    StringType,
+    StructType,
+)
 from pyroaring import BitMap64
 
 import parquet_bloom as pb
@@ -299,6 +311,82 @@ def test_positions_stay_deleted_whatever_is_built_and_stripped(iceberg: Any) -> 
         assert rows({"n": [row["n"] for row in wanted]}).num_rows == len(wanted)
 
 
+LAND = Schema(
+    NestedField(1, "id", LongType(), required=False),
+    NestedField(2, "land", StringType(), required=False),
+    NestedField(3, "n", IntegerType(), required=False),
+    NestedField(4, "day", DateType(), required=False),
+)
+OF_LAND = {
+    "id": range(8),
+    "land": ["DE", "FR", "null", None] * 2,
+    "n": [1, 1, 2, 2, None, 3, 3, 3],
+    "day": [date(2026, 1, 1), date(1969, 12, 31), None, date(2026, 1, 2)] * 2,
+}
+
+
+@pytest.mark.parametrize(
+    ("filters", "row_filter", "num_other"),
+    [
+        ({"land": "DE"}, "land == 'DE'", 0),
+        ({"land": ["null", "AT"]}, "land in ('null', 'AT')", 0),
+        ({"m": np.int64(2)}, "m == 2", 0),
+        ({"day": date(1969, 12, 31)}, "day == '1969-12-31'", 0),
+        ([("day", ">", date(2026, 1, 1))], "day > '2026-01-01'", 3),
+        ([("land", "!=", "DE")], "land != 'DE' and land is not null", 3),
+        (
+            [[("land", "==", "DE"), ("m", "==", 1)], [("m", "==", 3)]],
+            "(land == 'DE' and m == 1) or m == 3",
+            0,
+        ),
+    ],
+)
+def test_identity_partitions_of_an_iceberg_table_exclude_files(
+    iceberg: Any, filters: Any, row_filter: str, num_other: int
+) -> None:
+    """Of files of any spec, and by the names that columns have by now. PyIceberg excludes null by any comparison."""
+    by_land = PartitionSpec(PartitionField(2, 1000, IdentityTransform(), "land"))
+    table = iceberg.make_table(commits=0, schema=LAND, spec=by_land)
+    data = pa.table(OF_LAND, LAND.as_arrow())
+    table.append(data)
+    table.update_spec().add_identity("n").remove_field("land").commit()
+    table.append(data)
+    table.update_spec().add_identity("day").commit()
+    table.append(data)
+    evolve("rename_column", "n", "m")
+    scan = iceberg.load().scan(row_filter=row_filter)
+    num_wanted = len(list(scan.plan_files())) + num_other
+    plan = pb.read_plan(iceberg.NAME, filters, table=VIEW)
+    assert plan.files_left == num_wanted < plan.num_files
+    assert plan.files_by_partitions
+    assert plan.undecided == ()
+    left = pb.row_groups(iceberg.NAME, filters, table=VIEW)
+    assert len(set(left["path"].to_pylist())) == num_wanted
+    assert len(pb.dataset(iceberg.NAME, filters, table=VIEW).files) == num_wanted
+    found = rows(filters)
+    assert json.loads(found.schema.metadata[b"parquet_bloom"])["files_by_partitions"]
+    assert found.sort_by("id").to_pylist() == scan.to_arrow().sort_by("id").to_pylist()
+
+
+def test_what_partitions_of_an_iceberg_table_do_not_decide_its_files_are_asked(
+    iceberg: Any,
+) -> None:
+    iceberg.make_table(commits=1)
+    with pytest.raises(pb.ValueTypeError, match="column day: 5 is a number, expected text"):
+        pb.read_plan(iceberg.NAME, {"day": 5}, table=VIEW)
+    # Folders of its files are called as they were once.
+    evolve("rename_column", "id", "user")
+    evolve("rename_column", "day", "id")
+    plan = pb.read_plan(iceberg.NAME, [("id", ">", "z")], table=VIEW)
+    assert (plan.files_left, plan.files_by_partitions) == (0, plan.num_files)
+    # Others have something else than the values of the column.
+    iceberg.load().update_spec().remove_field("day").add_field("id", TruncateTransform(3)).commit()
+    iceberg.load().append(pa.table({"user": ["a"], "n": [1], "id": ["2026-11-02"]}))
+    plan = pb.read_plan(iceberg.NAME, {"id": "2026-11-02"}, table=VIEW)
+    assert plan.files_by_partitions == plan.num_files - 2
+    assert plan.files_left == 2
+
+
 def test_rows_that_are_deleted_by_their_values_are_refused(iceberg: Any) -> None:
     table = iceberg.make_table(commits=1)
     name = next(iter(iceberg.live(table)))
@@ -332,8 +420,7 @@ def test_columns_of_an_iceberg_table_have_its_names(iceberg: Any) -> None:
     assert of_polars.collect().to_dicts() == wanted.to_pylist()
     dataset = pb.dataset(iceberg.NAME, {"was_id": "user 007919"}, table=VIEW)
     of_pyarrow = dataset.to_table(filter=pc.field("was_id") == "user 007919")
-    # Of a column that no file has, pyarrow knows no type.
-    assert of_pyarrow.to_pylist() == wanted.drop_columns("n").to_pylist()
+    assert of_pyarrow.to_pylist() == wanted.to_pylist()
     with pytest.raises(pb.ColumnError):
         rows({"m": 1})
     with pytest.raises(pb.ColumnError):

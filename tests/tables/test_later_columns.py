@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -411,6 +412,33 @@ def test_names_of_folders_say_nothing_of_a_table(iceberg):
     source = pb.polars_source(NAME, {"id": ["y", "z"]}, table=view)
     found = source.filter(pl.col("id").is_in(["y", "z"])).collect()
     assert dict(found.select("id", "t").rows()) == {"y": None, "z": "u"}
+
+
+ASKED = [
+    ({"late": "y"}, pc.field("late") == "y", 0),
+    ({"s.y": "y"}, pc.field("s", "y") == "y", 0),
+    ({"late": "x"}, pc.field("late") == "x", 1),
+    ({"id": "a"}, pc.field("late").is_null(), 1),
+]
+
+
+@pytest.mark.parametrize(("filters", "asked", "num_rows"), ASKED)
+def test_a_dataset_has_all_columns_whatever_is_left(
+    delta: Path, filters: Any, asked: pc.Expression, num_rows: int
+) -> None:
+    dataset = pb.dataset(delta, filters, table="delta")
+    assert dataset.schema == DeltaTable(delta).to_pyarrow_dataset().schema
+    assert dataset.to_table(filter=asked).num_rows == num_rows
+
+
+@pytest.mark.parametrize("wanted", ["a", "x", "y"])
+def test_a_dataset_of_iceberg_has_all_columns_whatever_is_left(
+    iceberg: object, wanted: str
+) -> None:
+    dataset = pb.dataset(NAME, {"late": wanted}, table=pb.TableView(catalog=CATALOG))
+    assert dataset.schema.names == ["id", "late", "day"]
+    assert dataset.schema.field("late").type == pa.string()
+    assert dataset.to_table(filter=pc.field("late") == wanted).num_rows == (wanted == "x")
 
 
 def test_rows_that_delta_rs_has_written_anew(tmp_path):

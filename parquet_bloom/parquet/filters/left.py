@@ -8,6 +8,7 @@ A row group is excluded only by what no engine reads otherwise, see `agreed`; an
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -163,14 +164,16 @@ def _by_filters(
     chunks = file.footer.chunks_of([column])
     left: list[int] = []
     by_chance: list[float] = []
-    without_filter = 0
+    without_filter: list[int] = []
+    several = Bounds(column.type, operator.lt)
     for part in parts:
         offset = chunks.one("bloom_filter_offset", part, column.index)
         length = chunks.one("bloom_filter_length", part, column.index)
         has_none = is_plain and offset == _kernel.ABSENT
         if has_none:
             left.append(part)
-            without_filter += 1
+            if several.hold(file, column, part):
+                without_filter.append(part)
             continue
         header = usual_header(length) if is_plain else b""
         if header and file.footer.layout.is_alone(offset, offset + length):

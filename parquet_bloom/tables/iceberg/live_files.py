@@ -30,11 +30,12 @@ AnyTransform: TypeAlias = Transform[Any, Any]
 
 class PartitionField(NamedTuple):
     """A field of a partition spec. `name`: of the column whose values it has as they are, else its
-    own."""
+    own. `column`: the field id of that column."""
 
     name: str
     transform: AnyTransform
     source: IcebergType
+    column: int | None
 
     @property
     def values(self) -> IcebergType:
@@ -68,9 +69,10 @@ def _field(
     schema = schema_for(metadata, {source})
     if isinstance(transform, VoidTransform) or schema is None:
         return None
-    if isinstance(transform, IdentityTransform):
+    is_same = isinstance(transform, IdentityTransform)
+    if is_same:
         name = schema.find_column_name(source) or name
-    return PartitionField(name, transform, schema.find_type(source))
+    return PartitionField(name, transform, schema.find_type(source), source if is_same else None)
 
 
 # The live files of each manifest that was read, by its path.
@@ -107,16 +109,18 @@ def table_file(
     file: DataFile, fields: Mapping[int, tuple[PartitionField | None, ...]]
 ) -> TableFile:
     """`fields`: of every spec, by its id."""
+    values = [
+        (field, file.partition[at])
+        for at, field in enumerate(fields[file.spec_id])
+        if field is not None
+    ]
     return TableFile(
         name=file.file_path,
         path=place(file.file_path),
         size=file.file_size_in_bytes,
-        partition={
-            field.name: field.text(file.partition[at])
-            for at, field in enumerate(fields[file.spec_id])
-            if field is not None
-        },
+        partition={field.name: field.text(value) for field, value in values},
         unfit=_unfit(file),
+        same={field.column: value for field, value in values if field.column is not None},
     )
 
 

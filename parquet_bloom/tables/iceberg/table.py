@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from pyiceberg.catalog import load_catalog
@@ -25,7 +25,17 @@ from pyiceberg.table.name_mapping import MappedField, NameMapping
 from pyiceberg.table.refs import SnapshotRef, SnapshotRefType
 from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.typedef import EMPTY_DICT
-from pyiceberg.types import IcebergType, ListType, MapType, StructType
+from pyiceberg.types import (
+    DateType,
+    IcebergType,
+    IntegerType,
+    ListType,
+    LongType,
+    MapType,
+    StringType,
+    StructType,
+)
+from pyiceberg.utils.datetime import days_to_date
 
 from parquet_bloom.container.in_commands import AsTable
 from parquet_bloom.errors import RewriteError
@@ -69,6 +79,9 @@ if TYPE_CHECKING:
 _ATTEMPTS: Final = 4
 
 _SHOWN: Final = 5
+
+# The types of which all engines have the same values.
+_TOLD: Final = (IntegerType, LongType, StringType, DateType)
 
 
 class IcebergTable(LakeTable):
@@ -157,6 +170,32 @@ class IcebergTable(LakeTable):
         fields = partition_fields(self.loaded.metadata)
         names = [each.name for spec in fields.values() for each in spec if each is not None]
         return tuple(dict.fromkeys(names))
+
+    @property
+    def told_columns(self) -> Collection[str]:
+        return self._told.keys()
+
+    @read_once
+    def _told(self) -> Mapping[str, tuple[int, IcebergType]]:
+        """By the names of that moment, their field ids and types."""
+        schema = self._schema
+        fields = partition_fields(self.loaded.metadata).values()
+        there = {*schema.field_ids} & {each.column for spec in fields for each in spec if each}
+        found = {schema.find_column_name(number): number for number in there}
+        return {
+            name: (number, kind)
+            for name, number in found.items()
+            if name and isinstance(kind := schema.find_type(number), _TOLD)
+        }
+
+    def told(self, recorded: TableFile) -> Mapping[str, int | str | date | None]:
+        same = recorded.same
+        return {
+            name: days_to_date(value) if isinstance(kind, DateType) and value is not None else value
+            for name, (number, kind) in self._told.items()
+            if number in same
+            for value in (same[number],)
+        }
 
     @property
     def wanted(self) -> Wanted:
