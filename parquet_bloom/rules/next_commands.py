@@ -36,6 +36,8 @@ _OVERSIZED: Final = "PB304"
 # Of filters of one block, and of those that a dictionary makes needless.
 _ONE_BLOCK: Final = "PB202"
 _NEEDLESS: Final = "PB305"
+# Of filters that let too much pass, by their fill.
+_HIGH_FPP: Final = "PB302"
 # Of filters that are too large, for which the highest rate that is allowed is the right one.
 _TOO_LARGE: Final = frozenset({"PB304", "PB306", "PB312"})
 # Between powers of ten, about as far from one another.
@@ -68,6 +70,7 @@ class NextCommands:
         self._may_be_damage = LikeDamage(file).or_few
         self._lacking: dict[_ChunkOf, Finding] = {}
         self._needless: dict[_ChunkOf, Finding] = {}
+        self._with_others: dict[_ChunkOf, Finding] = {}
         # By rule, the chunks whose column may be stripped for it; and the columns of which some keep their filters.
         self._stripped: dict[str, set[_ChunkOf]] = {}
         self._kept: dict[str, set[str]] = {}
@@ -84,6 +87,9 @@ class NextCommands:
             return
         self._lacking = {_chunk_of(each): each for each in findings if each.rule == "PB401"}
         self._needless = {_chunk_of(each): each for each in findings if each.rule == _NEEDLESS}
+        self._with_others = {
+            _chunk_of(each): each for each in findings if each.rule == OTHER_VALUES
+        }
         for each in findings:
             if each.definition.command == _STRIP_COLUMN:
                 self._stripped.setdefault(each.rule, set()).add(_chunk_of(each))
@@ -140,6 +146,9 @@ class NextCommands:
         if found.rule == _OVERSIZED and not self._limits(_REBUILD, found.column, True):
             # What is rebuilt for the values that it lacks is as large as it need be.
             found = self._lacking.get(_chunk_of(found), found)
+        if found.rule == _HIGH_FPP:
+            # Bits of other values may be the reason, of which `advise` knows nothing: it goes by the size.
+            found = self._with_others.get(_chunk_of(found), found)
         if found.rule == _ONE_BLOCK:
             needless = self._needless.get(_chunk_of(found))
             # The larger one that build writes would be needless, too.
