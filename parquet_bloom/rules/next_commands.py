@@ -48,7 +48,7 @@ class NextCommands:
     """The commands that help, as the catalogue has them, filled in for findings in `file`; `policy`: what
     is required; `may_be_built`: whether `build` adds filters to it; `fpp_within_limit`: by
     column, that of its filters in the most bytes that are allowed; `sound`: the places and columns whose pages have
-    nothing wrong; None if no pages were decoded."""
+    nothing wrong, as far as they were decoded; `has_decoded`: whether all were."""
 
     def __init__(
         self,
@@ -56,7 +56,9 @@ class NextCommands:
         policy: Policy,
         may_be_built: Callable[[str], bool],
         fpp_within_limit: Mapping[str, float],
-        sound: Collection[tuple[Place | None, str | None]] | None = None,
+        sound: Collection[tuple[Place | None, str | None]] = (),
+        *,
+        has_decoded: bool = False,
     ) -> None:
         self._file = file
         self._policy = policy
@@ -66,6 +68,7 @@ class NextCommands:
         self._missing_keys = file.missing_key_arguments
         self._may_be_built = may_be_built
         self._sound = sound
+        self._has_decoded = has_decoded
         self._fpp_within_limit = fpp_within_limit
         self._may_be_damage = LikeDamage(file).or_few
         self._lacking: dict[_ChunkOf, Finding] = {}
@@ -168,11 +171,11 @@ class NextCommands:
 
     def _by_pages(self, found: Finding) -> str | None:
         """What helps if they are right, once they have been decoded."""
-        if self._sound is None:
-            return _LOOK_CLOSER
         if found.is_open:
             return None
-        return self._within_policy(found) if (found.place, found.column) in self._sound else None
+        if (found.place, found.column) in self._sound:
+            return self._within_policy(found)
+        return None if self._has_decoded else _LOOK_CLOSER
 
     def _within_policy(self, found: Finding) -> str | None:
         command = found.definition.command
