@@ -350,7 +350,9 @@ def _with_those_there(evidence: Evidence) -> str:
     read = evidence.groups_there
     if read is None or evidence.is_alone:
         return ""
-    return f", and a look-up reads about {_mean(read)} of {evidence.groups} with what is there"
+    return (
+        f", and a look-up reads about {_mean(read)} of {evidence.groups} with filters of that size"
+    )
 
 
 def _unreadable(evidence: Evidence) -> str:

@@ -75,6 +75,10 @@ def _only_others_are_right(
     return luck_of_run <= MAX_LOG_LUCK and STANDARD.look_up(as_bitset(filter), own).is_convincing
 
 
+# More of the blocks are not a few: a wrong way of choosing them does the same to many.
+MAX_SHARE_CHANGED = 0.25
+
+
 def blocks_changed(
     filter: SplitBlockBloomFilter, missing: Sequence[StoredValue]
 ) -> Diagnosis | None:
@@ -85,9 +89,8 @@ def blocks_changed(
         return None
     few = {int(block) for block in blocks}
     run = range(min(few), max(few) + 1)
-    # How likely it is, whichever blocks these are.
-    luck_of_run = log(among - len(run) + 1) + blocks.size * log(len(run) / among)
-    luck_of_few = _log_comb(among, len(few)) + blocks.size * log(len(few) / among)
+    luck_of_run = _luck_of_few(log(among - len(run) + 1), len(run) / among, blocks.size)
+    luck_of_few = _luck_of_few(_log_comb(among, len(few)), len(few) / among, blocks.size)
     others = np.delete(as_bitset(filter).words, sorted(few), axis=0)
     if min(luck_of_run, luck_of_few) > MAX_LOG_LUCK or mean_fpp(others) > MAX_CHANCE:
         return None
@@ -99,6 +102,12 @@ def blocks_changed(
         0,
         0,
     )
+
+
+def _luck_of_few(log_ways: float, share: float, num_values: int) -> float:
+    """The logarithm of how likely all values belong to this share of the blocks, whichever of so many ways these are
+    chosen in; 0 if these are not few."""
+    return log_ways + num_values * log(share) if share <= MAX_SHARE_CHANGED else 0.0
 
 
 def _log_comb(among: int, chosen: int) -> float:

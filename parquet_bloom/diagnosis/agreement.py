@@ -24,7 +24,7 @@ from parquet_bloom.diagnosis.hypotheses import (
     single,
 )
 from parquet_bloom.diagnosis.key_forms import key_forms
-from parquet_bloom.diagnosis.layouts import as_bitset, bitset_choices, layouts
+from parquet_bloom.diagnosis.layouts import as_bitset, bitset_choices, layouts, other_counts
 from parquet_bloom.diagnosis.rare_key_forms import rare_key_forms
 from parquet_bloom.diagnosis.samples import SAMPLE_PAGES, PageNumber, missing_values, spread
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
@@ -107,9 +107,10 @@ def _explanations(
     bitset = as_bitset(bits)
     search = HashSearch(missing_values(file, chunk, bits, filter.pages), bitset, filter.whose)
     forms, places = list(key_forms(leaf.type)), list(layouts(bitset.num_blocks))
+    counts = list(other_counts(bitset.num_blocks))
     every = chain(
-        single(forms, places, bitset_choices(file, filter.stored, bits)),
-        double(forms, places),
+        single(forms, places, bitset_choices(file, filter.stored, bits), counts),
+        double(forms, (*places, *counts)),
         map(Hypothesis, rare_key_forms(leaf.type, leaf.name)),
     )
     for hypothesis in every:

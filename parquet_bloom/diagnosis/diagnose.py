@@ -1,9 +1,10 @@
 """Why stored values are missing from a filter.
 
 In stages, each tried only if the ones before explain nothing: zeros and NaNs; one deviation from how
-the format hashes and places a value; all in one block; the filter of another chunk; blocks that were lost, or
-changed; pages whose values were not inserted; other salts; two deviations; rare forms of a text, or as a text; first
-or last rows whose values were not inserted. Nothing is claimed that luck could explain (see evidence).
+the format hashes and places a value; all in one block, or in two; the filter of another chunk; blocks that
+were lost, or changed; pages whose values were not inserted; other salts, and bits that no word has; two
+deviations; rare forms of a text, or as a text; first or last rows whose values were not inserted. Nothing is
+claimed that luck could explain (see evidence).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from parquet_bloom.diagnosis.hypotheses import (
     single,
 )
 from parquet_bloom.diagnosis.key_forms import INTEGERS, key_forms
-from parquet_bloom.diagnosis.layouts import MOVED, as_bitset, bitset_choices, layouts
+from parquet_bloom.diagnosis.layouts import MOVED, as_bitset, bitset_choices, layouts, other_counts
 from parquet_bloom.diagnosis.one_block import one_block
 from parquet_bloom.diagnosis.other_chunks import filter_of_another
 from parquet_bloom.diagnosis.ranges import ranges
@@ -103,19 +104,20 @@ def _explained(
     search = HashSearch(missing, bitset, whose)
     leaf = chunk.leaf.type
     forms, places = list(key_forms(leaf)), list(layouts(bitset.num_blocks))
+    counts = list(other_counts(bitset.num_blocks))
     rare_forms = list(rare_key_forms(leaf, chunk.leaf.name))
     choices = list(bitset_choices(file, stored, filter))
     return (
         made_equal(file, chunk, filter, membership, missing)
-        or _best(file, chunk, search, single(forms, places, choices))
+        or _best(file, chunk, search, single(forms, places, choices, counts))
         or block_of_two(file, chunk, filter, (*places, *MOVED))
         or one_block(file, chunk, filter)
         or filter_of_another(file, chunk, bitset, missing)
         or blocks_lost(file, chunk, filter, missing)
         or blocks_changed(filter, missing)
         or partial_insertion(file, chunk, filter, membership)
-        or _best(file, chunk, search, search.with_other_salts(share_missing))
-        or _best(file, chunk, search, double(forms, places))
+        or _best(file, chunk, search, search.shown_by_bits(share_missing))
+        or _best(file, chunk, search, double(forms, (*places, *counts)))
         or _best(file, chunk, search, map(Hypothesis, rare_forms))
         or cut_off(file, chunk, filter)
         or too_full(filter.fpp)
@@ -127,7 +129,7 @@ def _explained(
             f"{TRIED_ON}{number_of(len(missing), 'missing value')}"
             f" [{number_of(len(forms) + len(rare_forms), 'other form')} of the values,"
             f" {len(OTHER_HASHES)} other hashes ({_hashes_tried()}),"
-            f" {number_of(len(places), 'other layout')} of the bits,"
+            f" {number_of(len(places) + len(counts), 'other layout')} of the bits,"
             f" pairs of these, {number_of(len(choices), 'other place')} of the bitset, other salts,"
             f" filters of other chunks, lost or changed blocks, pages, first and last rows that were not inserted]"
         )

@@ -31,12 +31,14 @@ from parquet_bloom.diagnosis.layouts import (
     AS_DESCRIBED,
     INVERTED,
     MOVED,
+    OTHER_PRODUCTS,
     STANDARD,
     BitLayout,
     Bitset,
     BitsetChoice,
     as_bitset,
     with_other_salts,
+    without_unset_bits,
 )
 from parquet_bloom.diagnosis.ranges import ranges
 from parquet_bloom.diagnosis.samples import (
@@ -120,13 +122,19 @@ class Explanation:
 
 
 def single(
-    key_forms: Sequence[KeyForm], layouts: Sequence[BitLayout], choices: Iterable[BitsetChoice]
+    key_forms: Sequence[KeyForm],
+    layouts: Sequence[BitLayout],
+    choices: Iterable[BitsetChoice],
+    counts: Sequence[BitLayout],
 ) -> Iterator[Hypothesis]:
-    """One deviation each, the likelier ones first."""
+    """One deviation each, the likelier ones first. `counts`: of other_counts."""
     yield from map(Hypothesis, key_forms)
     yield from (Hypothesis(hash=hash) for hash in OTHER_HASHES)
-    yield from (Hypothesis(layout=layout) for layout in (*layouts, *MOVED, INVERTED))
+    yield from (
+        Hypothesis(layout=layout) for layout in (*layouts, *OTHER_PRODUCTS, *MOVED, INVERTED)
+    )
     yield from (Hypothesis(choice=choice) for choice in choices)
+    yield from (Hypothesis(layout=layout) for layout in counts)
 
 
 def double(key_forms: Sequence[KeyForm], layouts: Sequence[BitLayout]) -> Iterator[Hypothesis]:
@@ -186,14 +194,14 @@ class HashSearch:
         """The hash of every value that the hypothesis applies to."""
         return self._hashes(hypothesis, len(self._values))
 
-    def with_other_salts(self, share_missing: float) -> Iterator[Hypothesis]:
-        """What the bits say of the salts. `share_missing`: of all values of the chunk, 0 to 1."""
+    def shown_by_bits(self, share_missing: float) -> Iterator[Hypothesis]:
+        """What the bits say of the salts, and of those that no word has. `share_missing`: of all values of the
+        chunk, 0 to 1."""
         hashes = self.hashes(Hypothesis())
         if hashes.size:
-            yield from (
-                Hypothesis(layout=layout)
-                for layout in with_other_salts(self.bitset, hashes, share_missing)
-            )
+            shown = with_other_salts(self.bitset, hashes, share_missing)
+            for layout in (*shown, *without_unset_bits(self.bitset)):
+                yield Hypothesis(layout=layout)
 
     def nearest(self) -> list[Hypothesis]:
         """Those that find most of the first few values, of all that were tried."""

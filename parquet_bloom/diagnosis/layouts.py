@@ -112,7 +112,10 @@ class BitLayout(Deviation):
         return float(is_found.mean()) if is_found.size else 0.0
 
     def look_up(self, bitset: Bitset, hashes: Hashes) -> Trial:
-        """Look up hashes, shape (n,), each set of eight bits once.
+        """Look up hashes, shape (n,), each eight positions once, in whichever blocks.
+
+        Where few keys are left of all hashes, as of one whose half is 0, many blocks may have the same bits for a
+        reason that has nothing to do with the hash, and prove no more than one.
 
         A writer who chooses blocks in a way that is not listed here still sets the right bits in one
         of all blocks. Where there are few, that is often the block that is looked at.
@@ -137,9 +140,9 @@ def _are_set(rows: Words, positions: Words) -> NDArray[np.bool_]:
 
 
 def _distinct(blocks: Hashes, positions: Words) -> tuple[Hashes, Words]:
-    """Each pair of a block and eight positions once."""
+    """Each eight positions once, with the block of the first that has them."""
     packed = np.bitwise_or.reduce(positions.astype(np.uint64) << _PACKING, axis=1)
-    _, chosen = np.unique(packed | blocks << np.uint64(40), return_index=True)
+    _, chosen = np.unique(packed, return_index=True)
     return blocks[chosen], positions[chosen]
 
 
@@ -259,6 +262,27 @@ def _masked(part: HashPart, mask: int, hashes: Hashes, num_blocks: int) -> Hashe
     return part(hashes) & np.uint64(mask)
 
 
+# With fewer, half of them is one.
+MIN_BLOCKS_TO_MISCOUNT = 4
+
+
+def other_counts(num_blocks: int) -> Iterator[BitLayout]:
+    """The layouts of writers that take another number of blocks: off by one, and half. Of one more, what is behind
+    the last block goes into that. A wrong size in the header looks the same."""
+    if num_blocks < MIN_BLOCKS_TO_MISCOUNT:
+        return
+    for count in (num_blocks - 1, num_blocks + 1, num_blocks // 2):
+        yield BitLayout(
+            "block-by-other-count",
+            f"chose the block as if there were {count:,} blocks instead of {num_blocks:,}",
+            block=partial(_of_other_count, count),
+        )
+
+
+def _of_other_count(count: int, hashes: Hashes, num_blocks: int) -> Hashes:
+    return np.minimum(_standard_block(hashes, count), np.uint64(num_blocks - 1))
+
+
 def _wrong_folds(num_blocks: int) -> Iterator[BitLayout]:
     """A larger filter whose halves were put on one another, instead of neighbouring blocks."""
     larger = 2 * num_blocks
@@ -303,6 +327,27 @@ _ARRANGEMENTS = (
         "bits-from-the-top",
         "counted the bits of each word from the highest",
         positions=lambda keys: np.uint32(31) - _standard_positions(keys),
+    ),
+)
+
+
+def _highest_of_64(keys: Words) -> Words:
+    products = keys.astype(np.uint64)[:, np.newaxis] * SALTS
+    return (products >> np.uint64(59)).astype(np.uint32)
+
+
+# Many hashes choose the same positions then, so that with any hash, they find some values in a filter of such a
+# writer: they are tried alone.
+OTHER_PRODUCTS = (
+    BitLayout(
+        "lowest-five-bits",
+        "took the lowest five bits of each product with a salt instead of the highest",
+        positions=lambda keys: (keys[:, np.newaxis] * SALTS) & np.uint32(31),
+    ),
+    BitLayout(
+        "product-of-64-bits",
+        "took the highest five bits of 64 of each product with a salt instead of 32",
+        positions=_highest_of_64,
     ),
 )
 
@@ -358,6 +403,19 @@ def _without(words: Sequence[int], name: str, what: str) -> BitLayout:
 
     which = f"word{'s' if len(words) > 1 else ''} {', '.join(map(str, words))}"
     return BitLayout(name, f"{what} {which} (of 0 to 7) of each block", arrange=arrange)
+
+
+def without_unset_bits(bitset: Bitset) -> Iterator[BitLayout]:
+    """One layout, or none: whatever those bits are that are set in no word, as the sign of numbers that have none."""
+    unset = ~np.bitwise_or.reduce(bitset.words, axis=None)
+    numbers = [bit for bit in range(WORD_BITS) if int(unset) >> bit & 1]
+    if numbers:
+        which = f"bit{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
+        yield BitLayout(
+            "bits-never-set",
+            f"set {which} (of 0 to 31) in no word",
+            arrange=lambda rows: rows | unset,
+        )
 
 
 # ------------------------------------------------------------------------------------------------

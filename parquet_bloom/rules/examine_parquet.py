@@ -14,7 +14,7 @@ from xxhash import xxh3_128_digest
 from parquet_bloom.container import Place, record
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.diagnosis.diagnosis import PAGES_MAY_HAVE_CHANGED, Diagnosis
 from parquet_bloom.errors import (
     EncryptionError,
     FormatError,
@@ -283,6 +283,8 @@ class ParquetExamination(Examination[Item, LeafColumn]):
         for _, of_chunk in self.chunk_views(item):
             seen.findings += of_chunk.findings
             seen.views += of_chunk.views
+            # Known once the views are looked at.
+            of_chunk.proofs = seen.proofs
         return seen
 
     def _decode(self, chunk: ColumnChunk) -> ItemView:
@@ -328,7 +330,7 @@ class ParquetExamination(Examination[Item, LeafColumn]):
             membership=membership,
             examples=partial(_examples, chunk, membership),
             missing_rows=partial(self._missing_rows, chunk, bits),
-            diagnose=partial(self._diagnosis, item, membership),
+            diagnose=partial(self._diagnosis, item, membership, seen),
             lacking_form=self._lacking_form(chunk, membership),
             dictionary_bytes=dictionary_bytes(footer, chunk),
             digest=_digest(chunk, bits),
@@ -401,14 +403,27 @@ class ParquetExamination(Examination[Item, LeafColumn]):
         return "PB210" if portability.DUCKDB_INTERVALS in self.file.footer.keys else None
 
     def _diagnosis(
-        self, item: ChunkFilter, membership: ChunkMembership | None
+        self, item: ChunkFilter, membership: ChunkMembership | None, seen: ItemView
     ) -> Diagnosis | str | None:
-        """What the writer did instead, or what was tried; None if nobody asked."""
+        """What the writer did instead, or what was tried; None if nobody asked. What pages prove of a filter
+        that nothing explains goes into `seen`."""
         if membership is None or not self.options.diagnose:
             return None
         from parquet_bloom.diagnosis.agreement import diagnose_noting
 
-        return diagnose_noting(self.file, item.chunk, item.stored, membership, self._explained)
+        found = diagnose_noting(self.file, item.chunk, item.stored, membership, self._explained)
+        may_be_pages = isinstance(found, str) and found.endswith(PAGES_MAY_HAVE_CHANGED)
+        if may_be_pages and not self.options.pages:
+            self._note_proof(item.chunk, seen)
+        return found
+
+    def _note_proof(self, chunk: ColumnChunk, seen: ItemView) -> None:
+        """Where all pages have checksums, or are encrypted, nothing is left for --pages to tell."""
+        from parquet_bloom.rules.pages_parquet import check_pages
+
+        checked = check_pages(self.file, chunk)
+        if checked.proof is not None and not checked.doubt:
+            seen.proofs[chunk.place, chunk.leaf.name] = checked.proof
 
     def agreed_diagnoses(self) -> dict[Spot, Diagnosis]:
         if not self._explained:

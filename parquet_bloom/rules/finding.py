@@ -42,9 +42,9 @@ class Finding(Located):
     """A broken rule, by its id; `place` and `column` are None if it concerns the whole file.
 
     `severity` is a word of Severity. `rows`: those whose values are missing, if that is what is wrong. `undiagnosed`:
-    what was tried, if a diagnosis was asked for and nothing fits, and what pages prove, if they were decoded.
-    `examples`: some of the values concerned, as literals. `next`: the command that helps, for a shell, None if none
-    does; see next_commands.
+    what was tried, if a diagnosis was asked for and nothing fits, and what pages prove, if they were decoded, or
+    cannot have changed unnoticed. `examples`: some of the values concerned, as literals. `next`: the command that
+    helps, for a shell, None if none does; see next_commands.
     """
 
     rule: str

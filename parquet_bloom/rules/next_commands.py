@@ -36,6 +36,8 @@ _OVERSIZED: Final = "PB304"
 # Of filters of one block, and of those that a dictionary makes needless.
 _ONE_BLOCK: Final = "PB202"
 _NEEDLESS: Final = "PB305"
+# Of filters that let too much pass, by their fill.
+_HIGH_FPP: Final = "PB302"
 # Of filters that are too large, for which the highest rate that is allowed is the right one.
 _TOO_LARGE: Final = frozenset({"PB304", "PB306", "PB312"})
 # Between powers of ten, about as far from one another.
@@ -46,7 +48,7 @@ class NextCommands:
     """The commands that help, as the catalogue has them, filled in for findings in `file`; `policy`: what
     is required; `may_be_built`: whether `build` adds filters to it; `fpp_within_limit`: by
     column, that of its filters in the most bytes that are allowed; `sound`: the places and columns whose pages have
-    nothing wrong; None if no pages were decoded."""
+    nothing wrong, as far as they were decoded; `has_decoded`: whether all were."""
 
     def __init__(
         self,
@@ -54,7 +56,9 @@ class NextCommands:
         policy: Policy,
         may_be_built: Callable[[str], bool],
         fpp_within_limit: Mapping[str, float],
-        sound: Collection[tuple[Place | None, str | None]] | None = None,
+        sound: Collection[tuple[Place | None, str | None]] = (),
+        *,
+        has_decoded: bool = False,
     ) -> None:
         self._file = file
         self._policy = policy
@@ -64,10 +68,12 @@ class NextCommands:
         self._missing_keys = file.missing_key_arguments
         self._may_be_built = may_be_built
         self._sound = sound
+        self._has_decoded = has_decoded
         self._fpp_within_limit = fpp_within_limit
         self._may_be_damage = LikeDamage(file).or_few
         self._lacking: dict[_ChunkOf, Finding] = {}
         self._needless: dict[_ChunkOf, Finding] = {}
+        self._with_others: dict[_ChunkOf, Finding] = {}
         # By rule, the chunks whose column may be stripped for it; and the columns of which some keep their filters.
         self._stripped: dict[str, set[_ChunkOf]] = {}
         self._kept: dict[str, set[str]] = {}
@@ -84,6 +90,9 @@ class NextCommands:
             return
         self._lacking = {_chunk_of(each): each for each in findings if each.rule == "PB401"}
         self._needless = {_chunk_of(each): each for each in findings if each.rule == _NEEDLESS}
+        self._with_others = {
+            _chunk_of(each): each for each in findings if each.rule == OTHER_VALUES
+        }
         for each in findings:
             if each.definition.command == _STRIP_COLUMN:
                 self._stripped.setdefault(each.rule, set()).add(_chunk_of(each))
@@ -140,6 +149,9 @@ class NextCommands:
         if found.rule == _OVERSIZED and not self._limits(_REBUILD, found.column, True):
             # What is rebuilt for the values that it lacks is as large as it need be.
             found = self._lacking.get(_chunk_of(found), found)
+        if found.rule == _HIGH_FPP:
+            # Bits of other values may be the reason, of which `advise` knows nothing: it goes by the size.
+            found = self._with_others.get(_chunk_of(found), found)
         if found.rule == _ONE_BLOCK:
             needless = self._needless.get(_chunk_of(found))
             # The larger one that build writes would be needless, too.
@@ -159,11 +171,11 @@ class NextCommands:
 
     def _by_pages(self, found: Finding) -> str | None:
         """What helps if they are right, once they have been decoded."""
-        if self._sound is None:
-            return _LOOK_CLOSER
         if found.is_open:
             return None
-        return self._within_policy(found) if (found.place, found.column) in self._sound else None
+        if (found.place, found.column) in self._sound:
+            return self._within_policy(found)
+        return None if self._has_decoded else _LOOK_CLOSER
 
     def _within_policy(self, found: Finding) -> str | None:
         command = found.definition.command

@@ -237,10 +237,13 @@ def check_header(
             message = f"the header names {what} that the format does not define"
             yield chunk_finding(rule, chunk, message, expected=expected, found=found)
     if not _has_blocks(stored):
+        rest = stored.num_bytes - stored.header_bytes
+        has_header = rest > 0 and rest % BLOCK_BYTES == 0
+        why = f"; without the {stored.header_bytes} bytes of its header, it would be" * has_header
         yield chunk_finding(
             "PB110",
             chunk,
-            "the bitset is not a whole number of blocks",
+            f"the bitset is not a whole number of blocks{why}",
             expected=f"a positive multiple of {BLOCK_BYTES} bytes",
             found=stored.num_bytes,
         )

@@ -170,9 +170,13 @@ def validate_file(
     examined = examine(examination, progress)
     _check_unchanged(file)
     kept = tuple(finding for finding in examined.findings if not policy.ignores(finding))
-    sound = examined.proofs if options.pages else None
     commands = NextCommands(
-        file, policy, examination.may_be_built, examined.fpp_within_limit, sound
+        file,
+        policy,
+        examination.may_be_built,
+        examined.fpp_within_limit,
+        examined.proofs,
+        has_decoded=options.pages,
     )
     if not examined.has_lost_bytes:
         commands.add_to(kept)

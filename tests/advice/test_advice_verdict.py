@@ -141,7 +141,7 @@ def test_each_rule(change, verdict, words):
     assert (found, reason[: len(words)]) == (verdict, words)
 
 
-READ = "and a look-up reads about {} of 20 row groups with what is there"
+READ = "and a look-up reads about {} of 20 row groups with filters of that size"
 
 
 @pytest.mark.parametrize(

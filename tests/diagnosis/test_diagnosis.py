@@ -31,7 +31,7 @@ from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.evidence import UNREADABLE
 from parquet_bloom.diagnosis.hashes import OTHER_HASHES
 from parquet_bloom.diagnosis.key_forms import key_forms
-from parquet_bloom.diagnosis.layouts import MOVED, layouts
+from parquet_bloom.diagnosis.layouts import MOVED, OTHER_PRODUCTS, layouts, other_counts
 from parquet_bloom.diagnosis.rare_key_forms import rare_key_forms
 from parquet_bloom.diagnosis.uninserted import spelled
 from parquet_bloom.files import open_file
@@ -131,6 +131,22 @@ def test_many_values_in_one_block(tmp_path, hash, block, why):
     )
 
 
+def test_many_values_in_the_first_and_the_last_block(tmp_path):
+    def signed(plain):
+        hash = xxhash.xxh32_intdigest(plain)
+        return hash | (hash >> 31) * (0xFFFFFFFF << 32)
+
+    found = diagnosed_after(tmp_path / "x.parquet", make_column("text"), Writer(hash=signed))
+    assert found == Diagnosis(
+        "first-and-last-block",
+        "the writer put the bits of all values into the first and the last of 32 blocks, and none into the others, as if all"
+        " bits of the high half of each hash, which chooses the block, were the same: those of a hash of 32 bits that is"
+        " taken as signed are",
+        0,
+        0,
+    )
+
+
 # --- another place in the filter ------------------------------------------------------------------
 
 LAYOUTS = [
@@ -160,6 +176,21 @@ LAYOUTS = [
         "block-by-modulo",
         Writer(block=lambda hash, z: hash % z, key=lambda hash: hash >> 32),
         "prescribes, and the bits with the high half of the hash",
+    ),
+    (
+        "block-by-other-count",
+        Writer(block=wrong.of_other_count(-1)),
+        "chose the block as if there were",
+    ),
+    (
+        "block-by-other-count",
+        Writer(block=wrong.of_other_count(1)),
+        "chose the block as if there were",
+    ),
+    (
+        "block-by-other-count",
+        Writer(block=lambda hash, z: spec.block_index(hash, z // 2)),
+        "chose the block as if there were",
     ),
     (
         "folded-by-halves",
@@ -201,6 +232,13 @@ LAYOUTS = [
     ),
     ("words-without-bits", Writer(mask=wrong.mask_of_seven_words), "set no bit in word 7 (of"),
     ("bits-from-the-top", Writer(mask=wrong.mask_from_the_top), "each word from the highest"),
+    (
+        "lowest-five-bits",
+        Writer(mask=wrong.mask_from_bit(0)),
+        "the lowest five bits of each product",
+    ),
+    ("product-of-64-bits", Writer(mask=wrong.mask_from_bit(59)), "the highest five bits of 64 of"),
+    ("bits-never-set", Writer(store=wrong.without_signs), "set bit 31 (of 0 to 31) in no word"),
 ]
 
 
@@ -213,6 +251,16 @@ def test_layouts(tmp_path, column, name, writer, clause, exact_blocks):
         tmp_path / "x.parquet", make_column(column), writer, exact_blocks=exact_blocks
     )
     check(diagnosis, name, clause)
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize(("more", "count"), [(-1, 31), (1, 33), (-16, 16)])
+def test_the_number_of_blocks_is_named(tmp_path, more, count, seed):
+    """Whichever values are missing: by one more or less, fewer than half."""
+    column, writer = make_column("text", seed), Writer(block=wrong.of_other_count(more))
+    found = diagnosed_after(tmp_path / "x.parquet", column, writer, ndv=500)
+    done = f"the writer chose the block as if there were {count} blocks instead of 32"
+    assert found.explanation == done
 
 
 @pytest.mark.parametrize(
@@ -234,9 +282,12 @@ def test_blocks_by_mask(tmp_path, block, clause):
     check(diagnosis, "block-by-mask", clause)
 
 
-@pytest.mark.parametrize(
-    ("name", "writer"), [each[:2] for each in LAYOUTS if "block" in each[0] or "half" in each[0]]
-)
+# Of two blocks, other counts choose the same ones, or always one.
+OF_TWO = {name for name, _, _ in LAYOUTS if "block" in name or "half" in name}
+OF_TWO -= {"block-by-other-count"}
+
+
+@pytest.mark.parametrize(("name", "writer"), [each[:2] for each in LAYOUTS if each[0] in OF_TWO])
 def test_one_of_two_blocks(tmp_path, name, writer):
     """Chance chooses the right one for half of the values: of many, found or not, that is none."""
     path = tmp_path / "x.parquet"
@@ -340,6 +391,17 @@ def test_another_size_than_the_length_in_the_footer(tmp_path, less):
         ),
         found.tried,
     )
+
+
+@pytest.mark.parametrize("said", [lambda size: size + 32, lambda size: size * 2])
+def test_a_larger_size_than_the_length_in_the_footer(tmp_path, said):
+    """By one block, or twice as large: no other way of choosing blocks, which looks the same."""
+    path = tmp_path / "x.parquet"
+    bits = sound_bits(path, ndv=10_000)
+    size = said(len(bits))
+    header = bloom.encode_header(size)
+    wrong.append(path, header + bits + bytes(len(bits)), len(header) + len(bits))
+    check(diagnosed(path), "size-by-length", f"wrote {size:,} as the header's numBytes")
 
 
 # --- pages ----------------------------------------------------------------------------------------
@@ -992,7 +1054,7 @@ OTHER_NAMES = {
     "pages-not-inserted", "closed-early", "opened-late", "dictionary-not-inserted", "only-dictionary-inserted",
     "filter-of-another-chunk", "filter-at-another-chunk", "filter-of-another-file", "zero-sign", "nan-payload",
     "bits-inverted", "one-block", "blocks-lost", "blocks-changed", "blocks-alike", "as-stored", "salts-permuted", "other-salt",
-    "words-without-bits",
+    "words-without-bits", "first-and-last-block", "bits-never-set",
 }  # fmt: skip
 
 
@@ -1013,7 +1075,14 @@ def every_name() -> set[str]:
     of_values |= {form.name for leaf in types for form in rare_key_forms(leaf, "a.b")}
     of_hashes = {hash.name for hash in OTHER_HASHES}
     of_layouts = {layout.name for num_blocks in (4, 5) for layout in layouts(num_blocks)}
-    return of_values | of_hashes | of_layouts | {each.name for each in MOVED} | OTHER_NAMES
+    of_layouts |= {layout.name for layout in (*other_counts(4), *MOVED, *OTHER_PRODUCTS)}
+    return (
+        of_values
+        | of_hashes
+        | of_layouts
+        | {each.name for each in (*MOVED, *OTHER_PRODUCTS)}
+        | OTHER_NAMES
+    )
 
 
 def test_every_hypothesis_is_documented():

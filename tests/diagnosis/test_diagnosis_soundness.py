@@ -3,6 +3,7 @@
 import random
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from conftest import FIXTURES, IS_LONG
 from make import wrong_writers as wrong
@@ -12,6 +13,7 @@ from make.wrong_writers import make_column
 
 import parquet_bloom as pb
 from parquet_bloom.diagnosis.evidence import Trial
+from parquet_bloom.diagnosis.layouts import STANDARD, Bitset
 from parquet_bloom.diagnosis.one_block import one_block
 from parquet_bloom.files import open_file
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -64,6 +66,40 @@ def test_all_blocks_lost_but_one(tmp_path, fpp):
             kept = np.where(np.arange(len(words))[:, np.newaxis] == block, words, 0)
             filter = SplitBlockBloomFilter.from_bytes(kept.astype(np.uint32).tobytes())
             assert one_block(file, chunk, filter) is None
+
+
+@pytest.mark.parametrize("fpp", [0.9, 0.5, 0.1, 0.01, 0.0001])
+def test_all_blocks_lost_but_the_first_and_the_last(tmp_path, fpp):
+    path = wrong.write(tmp_path / "x.parquet", make_column("text"), fpp=fpp)
+    words = np.frombuffer(wrong.read_bits(path), np.uint32).reshape(-1, 8)
+    kept = np.zeros_like(words)
+    kept[[0, -1]] = words[[0, -1]]
+    with open_parquet(path) as file:
+        filter = SplitBlockBloomFilter.from_bytes(kept.tobytes())
+        assert one_block(file, file.chunk(0, "values"), filter) is None
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        lambda hash, z: (hash >> 32) * (2 * z - 1) >> 33,
+        wrong.of_other_count(-2),
+        wrong.of_other_count(2),
+    ],
+)
+def test_blocks_that_are_chosen_in_a_way_that_is_not_known_have_not_changed(tmp_path, block):
+    """Though none of the missing values belong to blocks where it makes little difference."""
+    numbers = np.random.default_rng(7).integers(1 << 40, size=3000)
+    column = wrong.Column(pa.array(numbers), [number.tobytes() for number in numbers], {})
+    path, writer = tmp_path / "x.parquet", wrong.Writer(block=block)
+    assert diagnosed_after(path, column, writer) is None
+    assert wrong.header(path).num_blocks == 128
+
+
+@pytest.mark.parametrize("lowest", [1, 2, 13, 26, 28])
+def test_other_bits_of_the_products_than_are_known(tmp_path, lowest):
+    writer = wrong.Writer(mask=wrong.mask_from_bit(lowest))
+    assert diagnosed_after(tmp_path / "x.parquet", make_column("text"), writer) is None
 
 
 @pytest.mark.parametrize("column", COLUMNS)
@@ -142,6 +178,14 @@ def test_accidents_of_every_type(tmp_path, name):
         nothing = np.packbits(rng.random(8 * sound.size) < 0.3)
         wrong.overwrite(path, nothing.tobytes(), 0, column)
         assert diagnosed(path, 0, column) is None, column
+
+
+def test_the_same_bits_in_many_blocks_are_one_value():
+    """As a hash has them whose low half is 0."""
+    blocks = Bitset(np.ones((128, 8), np.uint32), 128)
+    hashes = np.arange(128, dtype=np.uint64) << np.uint64(57)
+    found = STANDARD.look_up(blocks, hashes)
+    assert (found.hits, found.tried) == (1, 1)
 
 
 def test_evidence_needs_more_than_luck():

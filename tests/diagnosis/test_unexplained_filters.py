@@ -394,8 +394,10 @@ def test_pages_that_nothing_is_wrong_with_put_it_on_the_filter(tmp_path, checksu
     command = f"pbloom validate {path} -c n --pages --diagnose"
     assert (found.rule, found.next) == ("PB401", command)
     assert "next" in outcome(*command.split()[1:]).stdout
+    (without_pages,) = validate(path, diagnose=True).findings
     (found,) = validate(path, pages=True, diagnose=True).findings
     assert found.undiagnosed.endswith(said)
+    assert (without_pages == found) is checksums
     assert ("may have changed, and not the filter" in found.undiagnosed) is not checksums
     repair = f"pbloom repair {path} --rebuild --in-place"
     assert (found.next, found.by_hand) == ((repair, None) if checksums else (None, LOOK_FIRST))

@@ -320,6 +320,10 @@ def longs_big_endian(filter: spec.Filter) -> bytes:
     return b"".join(struct.pack(">4Q", *block) for block in longs)
 
 
+def without_signs(filter: spec.Filter) -> bytes:
+    return spec.bitset([[word & 0x7FFFFFFF for word in block] for block in filter])
+
+
 def mask_with_salts_reversed(key: int) -> list[int]:
     return [1 << (key * salt % 2**32 >> 27) for salt in reversed(spec.SALT)]
 
@@ -334,3 +338,14 @@ def mask_of_seven_words(key: int) -> list[int]:
 
 def mask_from_the_top(key: int) -> list[int]:
     return [1 << 31 - (key * salt % 2**32 >> 27) for salt in spec.SALT]
+
+
+def mask_from_bit(lowest: int) -> Callable[[int], list[int]]:
+    return lambda key: [1 << (key * salt >> lowest) % 32 for salt in spec.SALT]
+
+
+# --- blocks ---------------------------------------------------------------------------------------
+
+
+def of_other_count(more: int) -> Callable[[int, int], int]:
+    return lambda hash, z: min(spec.block_index(hash, z + more), z - 1)

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
 from make.defects_files import encrypted, integers, sound
-from make.filters import bits_of, bitset, with_filter_bytes
-from make.footers import with_meta
+from make.filters import bits_of, bitset, filter_header, header_bytes, with_filter_bytes
+from make.footers import pointer, with_meta
 from make.orc_defect_files import sound as sound_orc
 
 from parquet_bloom.verbs.validate import validate
@@ -44,6 +44,29 @@ def test_without_a_length_it_ends_where_the_next_thing_begins(bare):
     bare.write_bytes(with_meta(bare.read_bytes(), 0, 0, bloom_filter_length=None))
     assert "the 4,096 bytes there" in message(bare)
     assert message(bare, deep=False) == ""
+
+
+def test_its_length_may_be_with_the_header_in_front_of_it(tmp_path):
+    """The footer leads past the header."""
+    path, (offset, length) = tmp_path / "file.parquet", pointer(sound())
+    path.write_bytes(with_meta(sound(), 0, 0, bloom_filter_offset=offset + 16))
+    assert header_bytes(sound()) == length - 4096 == 16
+    assert "the 4,096 bytes there are a bitset without a header" in message(path)
+    assert "without a header" not in message(path, deep=False)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"), [(16, "; without the 16 bytes of its header, it would be"), (8, "")]
+)
+def test_a_size_may_be_with_that_of_the_header(more, said, tmp_path):
+    data = sound()
+    bits = bitset(data)
+    header = filter_header(len(bits) + more)
+    path = tmp_path / "file.parquet"
+    path.write_bytes(with_filter_bytes(data, 0, 0, header + bits + bytes(more)))
+    (found,) = validate(path, columns=["a"], ignore=["PB206"]).findings
+    assert (found.rule, len(header)) == ("PB110", 16)
+    assert found.message == f"the bitset is not a whole number of blocks{said}"
 
 
 @pytest.mark.parametrize("bits", [bytes(4096), b"\xff" * 4096, bits_of(range(2000), 128)])

@@ -12,7 +12,7 @@ import pytest
 from make.commands import outcome
 from make.defects import ALL
 from make.defects_files import ROWS, table
-from make.filters import bits_of, with_bits
+from make.filters import bits_of, bitset, with_bits
 from make.footers import with_meta
 from make.orc_defects import ORC
 from make.parquet_files import built, written
@@ -146,6 +146,25 @@ def test_nobody_is_sent_to_undo_what_a_budget_chose(tmp_path, monkeypatch):
     )
     assert found.expected == "FPP of at most 20 %"
     assert said not in found.message
+
+
+def test_what_is_too_full_with_bits_of_other_values_is_not_advised_upon(tmp_path):
+    """`advise` goes by the size of filters, which is right for the values."""
+    values = range(9000)
+    data = built(written(pa.table({"id": values}), row_group_size=3000), ["id"])
+    for group in (1, 2):
+        bits = bits_of(values[: 3000 * (group + 1)], len(bitset(data, group)) // 32)
+        data = with_bits(data, bits, group)
+    path = tmp_path / "file.parquet"
+    path.write_bytes(data)
+    look = f"pbloom validate {path} -c id --pages --diagnose"
+    commands = {each.rule: each.next for each in validate(path).findings}
+    assert commands == dict.fromkeys(["PB302", "PB405", "PB406"], look)
+    replace = f"pbloom build {path} -c id --existing replace --in-place"
+    found = validate(path, pages=True, diagnose=True).findings
+    assert {each.next for each in found} == {replace}
+    assert outcome(*replace.split()[1:]).code == 0
+    assert validate(path).findings == ()
 
 
 def next_of(rule, path, **policy):

@@ -166,7 +166,7 @@ def test_the_verdict_counts_filters_that_are_there(built, advice):
     again = advise(built, columns=["random"]).columns[0]
     assert (again.already, again.verdict) == (ROW_GROUPS, "build")
     assert again.reason.startswith(
-        "every row group already has a filter, and a look-up reads about 1.02 of 20 row groups with what is there;"
+        "every row group already has a filter, and a look-up reads about 1.02 of 20 row groups with filters of that size;"
         " min/max alone leaves 20 to read"
     )
     assert "a new filter" not in again.reason

@@ -35,12 +35,14 @@ def bare_bitset(file: OpenFile, chunk: ColumnChunk, deep: bool) -> str:
     offset = chunk.bloom_filter_offset
     if offset is None or chunk.has_crypto_metadata:
         return ""
-    for size in _sizes(file, chunk, offset):
-        if size % BLOCK_BYTES or not 0 < size <= MAX_BYTES:
-            continue
-        if not deep:
-            if size == chunk.bloom_filter_length:
-                return f"the {size:,} bytes there could be a bitset without a header"
+    sizes = [*_sizes(file, chunk, offset)]
+    if not deep:
+        size = chunk.bloom_filter_length
+        is_whole = size in sizes and size % BLOCK_BYTES == 0 and size <= MAX_BYTES
+        return f"the {size:,} bytes there could be a bitset without a header" if is_whole else ""
+    # Where the footer leads past the header, its length reaches into what is behind, such as the next header.
+    for size in dict.fromkeys(size - size % BLOCK_BYTES for size in sizes):
+        if not 0 < size <= MAX_BYTES:
             continue
         filter = SplitBlockBloomFilter.from_bytes(file.source.read_at(offset, size))
         if not filter.bits_set or filter.fpp > MAX_FPP:
