@@ -269,13 +269,6 @@ def budget_size(ctx: click.Context, param: click.Parameter, text: str | None) ->
     return text.replace(" ", "")
 
 
-def one_name(name: str) -> str:
-    """A column, verbatim. An unset shell variable makes it empty, which must not mean all."""
-    if not name:
-        raise click.BadParameter(_EMPTY)
-    return name
-
-
 _EMPTY: Final = "an empty name, expected a leaf column"
 
 
