@@ -254,6 +254,6 @@ files_together = _asked()
 union_by_name = files_option(
     "--union-by-name",
     is_flag=True,
-    help="Take columns of several files by their names: one that a file has not got, in upper or lower case, is null"
-    " there, if any other has it.",
+    help="Take columns of several files by their names: one is null in a file that has none of this name, not even in"
+    " another case, if any other file has it.",
 )
