@@ -365,7 +365,7 @@ def _build_in_tables(
 @_verb(
     option.columns(),
     option.engines,
-    option.fpp,
+    option.fpp_to_advise,
     option.max_bytes,
     option.filter_budget,
     configured,

@@ -525,6 +525,13 @@ def test_usage_errors(run, arguments, message):
     assert message in result.stderr
 
 
+@pytest.mark.parametrize("command", [("build",), ("spark", "build"), ("advise",), ("spark", "advise")])
+def test_help_says_that_advice_may_choose_another_rate(run, command):
+    help = " ".join(run(*command, "--help").stdout.split())
+    assert "[default: 0.01]" not in help
+    assert "0.01, or a lower one where there are many row groups" in help
+
+
 def test_help_of_a_command_comes_in_two_ways(run):
     assert run("help", "build").stdout == run("build", "--help").stdout
     assert run("help", "index", "probe").stdout == run("index", "probe", "--help").stdout
