@@ -44,8 +44,8 @@ _OF_FILTER = {
 @click.command(cls=Command)
 @file_options.file_argument("file")
 @option.columns(
-    help="Leaf column, such as user.id. Quote a name with a comma, '\"a,b\"', and an empty one, '\"\"'. '#3' is the leaf"
-    " with index 3 of a Parquet file. With --footer repeatable or comma-separated, and all if there is none.",
+    help="Leaf column, such as user.id. Quote a name with a comma, '\"a,b\"', and an empty one, '\"\"'. '#3' is the"
+    " leaf with index 3 of a Parquet file. With --footer repeatable or comma-separated, and all if there is none.",
 )
 @columns_option(
     "-g",
@@ -121,9 +121,7 @@ def dump(
         if others:
             raise click.UsageError(f"expected --footer without {', '.join(others)}")
         with option.answering([file], output, overwrite):
-            _dump_footer(
-                file, columns, parts or None, keys, format_name is not None, verbose
-            )
+            _dump_footer(file, columns, parts or None, keys, format_name is not None, verbose)
         return
     if not columns:
         raise click.UsageError("expected --column, or --footer")

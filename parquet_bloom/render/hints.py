@@ -36,7 +36,8 @@ NOT_LISTED_IN_TABLES: Final = (
 
 # Of columns that some files lack.
 BY_NAME: Final = (
-    "where a file has no such column, in whatever case, and others have, --union-by-name takes it as null there"
+    "where a file has no such column, in whatever case, and others have, --union-by-name takes it as"
+    " null there"
 )
 
 # Where one of several columns cannot have a value.

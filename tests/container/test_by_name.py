@@ -105,9 +105,7 @@ def test_what_is_in_a_list_may_be_called_otherwise(kind, tmp_path, monkeypatch):
     assert f"old.{kind}: no column {column}" in found.stderr
 
 
-HINT = (
-    "where a file has no such column, in whatever case, and others have, --union-by-name takes it as null there"
-)
+HINT = "where a file has no such column, in whatever case, and others have, --union-by-name takes it as null there"
 
 
 @pytest.fixture(params=["parquet", "orc"])
