@@ -420,3 +420,11 @@ def since(ctx: click.Context, param: click.Parameter, text: str | None) -> datet
     except click.BadParameter as error:
         times = error.message.replace("expected", "expected a time such as 2026-11-20, or")
         raise click.BadParameter(times) from None
+
+
+def since_time(ctx: click.Context, param: click.Parameter, text: str | None) -> datetime | None:
+    """The same of files alone, which have no versions."""
+    found = since(ctx, param, text)
+    if isinstance(found, int):
+        raise click.BadParameter(f"{text}: expected a time or an age")
+    return found
