@@ -74,6 +74,10 @@ _HINTS_LIKE: Final = {
     r"the most possible: misses the target of [\d.]+ %$": (
         "a higher --fpp allows one, --force writes this one"
     ),
+    # Without looking, such a name is that of an object. Web servers have no folders.
+    r"^(?!https?:)[^:]+://.*\.(?i:parquet|parq|pq|orc): no such object$": (
+        "a folder that is called so is named with a / at its end"
+    ),
     r": truncated or not an? \w+ file: (?!.*, but as )[^;]*$": (
         "if it was one, its end is lost: take another copy"
     ),
