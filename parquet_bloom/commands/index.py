@@ -265,7 +265,7 @@ def probe(
     \b
     Examples:
       pbloom index probe --index events.index -c user_id -v 123456
-      pbloom index probe --index events.index -c user_id --ids id.csv -o a.parquet
+      pbloom index probe --index events.index -c user_id -v 123456 -o a.parquet
       pbloom index probe --index events.index -c user_id -v 123456 lake/
     """
     if view is not None and not files:
