@@ -62,7 +62,7 @@ append_in_place = files_option(
 
 # Which filters to build, and what to do with those that exist.
 filters = together(
-    option.fpp,
+    option.fpp_to_build,
     filters_option(
         "--ndv",
         type=Number(1, MAX_NDV),

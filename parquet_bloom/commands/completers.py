@@ -41,11 +41,6 @@ def row_columns(ctx: click.Context, param: click.Parameter, word: str) -> list[s
     return _added(before, map(quoted_name, tops))
 
 
-def verbatim_columns(ctx: click.Context, param: click.Parameter, word: str) -> list[str]:
-    """The same for an option that takes a name as it is, commas included."""
-    return _columns(ctx, word)
-
-
 def _columns(ctx: click.Context, begun: str) -> list[str]:
     """Those of the first file that can be read, if their names begin so."""
     for columns in chain(

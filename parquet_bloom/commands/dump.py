@@ -12,8 +12,7 @@ import click
 
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.completers import verbatim_columns
-from parquet_bloom.commands.parameters import OUTPUT_FILE, Number, numbers, one_name
+from parquet_bloom.commands.parameters import OUTPUT_FILE, Number, numbers
 from parquet_bloom.commands.sections import (
     Command,
     columns_option,
@@ -44,16 +43,9 @@ _OF_FILTER = {
 
 @click.command(cls=Command)
 @file_options.file_argument("file")
-@columns_option(
-    "-c",
-    "--column",
-    "columns",
-    metavar="COLUMN",
-    multiple=True,
-    callback=lambda ctx, param, names: tuple(map(one_name, names)),
-    shell_complete=verbatim_columns,
-    help="Leaf column, such as user.id, taken literally; '#3' is the leaf with index 3 of a Parquet file."
-    " With --footer repeatable, and all if there is none.",
+@option.columns(
+    help="Leaf column, such as user.id. Quote a name with a comma, '\"a,b\"', and an empty one, '\"\"'. '#3' is the"
+    " leaf with index 3 of a Parquet file. With --footer repeatable or comma-separated, and all if there is none.",
 )
 @columns_option(
     "-g",
@@ -105,7 +97,7 @@ _OF_FILTER = {
     help="Write the decrypted bits of an encrypted column: they tell which values are stored.",
 )
 def dump(
-    file: str, columns: tuple[str, ...], parts: tuple[int, ...], footer: bool,
+    file: str, columns: tuple[str, ...] | None, parts: tuple[int, ...], footer: bool,
     output_format: DumpFormat | None, as_json: bool, output: Path, overwrite: bool,
     keys: Keys | None, verbose: bool, **given: Any,
 ) -> None:  # fmt: skip
@@ -129,9 +121,7 @@ def dump(
         if others:
             raise click.UsageError(f"expected --footer without {', '.join(others)}")
         with option.answering([file], output, overwrite):
-            _dump_footer(
-                file, columns or None, parts or None, keys, format_name is not None, verbose
-            )
+            _dump_footer(file, columns, parts or None, keys, format_name is not None, verbose)
         return
     if not columns:
         raise click.UsageError("expected --column, or --footer")

@@ -202,6 +202,12 @@ since = files_option(
     help="Only files changed since then: 2026-11-20, 2026-11-20T06:00Z, 2d, 12h; of a table, those added"
     " since then, or since version or snapshot N.",
 )
+since_time = files_option(
+    "--since",
+    callback=parameters.since_time,
+    metavar="TIME|AGE",
+    help="Only files changed since then: 2026-11-20, 2026-11-20T06:00Z, 2d, 12h.",
+)
 _names = file_argument("files", nargs=-1, metavar="FILE...")
 manifest_option = files_option(
     "--manifest",
@@ -254,6 +260,6 @@ files_together = _asked()
 union_by_name = files_option(
     "--union-by-name",
     is_flag=True,
-    help="Take columns of several files by their names: one that a file has not got, in upper or lower case, is null"
-    " there, if any other has it.",
+    help="Take columns of several files by their names: one is null in a file that has none of this name, not even in"
+    " another case, if any other file has it.",
 )

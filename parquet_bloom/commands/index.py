@@ -265,7 +265,7 @@ def probe(
     \b
     Examples:
       pbloom index probe --index events.index -c user_id -v 123456
-      pbloom index probe --index events.index -c user_id --ids ids.csv -o in.pq
+      pbloom index probe --index events.index -c user_id -v 123456 -o a.parquet
       pbloom index probe --index events.index -c user_id -v 123456 lake/
     """
     if view is not None and not files:
@@ -312,7 +312,8 @@ def probe(
     elif is_outdated and not as_json:
         again = command("index", "add", "--index", index_path, *store_options_again())
         complain(
-            f"{index_path}: not up to date: `{again}` reads what came or changed; name files of other places, too"
+            f"{index_path}: not up to date: `{again}` reads what came or changed in the places that the index is"
+            " about; name those that were never added, or were removed, too"
         )
     if code == NO and (hint := taken_whole(given["values"])):
         complain(hint)
@@ -552,7 +553,8 @@ def _proved(report: IndexCheck) -> str:
     type=click.Choice(words(SqlEngine)),
     default="duckdb",
     show_default=True,
-    help="Whose way to name a Parquet file.",
+    help="Whose way to name a Parquet file. In Python, DataFusion takes it only from a SessionContext() with "
+    "enable_url_table().",
 )
 @hash_key_option
 @stores

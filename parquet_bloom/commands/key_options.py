@@ -67,12 +67,20 @@ def _key_option(setting: str, metavar: str, help: str) -> Decorator:
     )
 
 
+# How what is in another place is written.
+_ENC: Final = (
+    "ENC: hex, base64, ascii or raw, unless the content begins with hex:, base64: or ascii:"
+)
+_KEYSPEC: Final = f"hex:… base64:… ascii:… env:VAR[,ENC] file:PATH[,ENC] fd:N[,ENC] ({_ENC})"
+_KEYSPEC_ELSEWHERE: Final = f"env:VAR[,ENC] or file:PATH[,ENC] ({_ENC})"
+
 hash_key = encryption_option(
     "--hash-key",
     metavar="KEYSPEC",
     envvar="PBLOOM_HASH_KEY",
     show_envvar=True,
-    help="16 bytes that the hashes of the index are made with; without them, nobody can try values.",
+    help="16 bytes that the hashes of the index are made with; without them, nobody can try values. KEYSPEC: "
+    f"{_KEYSPEC}.",
 )
 
 
@@ -81,7 +89,8 @@ hash_key_for_executors = encryption_option(
     metavar="KEYSPEC",
     envvar="PBLOOM_HASH_KEY",
     show_envvar=True,
-    help="16 bytes that the hashes of the index are made with: env:VAR or file:PATH, read here and by the executors.",
+    help="16 bytes that the hashes of the index are made with. KEYSPEC: "
+    f"{_KEYSPEC_ELSEWHERE}, read here and by the executors.",
 )
 
 
@@ -113,11 +122,11 @@ def _take_settings(given: dict[str, Any]) -> dict[str, Any]:
 def key_options(command: Callback) -> Callback:
     """All options for keys; the command gets one `keys`, None if none was given.
 
-    KEYSPEC: hex:… base64:… ascii:… env:VAR[,ENC] file:PATH[,ENC] fd:N[,ENC].
+    KEYSPEC: see encryption.keyspec.
     """
 
     @_options(
-        "hex:… base64:… ascii:… env:VAR file:PATH fd:N.",
+        f"{_KEYSPEC}.",
         "JSON file of keys; the other options here take precedence.",
     )
     @wraps(command)
@@ -163,7 +172,7 @@ def executor_key_options(command: Callback) -> Callback:
     `keys_file`."""
 
     @_options(
-        "env:VAR or file:PATH, which the executors read.",
+        f"{_KEYSPEC_ELSEWHERE}, which the executors read.",
         "JSON file of keys that the executors can read; the other options here take precedence.",
     )
     @wraps(command)

@@ -151,6 +151,13 @@ fpp = filters_option(
     "of its own.  [default: 0.01]",
 )
 
+fpp_to_build = filters_option(
+    "--fpp",
+    type=RATE,
+    metavar="RATE",
+    help="Target false positive rate, between 0 and 1, for all these columns; a column at another rate takes a call "
+    "of its own.  [default: 0.01, unless --auto, the table's properties or a legacy dialect say another]",
+)
 fpp_to_advise = filters_option(
     "--fpp",
     type=RATE,
@@ -483,7 +490,8 @@ unconditional = files_option(
 auto = columns_option(
     "--auto",
     is_flag=True,
-    help="Use the columns that `pbloom advise` recommends, among those of --column or among all.",
+    help="Use the columns that `pbloom advise` recommends, among those of --column or among all, each at its rate, "
+    "which --fpp sets for all: 0.01, or a lower one where there are many row groups.",
 )
 
 

@@ -269,13 +269,6 @@ def budget_size(ctx: click.Context, param: click.Parameter, text: str | None) ->
     return text.replace(" ", "")
 
 
-def one_name(name: str) -> str:
-    """A column, verbatim. An unset shell variable makes it empty, which must not mean all."""
-    if not name:
-        raise click.BadParameter(_EMPTY)
-    return name
-
-
 _EMPTY: Final = "an empty name, expected a leaf column"
 
 
@@ -427,3 +420,11 @@ def since(ctx: click.Context, param: click.Parameter, text: str | None) -> datet
     except click.BadParameter as error:
         times = error.message.replace("expected", "expected a time such as 2026-11-20, or")
         raise click.BadParameter(times) from None
+
+
+def since_time(ctx: click.Context, param: click.Parameter, text: str | None) -> datetime | None:
+    """The same of files alone, which have no versions."""
+    found = since(ctx, param, text)
+    if isinstance(found, int):
+        raise click.BadParameter(f"{text}: expected a time or an age")
+    return found

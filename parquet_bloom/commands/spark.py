@@ -82,23 +82,29 @@ run_id = output_option(
     help="Of this run in the audit; one that died goes on under its id.",
 )
 
-# Which files, and the keys to them.
-_inputs = together(
-    file_options.manifest_for_executors,
-    file_options.since,
-    files_option(
-        "--max-files", type=Number(1), metavar="N", help="Only the first N files: a trial."
-    ),
-    files_option(
-        "--max-input",
-        callback=any_size,
-        metavar=SIZE,
-        help="Only the first files, up to so many bytes.",
-    ),
-    audit,
-    run_id,
-    executor_key_options,
-)
+
+def _inputs_since(since: Decorator) -> Decorator:
+    """Which files, and the keys to them."""
+    return together(
+        file_options.manifest_for_executors,
+        since,
+        files_option(
+            "--max-files", type=Number(1), metavar="N", help="Only the first N files: a trial."
+        ),
+        files_option(
+            "--max-input",
+            callback=any_size,
+            metavar=SIZE,
+            help="Only the first files, up to so many bytes.",
+        ),
+        audit,
+        run_id,
+        executor_key_options,
+    )
+
+
+_inputs = _inputs_since(file_options.since_time)
+_inputs_or_tables = _inputs_since(file_options.since)
 _job = together(
     spark_option(
         "--master", metavar="URL", help="Cluster: spark://host:7077, yarn.  [default: local[*]]"
@@ -365,7 +371,7 @@ def _build_in_tables(
 @_verb(
     option.columns(),
     option.engines,
-    option.fpp,
+    option.fpp_to_advise,
     option.max_bytes,
     option.filter_budget,
     configured,
@@ -404,7 +410,7 @@ def advise() -> None:
     expose_filter_location,
     file_options.union_by_name,
     option.ignore_checksums,
-    _inputs,
+    _inputs_or_tables,
     option.dry_run,
     option.no_verify,
     option.unconditional,

@@ -192,6 +192,9 @@ class Overview(Protocol):
         """Whether the table that the file is opened for, or another of the files that are united by name, has this
         column, and the file has not."""
 
+    def is_without(self, name: str) -> bool:
+        """Whether a file that is no table's certainly has not got a column, see by_name."""
+
 
 class Outline(Overview, Protocol):
     def column(self, name: str) -> Column:
@@ -248,9 +251,6 @@ class Askable(WithFilters, Protocol):
         """What the file says of all values of a column but null, where it has nothing that could be asked about one:
         `absent` if its rows have none, `unknown` if they may have some. None for other columns, and where there is no
         such column."""
-
-    def is_without(self, name: str) -> bool:
-        """Whether a file that is no table's certainly has not got a column, see by_name."""
 
     def unite_by_name(self, names: Iterable[str]) -> None:
         """Let it lack those of these columns that it is without: they are null in all its rows."""

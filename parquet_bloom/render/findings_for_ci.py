@@ -306,12 +306,17 @@ def sarif_log(reports: Sequence[ValidationReport], failures: Sequence[Failure]) 
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
+# In addresses of a package that nobody has released.
+_NO_HOME: Final = "//OWNER"
+
+
 def _where_it_lives() -> Object:
-    """The documentation, as the metadata of the package has it; nothing of one that is not installed."""
+    """The documentation, as the metadata of the package has it; nothing of one that is not installed, or whose pages
+    are nowhere yet."""
     with suppress(PackageNotFoundError):
         for each in metadata("parquet_bloom").get_all("Project-URL") or ():
             label, _, url = each.partition(", ")
-            if label == "Documentation":
+            if label == "Documentation" and _NO_HOME not in url:
                 return {"informationUri": url}
     return {}
 

@@ -36,7 +36,8 @@ NOT_LISTED_IN_TABLES: Final = (
 
 # Of columns that some files lack.
 BY_NAME: Final = (
-    "where a file has no such column and others have, --union-by-name takes it as null there"
+    "where a file has no such column, in whatever case, and others have, --union-by-name takes it as"
+    " null there"
 )
 
 # Where one of several columns cannot have a value.
@@ -75,6 +76,10 @@ _HINTS_LIKE: Final = {
     ),
     r"the most possible: misses the target of [\d.]+ %$": (
         "a higher --fpp allows one, --force writes this one"
+    ),
+    # Without looking, such a name is that of an object. Web servers have no folders.
+    r"^(?!https?:)[^:]+://.*\.(?i:parquet|parq|pq|orc): no such object$": (
+        "a folder that is called so is named with a / at its end"
     ),
     r": truncated or not an? \w+ file: (?!.*, but as )[^;]*$": (
         "if it was one, its end is lost: take another copy"

@@ -68,7 +68,7 @@ def fitted(
 
 def cut(table: Sequence[Sequence[str]], widths: Sequence[int]) -> Sequence[Sequence[str]] | None:
     """The table without columns of no width, whose cells are as wide as these at most; None if names that differ
-    would look alike then."""
+    would look alike then, or are left out."""
     columns = []
     for column, width in zip(zip(*table, strict=True), widths, strict=True):
         if width:
@@ -76,6 +76,8 @@ def cut(table: Sequence[Sequence[str]], widths: Sequence[int]) -> Sequence[Seque
             if short is None:
                 return None
             columns.append([short[cell] for cell in column])
+        elif column[0] in NAMES:
+            return None
     return list(zip(*columns, strict=True))
 
 

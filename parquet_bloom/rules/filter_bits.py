@@ -22,7 +22,7 @@ from parquet_bloom.filters.sizing import (
     outweighs,
 )
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.rules.finding import Finding, diagnosed, finding
+from parquet_bloom.rules.finding import OF_ANOTHER_NAME, Finding, diagnosed, finding
 from parquet_bloom.rules.policy import ColumnPolicy
 from parquet_bloom.rules.view import AnyExamination, FilterView, Twin
 
@@ -179,6 +179,9 @@ def check_columns(examination: AnyExamination) -> Iterator[Finding]:
             )
 
 
+_NO_COLUMN: Final = "a filter is required but there is no such column"
+
+
 def check_required(examination: AnyExamination) -> Iterator[Finding]:
     """Columns that must have a filter in every part with values."""
     for name in examination.policy.required_columns():
@@ -186,8 +189,9 @@ def check_required(examination: AnyExamination) -> Iterator[Finding]:
         # Null in all rows, if it is another file's column.
         if not columns and not examination.file.lacks(name):
             hint = did_you_mean(name, examination.file.columns, examination.file.path)
-            message = f"a filter is required but there is no such column{hint}"
-            yield finding("PB310", message, column=name)
+            is_without = examination.file.is_without(name)
+            message = _NO_COLUMN if is_without else OF_ANOTHER_NAME
+            yield finding("PB310", f"{message}{hint}", column=name)
         for column in columns:
             yield from _check_required(examination, column)
 

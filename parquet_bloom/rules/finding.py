@@ -23,11 +23,12 @@ _LOOK_FIRST: Final = (
     " values are right"
 )
 
+# Of a column that a file may have by another name, so that it is not null there by --union-by-name; a table says
+# itself what is null.
+OF_ANOTHER_NAME: Final = "a filter is required but there is no column of exactly this name"
 # Where a filter is required of it.
-_WRITE_COLUMN: Final = (
-    "write the file with this column; if other files have it, --union-by-name requires no filter of this"
-    " one"
-)
+_WRITE_COLUMN: Final = "write the file with this column"
+_OR_UNITE: Final = "if other files have it, --union-by-name requires no filter of this one"
 
 
 def statement_of(message: str, expected: str | None, found: str | None) -> str:
@@ -72,7 +73,9 @@ class Finding(Located):
             return None
         if self.is_open:
             return _LOOK_FIRST
-        return _WRITE_COLUMN if self.is_of_no_column else self.definition.by_hand
+        if not self.is_of_no_column:
+            return self.definition.by_hand
+        return _WRITE_COLUMN if OF_ANOTHER_NAME in self.message else f"{_WRITE_COLUMN}; {_OR_UNITE}"
 
     @property
     def is_of_no_column(self) -> bool:

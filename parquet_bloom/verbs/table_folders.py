@@ -25,7 +25,7 @@ def tables_among(names: Iterable[str], option: str) -> Iterator[str]:
             if format := table_at(local_name(name)):
                 yield (
                     f"{name}: {format.table}, of which {option.format(format.kind)} takes the live files;"
-                    " this is about all files in its folder"
+                    " this is about all files in its folder, of which none is changed in place without it"
                 )
 
 

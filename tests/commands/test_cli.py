@@ -525,6 +525,15 @@ def test_usage_errors(run, arguments, message):
     assert message in result.stderr
 
 
+@pytest.mark.parametrize(
+    "command", [("build",), ("spark", "build"), ("advise",), ("spark", "advise")]
+)
+def test_help_says_that_advice_may_choose_another_rate(run, command):
+    help = " ".join(run(*command, "--help").stdout.split())
+    assert "[default: 0.01]" not in help
+    assert "0.01, or a lower one where there are many row groups" in help
+
+
 def test_help_of_a_command_comes_in_two_ways(run):
     assert run("help", "build").stdout == run("build", "--help").stdout
     assert run("help", "index", "probe").stdout == run("index", "probe", "--help").stdout
@@ -585,7 +594,7 @@ def test_the_examples_of_index_run_one_after_the_other(lake):
         code = forgotten.get((arguments[1], arguments[-1]), 0)
         told = f"pbloom: {NOT_LISTED}\n" if arguments[1] == "probe" else ""
         if code == 2:
-            again = "`pbloom index add --index events.index` reads what came or changed; name files of other places, too"
+            again = "`pbloom index add --index events.index` reads what came or changed in the places that the index is about; name those that were never added, or were removed, too"
             told = f"pbloom: events.index: not up to date: {again}\n"
         assert (result.code, result.stderr) == (code, told), arguments
 

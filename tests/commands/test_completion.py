@@ -115,7 +115,7 @@ def test_columns_after_a_comma_and_with_one(folder):
         'plain,day,user_id', 'plain,day,user name', 'plain,day,"a,b"',
     ]  # fmt: skip
     assert completed("build", "events.parquet", "-c", "a") == ['plain,"a,b"']
-    assert completed("dump", "events.parquet", "-c", "a") == ["plain,a,b"]
+    assert completed("dump", "events.parquet", "-c", "a") == ['plain,"a,b"']
 
 
 def test_columns_of_other_options(folder):

@@ -38,6 +38,22 @@ def test_some_of_it():
     assert chunks == ["int8:", "json:"] * 2
 
 
+def test_columns_are_named_as_everywhere(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a,b": [1], "id": [1], "x": [1]}), path)
+    pb.build(path, columns=["a,b"], in_place=True)
+    assert outcome("dump", path, "-c", '"a,b"').code == 0
+    both = outcome("dump", path, "--footer", "-c", '"a,b",id').stdout
+    assert both == outcome("dump", path, "--footer", "-c", "id", "-c", '"a,b"').stdout
+    assert both.count(": ColumnChunk") == 2
+    assert outcome("dump", path, "-c", "a,b").complaint == (
+        "expected one --column and one --row-group, or --footer"
+    )
+    # What is meant is what can be typed.
+    missed = outcome("dump", path, "--footer", "-c", "a").complaint
+    assert missed == f"{path}: no column a; did you mean -c '\"a,b\"'?"
+
+
 def test_a_terminal_gets_lines_that_fit(tmp_path, monkeypatch):
     path = tmp_path / "long.parquet"
     monkeypatch.chdir(tmp_path)

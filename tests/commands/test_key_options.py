@@ -254,3 +254,15 @@ def test_help_names_every_option(run):
         "--kms-token", "--key-retriever", "--key-material", "PBLOOM_KEYS",
     ):  # fmt: skip
         assert name in text
+
+
+@pytest.mark.parametrize(
+    "command", [("inspect",), ("index", "probe"), ("spark", "inspect"), ("spark", "index")]
+)
+def test_help_says_that_a_place_names_its_encoding(command):
+    help = " ".join(outcome(*command, "--help-all").stdout.split())
+    assert "env:VAR[,ENC]" in help
+    assert (
+        "ENC: hex, base64, ascii or raw, unless the content begins with hex:, base64: or ascii:"
+        in help
+    )

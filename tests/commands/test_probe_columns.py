@@ -45,7 +45,7 @@ def test_a_partition_is_no_column(name):
         found = outcome(*command, "lake")
         assert (found.code, found.stderr.splitlines()) == (2, [told])
     file, _ = documents("validate", "lake", "--require", "id2")
-    message = f"a filter is required but there is no such column; {partition}"
+    message = f"a filter is required but there is no column of exactly this name; {partition}"
     assert message in [finding["message"] for finding in file["findings"]]
     # A name that is alike is still one, in a folder that is called otherwise.
     found = outcome("probe", f"lake/id2=1/{name}", "-c", "id=", "-v", "7")

@@ -69,6 +69,30 @@ def test_a_field_that_a_struct_got_later_is_a_column_like_others(kind, tmp_path,
 
 
 @pytest.mark.parametrize("kind", ["parquet", "orc"])
+def test_validate_names_it_where_it_helps(kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write = (pq if kind == "parquet" else orc).write_table
+    for name, column in {"a": "id", "b": "ID", "c": "other"}.items():
+        write(pa.table({column: [1, 2]}), f"{name}.{kind}")
+    pb.build(f"a.{kind}", in_place=True, columns="id")
+    asked = ("validate", ".", "--require", "id")
+    # Whether the option is given or not, it does not help a file with the name in another case.
+    of_another = (
+        f"b.{kind}: error PB310 required-missing: column id: a filter is required but there is no column of exactly"
+        " this name; did you mean ID?; next: write the file with this column"
+    )
+    lines = outcome(*asked).stdout.splitlines()
+    assert of_another in lines
+    assert [each for each in lines if each.startswith(f"c.{kind}: error") and each.endswith(
+        "there is no such column; next: write the file with this column; if other files have it, --union-by-name"
+        " requires no filter of this one"
+    )]  # fmt: skip
+    united = outcome(*asked, "--union-by-name").stdout
+    assert of_another in united.splitlines()
+    assert "PB310" not in united.replace(of_another, "")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "orc"])
 def test_what_is_in_a_list_may_be_called_otherwise(kind, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write = (pq if kind == "parquet" else orc).write_table
@@ -81,7 +105,7 @@ def test_what_is_in_a_list_may_be_called_otherwise(kind, tmp_path, monkeypatch):
     assert f"old.{kind}: no column {column}" in found.stderr
 
 
-HINT = "where a file has no such column and others have, --union-by-name takes it as null there"
+HINT = "where a file has no such column, in whatever case, and others have, --union-by-name takes it as null there"
 
 
 @pytest.fixture(params=["parquet", "orc"])

@@ -3,6 +3,7 @@
 import json
 import tomllib
 from dataclasses import replace
+from email.message import Message
 from hashlib import sha256
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from make.reports import BROKEN, FAILURE, LENGTHS, LOST, ORDER, SHARE, SOUND, re
 import parquet_bloom
 from parquet_bloom.container import Place
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.render import findings_for_ci
 from parquet_bloom.render.findings_for_ci import MAX_RESULTS, sarif_log
 from parquet_bloom.rules.finding import finding
 from parquet_bloom.rules.rule import rules
@@ -86,12 +88,24 @@ def test_the_findings_of_real_files_are_in_the_schema():
     assert len(results) == sum(len(each.findings) for each in reports) > 10
 
 
+@pytest.mark.parametrize("home", ["https://someone.github.io/x", "https://OWNER.github.io/x"])
+def test_where_the_tool_lives(home, monkeypatch):
+    about = Message()
+    about["Project-URL"] = "Source, https://elsewhere/x"
+    about["Project-URL"] = f"Documentation, {home}"
+    monkeypatch.setattr(findings_for_ci, "metadata", lambda name: about)
+    driver = run_of([BROKEN])["tool"]["driver"]
+    assert driver.get("informationUri") == (home if "someone" in home else None)
+
+
 def test_the_tool():
     driver = run_of([BROKEN])["tool"]["driver"]
     assert driver["name"] == "pbloom"
     assert driver["version"] == driver["semanticVersion"] == parquet_bloom.__version__
     urls = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]
-    assert driver["informationUri"] == urls["Documentation"]
+    # Nothing leads to pages that are nowhere yet.
+    has_home = "//OWNER" not in urls["Documentation"]
+    assert driver.get("informationUri") == (urls["Documentation"] if has_home else None)
     assert [rule["id"] for rule in driver["rules"]] == ["PB111", "PB206", "PB309", "PB401"]
     help = driver["rules"][0].pop("help")
     assert help["markdown"] == rules()["PB111"].text

@@ -60,13 +60,19 @@ def test_then_columns_go_from_the_right():
     assert fitted(NAMES, natural_widths(TABLE), 12, GIVES) == [9, 0, 0, 0]
 
 
-@pytest.mark.parametrize("room", range(9, 120))
+@pytest.mark.parametrize("room", range(27, 120))
 def test_no_line_is_longer_than_the_terminal_and_no_number_is_cut(room):
     found = shown(room)
     assert max(map(len, found)) <= room
     for line in found[2:]:
         for cell in line.split("  "):
             assert "…" not in cell or cell.strip()[0].isalpha()
+
+
+@pytest.mark.parametrize("room", range(9, 27))
+def test_no_row_goes_without_its_name(room):
+    """It is a record instead."""
+    assert cut(TABLE, fitted(NAMES, natural_widths(TABLE), room, GIVES)) is None
 
 
 def test_what_was_shortened_gets_the_room_that_is_left():

@@ -272,3 +272,10 @@ def test_usage_errors_before_any_session(arguments, problem):
     result = outcome("spark", "build", "x", *arguments)
     assert result.code == 2
     assert result.stderr.rstrip().endswith(problem)
+
+
+@pytest.mark.parametrize("verb", ["inspect", "advise", "validate", "strip"])
+def test_files_alone_have_no_versions(verb):
+    result = outcome("spark", verb, "x", "--since", "7")
+    assert (result.code, result.complaint) == (2, "--since: 7: expected a time or an age")
+    assert "--since TIME|AGE " in outcome("spark", verb, "--help").stdout

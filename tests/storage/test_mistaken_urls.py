@@ -388,3 +388,12 @@ def test_a_folder_that_is_empty_is_asked_about_once(server):
     for _ in range(2):
         assert "no Parquet or ORC files" in complaint(server, "s3://lake/a/")
     assert server.count("HEAD") == 1
+
+
+def test_a_folder_that_is_called_as_a_file(server):
+    server.put("lake/events.parquet/part-0.parquet", DATA)
+    url = "s3://lake/events.parquet"
+    assert complaint(server, url) == (
+        f"{url}: no such object; a folder that is called so is named with a / at its end"
+    )
+    assert inspected(server, f"{url}/").code == 0

@@ -278,5 +278,5 @@ def test_whoever_asks_the_folder_of_a_table_is_told(mark, table, kind, tmp_path)
     assert result.code == 0
     assert result.stderr.startswith(
         f"pbloom: {tmp_path}: {table}, of which --table {kind} takes the live files; this is about all files in"
-        " its folder\n"
+        " its folder, of which none is changed in place without it\n"
     )

@@ -872,7 +872,7 @@ def test_after_a_build_in_place_it_is_said_that_the_index_is_not_up_to_date(
         *(["a 0: unknown in 2 files"] if count == 1 else [counts, nowhere]),
         "2 files: may hold any value: not in the index as it is now",
     ]
-    hint = "pbloom: ix: not up to date: `pbloom index add --index ix` reads what came or changed; name files of other places, too\n"
+    hint = "pbloom: ix: not up to date: `pbloom index add --index ix` reads what came or changed in the places that the index is about; name those that were never added, or were removed, too\n"
     assert told.stderr == hint
     alone = outcome(*asked, "--only", "absent")
     assert (alone.stdout, alone.stderr.splitlines(True)[-1]) == ("", hint)

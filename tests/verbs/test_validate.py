@@ -155,7 +155,9 @@ def test_a_required_column_that_is_not_there_is_a_finding(file):
 
 def test_a_required_column_that_is_misspelled_names_those_that_are_alike(file):
     (found,) = validate(file, policy=Policy(require=("A",))).findings
-    assert found.message == "a filter is required but there is no such column; did you mean a?"
+    assert found.message == (
+        "a filter is required but there is no column of exactly this name; did you mean a?"
+    )
 
 
 def test_a_file_without_filters_is_sound(file, tmp_path):
