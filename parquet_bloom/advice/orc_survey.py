@@ -139,8 +139,11 @@ class OrcSurveyor:
         counts.chunk_bytes += chunk.stored_bytes
         if chunk.has_filters:
             counts.already += chunk.stripe.num_index_groups
-            # As they are stored, whether or not anybody can read them.
-            counts.bytes_there += sum(stream.length for stream in chunk.filter_streams)
+        counts.bytes_there += self.bytes_there(chunk)
+
+    def bytes_there(self, chunk: OrcChunk) -> int:
+        """As they are stored, whether or not anybody can read them."""
+        return sum(stream.length for stream in chunk.filter_streams)
 
     def will_read(self, chunks: Sequence[OrcChunk]) -> None:
         self.file.will_read_values(chunks)

@@ -148,12 +148,15 @@ class ParquetSurveyor:
     def count(self, counts: ColumnCounts, chunk: ColumnChunk) -> None:
         counts.chunk_bytes += chunk.total_compressed_size or 0
         counts.already += chunk.has_filters
-        counts.bytes_there += _bytes_there(self.file, chunk)[0]
+        counts.bytes_there += self.bytes_there(chunk)
         rows = self.file.footer.row_group_num_rows(chunk.row_group)
         counts.group_rows = max(counts.group_rows, rows)
         if (field := self._fields.get(chunk.leaf.index)) is not None:
             counts.not_shredded += bool(Elsewhere(self.file, field, chunk.row_group).counts)
         counts.dictionary_bytes = max(counts.dictionary_bytes, _most_in_dictionary(chunk))
+
+    def bytes_there(self, chunk: ColumnChunk) -> int:
+        return _bytes_there(self.file, chunk)[0]
 
     def will_read(self, chunks: Sequence[ColumnChunk]) -> None:
         self.file.source.will_read(survey_ranges(self.file, chunks))

@@ -491,8 +491,9 @@ class TableSketch:
 
     `key`: what the files of a table have in common, and those of others do not; `path`: the first of
     them in order, to which `subjects` belong; `columns`: of the files in which each can have filters;
-    `unread`: of the others; `largest`: what limits the size of a filter, a number and the same in words;
-    `size` in bytes; `requests`: sent to object stores, None where nobody counts them.
+    `unread`: of the others; `elsewhere`: where there is a budget, by column, the bytes of the filters that files have
+    beside those of the columns and parts to be judged; `largest`: what limits the size of a filter, a number and the
+    same in words; `size` in bytes; `requests`: sent to object stores, None where nobody counts them.
     """
 
     key: str
@@ -501,6 +502,7 @@ class TableSketch:
     subjects: tuple[Subject, ...]
     columns: list[ColumnSketch]
     unread: list[UnreadFiles]
+    elsewhere: dict[str, int]
     largest: tuple[int, str]
     files: int
     num_rows: int
@@ -519,6 +521,8 @@ class TableSketch:
             column.merge(its)
         for unread, its_unread in zip(self.unread, other.unread, strict=True):
             unread.merge(its_unread)
+        for name, num_bytes in other.elsewhere.items():
+            self.elsewhere[name] = self.elsewhere.get(name, 0) + num_bytes
         self.largest = max(self.largest, other.largest)
         self.files += other.files
         self.num_rows += other.num_rows
@@ -546,6 +550,7 @@ class TableSketch:
             "subjects": [asdict(subject) for subject in self.subjects],
             "columns": [of_column for of_column, _ in columns],
             "unread": [asdict(each) for each in self.unread],
+            "elsewhere": sorted(self.elsewhere.items()),
             "largest": self.largest,
             "counts": [self.files, self.num_rows, self.num_groups, self.size],
             "obstacles": [asdict(obstacle) for obstacle in self.obstacles],
@@ -570,6 +575,7 @@ class TableSketch:
                     UnreadFiles(**{**each, "counts": ColumnCounts(**each["counts"])})
                     for each in document["unread"]
                 ],
+                elsewhere={name: int(num_bytes) for name, num_bytes in document["elsewhere"]},
                 largest=(number, words),
                 files=files,
                 num_rows=num_rows,

@@ -5,6 +5,7 @@ What is found goes into a sketch of each column (see sketch), whose memory is bo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import count, islice
@@ -64,6 +65,9 @@ class Surveyor(Protocol[ColumnT_contra, ChunkT_contra]):
     def count(self, counts: ColumnCounts, chunk: ChunkT_contra) -> None:
         """Count what the footer says of a chunk, except for its values."""
 
+    def bytes_there(self, chunk: ChunkT_contra) -> int:
+        """The size of the filters that a chunk has, with their headers."""
+
     def will_read(self, chunks: Sequence[ChunkT_contra]) -> None:
         """Fetch ahead what reading them takes, if the file is remote."""
 
@@ -78,6 +82,18 @@ class Surveyor(Protocol[ColumnT_contra, ChunkT_contra]):
 
 
 AnySurveyor: TypeAlias = Surveyor[Any, Any]
+
+
+def bytes_elsewhere(surveyor: AnySurveyor, columns: Sequence[Column]) -> dict[str, int]:
+    """By column, the size of the filters that the file has beside those of these columns in the parts to read."""
+    file, parts = surveyor.file, {*surveyor.parts}
+    names = {column.name for column in columns}
+    elsewhere: Counter[str] = Counter()
+    for column in file.select(None):
+        others = parts if column.name in names else ()
+        for part in (each for each in range(file.num_parts) if each not in others):
+            elsewhere[column.name] += sum(map(surveyor.bytes_there, file.chunks(part, [column])))
+    return {name: num_bytes for name, num_bytes in elsewhere.items() if num_bytes}
 
 
 def survey_columns(

@@ -26,7 +26,7 @@ from parquet_bloom.advice.sketch import (
     UnreadFiles,
     limit_for,
 )
-from parquet_bloom.advice.survey import AnySurveyor, survey_columns
+from parquet_bloom.advice.survey import AnySurveyor, bytes_elsewhere, survey_columns
 from parquet_bloom.advice.verdict import Evidence, judge
 from parquet_bloom.container import UNITS
 from parquet_bloom.container.protocols import Column, Container
@@ -178,6 +178,7 @@ def survey_file(
         subjects=tuple(map(surveyor.subject, columns)),
         columns=sketches,
         unread=unread,
+        elsewhere={} if options.budget is None else bytes_elsewhere(surveyor, columns),
         largest=surveyor.largest_filter,
         files=1,
         num_rows=surveyed.num_rows,

@@ -34,8 +34,12 @@ def budget_lines(plan: BudgetPlan, group: str, in_full: bool) -> Iterator[str]:
     if needs and plan.for_all is not None:
         whom = "all of them" if len(needs) == len(plan.left_out) else "all that save enough"
         yield f"--budget {plan.for_all} has room for {whom}"
-    if any(each <= plan.bytes for each in needs):
-        yield "-c COLUMN gives one column the whole budget, and a lower rate where that has room"
+    # Filters of columns that are not named stay.
+    if any(each <= plan.bytes - plan.there for each in needs):
+        share = (
+            "what filters that are there leave of the budget" if plan.there else "the whole budget"
+        )
+        yield f"-c COLUMN gives one column {share}"
 
 
 def _used(plan: BudgetPlan) -> str:

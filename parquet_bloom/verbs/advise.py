@@ -268,11 +268,13 @@ class KeptFilters:
 @dataclass(frozen=True, slots=True)
 class BudgetPlan:
     """What to build within a budget of `bytes`, of which `used` are spent on all tables, more where filters that stay
-    take more; `for_all`: a budget with room for all columns, None if none is left out for lack of it; `columns`,
+    take more; `there`: the bytes of all filters that files have now, those of columns that were not asked about
+    included; `for_all`: a budget with room for all columns, None if none is left out for lack of it; `columns`,
     `left_out` and `kept` are those of this table."""
 
     bytes: int
     used: int
+    there: int
     for_all: int | None
     columns: tuple[BudgetedColumn, ...] = field(repr=False)
     left_out: tuple[LeftOut, ...] = field(repr=False)
@@ -342,10 +344,11 @@ def advise(
     these alone, such as Spark; for all by default. max_bytes: the limit of a bitset, 64 to 134,217,728 (the default);
     not for ORC. budget: the most bytes of all filters together, with their headers, 1 or more, or a share of the
     bytes of all files, such as "1%": which columns to build then, and at which rates, that of `fpp` if it is given,
-    is in the report's `budget`. existing: what build will do with filters that are there, which the budget pays for
-    if they stay. value_sample: by column, the values that are really looked up, repeated as often as they are, given
-    as for probe. policy: that of validate, of which `require` and `max_fpp` count: the columns that it wants filters
-    of get them if they can have any, and all columns get them at a rate that it accepts, unless `fpp` says another.
+    is in the report's `budget`; it pays for all filters that stay, also those of other columns and row groups.
+    existing: what build will do with filters of these columns that are there. value_sample: by column, the values
+    that are really looked up, repeated as often as they are, given as for probe. policy: that of validate, of which
+    `require` and `max_fpp` count: the columns that it wants filters of get them if they can have any, and all columns
+    get them at a rate that it accepts, unless `fpp` says another.
     progress: called with (chunks done, chunks in all), or of several files with (files done, files in all).
     ignore_checksums as for build, all others as for inspect.
 
@@ -651,7 +654,8 @@ def _within(
 
 @dataclass(frozen=True, slots=True)
 class _Claimant:
-    """A column of the table at a place, and what it claims of the budget; `is_wanted`: filters are to be built."""
+    """A column of the table at a place, perhaps one that was not asked about, and what it claims of the budget;
+    `is_wanted`: filters are to be built."""
 
     table: int
     name: str
@@ -663,6 +667,7 @@ def _claimants(
     options: AdviseOptions, tables: Sequence[tuple[TableSketch, Sequence[JudgedColumn]]]
 ) -> Iterator[_Claimant]:
     for number, (sketch, judged) in enumerate(tables):
+        elsewhere = dict(sorted(sketch.elsewhere.items()))
         subjects = zip(sketch.subjects, sketch.columns, sketch.unread, judged, strict=True)
         for subject, column, unread, found in subjects:
             stay = may_stay(options, column.counts)
@@ -674,9 +679,11 @@ def _claimants(
                 ladder = offers_of(
                     column, found.reads, options.fpp, stay=stay, is_required=is_required
                 )
-            there, beside = column.counts.bytes_there, unread.counts.bytes_there
-            claim = Claim(ladder, there, beside, is_required)
+            beside = unread.counts.bytes_there + elsewhere.pop(subject.name, 0)
+            claim = Claim(ladder, column.counts.bytes_there, beside, is_required)
             yield _Claimant(number, subject.name, is_wanted, claim)
+        for name, num_bytes in elsewhere.items():
+            yield _Claimant(number, name, False, Claim((), beside=num_bytes))
 
 
 def _plans(
@@ -699,6 +706,7 @@ def _plans(
         yield BudgetPlan(
             bytes=budget,
             used=used,
+            there=sum(claim.there + claim.beside for claim in claims),
             for_all=for_all,
             columns=tuple(BudgetedColumn.of(each.name, offer) for each, offer in here if offer),
             left_out=tuple(

@@ -443,7 +443,7 @@ def test_the_command_says_what_fits_and_what_does_not(lake):
     # Of what is built they are notes.
     built = outcome("build", lake, "--auto", "--budget", budget, "--dry-run")
     about = lines[0].partition(": ")[0]
-    hint = "-c COLUMN gives one column the whole budget, and a lower rate where that has room"
+    hint = "-c COLUMN gives one column the whole budget"
     enough, *hints = lines[2 + len(shown) : 4 + len(shown)]
     assert hints == [hint]
     notes = [f"pbloom: {about}: note: {line}" for line in (lines[1], *shown, enough, hint)]
@@ -459,7 +459,7 @@ def test_the_command_says_what_fits_and_what_does_not(lake):
     (document, *_) = outcome("advise", lake, "--budget", budget, "--json").stdout.splitlines()
     found = json.loads(document)["budget"]
     assert found["bytes"] == kib << 10
-    assert found.keys() == {"bytes", "used", "for_all", "columns", "left_out", "kept"}
+    assert found.keys() == {"bytes", "used", "there", "for_all", "columns", "left_out", "kept"}
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,74 @@ def test_filters_that_stay_count(lake, tmp_path, before, budget):
     assert sum(each.filter_bytes for each in again.budget.kept) == again.budget.used
 
 
+@pytest.mark.parametrize("existing", ["keep", "replace"])
+def test_filters_of_columns_that_are_not_named_count(lake, tmp_path, existing):
+    """They stay, and what is named gets what they leave of the budget; only its own are given back."""
+    folder = copy_of(lake, "one column, in full", tmp_path / "lake")
+    there = bytes_of(folder)
+    budget = there + 10_000
+    named = {"columns": "user", "budget": budget}
+    few = ("-c", "user", "--budget", budget)
+    (first,) = pb.advise(folder, **named).reports
+    assert [(each.column, each.filter_bytes) for each in first.budget.kept] == [("order id", there)]
+    assert (first.budget.there, [each.column for each in first.columns]) == (there, ["user"])
+    assert outcome("build", folder, "--auto", *few, "--in-place").code == 0
+    assert there < bytes_of(folder) == first.budget.used <= budget
+    (again,) = pb.advise(folder, **named, existing=existing).reports
+    assert (again.budget.there, again.budget.used) == (first.budget.used, first.budget.used)
+    more = {"columns": "user", "budget": 2 * budget, "existing": existing}
+    (larger,) = pb.advise(folder, **more).reports
+    ready = ("--existing", existing, "--in-place")
+    assert outcome("build", folder, "--auto", *few[:-1], 2 * budget, *ready).code == 0
+    assert bytes_of(folder) == larger.budget.used <= 2 * budget
+    assert (bytes_of(folder) > first.budget.used) == (existing == "replace")
+    assert sum(size for size, _ in filters_of(folder, "order id")) == there
+
+
+def test_what_others_leave_is_too_little(lake, tmp_path):
+    folder = copy_of(lake, "one column, in full", tmp_path / "lake")
+    named = ("advise", folder, "-c", "user", "--budget")
+    told = outcome(*named, bytes_of(folder) + 1_000).stdout
+    assert "; the budget is too small\n" in told
+    assert "\nuser: left out: needs at least " in told
+    assert ", and 1,000 of the budget are left\n" in told
+    assert "next: " not in told
+    assert "-c COLUMN" not in told
+    enough = next(line for line in told.splitlines() if line.endswith(" has room for all of them"))
+    assert "; build filters for user" in outcome(*named, enough.split()[1]).stdout
+
+
+def test_what_others_leave_is_enough_for_one_of_several(lake, tmp_path):
+    """Whoever names it gets it."""
+    folder = copy_of(lake, "one column, in full", tmp_path / "lake")
+    probed = pb.advise(folder, budget=bytes_of(folder) + 100).reports[0].budget
+    needs = {each.column: each.needs for each in probed.left_out}
+    budget = bytes_of(folder) + max(needs.values())
+    told = outcome("advise", folder, "--budget", budget).stdout.splitlines()
+    hint = "-c COLUMN gives one column what filters that are there leave of the budget"
+    assert hint in told
+    (left_out,) = (line.partition(": ")[0] for line in told if ": left out: " in line)
+    alone = outcome("advise", folder, "--budget", budget, "-c", left_out).stdout
+    assert f"; build filters for {left_out}" in alone
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.orc"])
+def test_filters_of_other_parts_count(tmp_path, name):
+    """Those of the column that is asked about, too."""
+    path, out = tmp_path / name, tmp_path / f"b.{name}"
+    rows = pa.table({"id": np.random.default_rng(8).permutation(60_000)})
+    if name == "a.parquet":
+        pq.write_table(rows, path, row_group_size=20_000)
+    else:
+        po.write_table(rows, path, stripe_size=1 << 16, batch_size=1_000)
+    pb.build(path, out, columns="id")
+    parts = [each.columns[0].filter_bytes for each in pb.inspect(out).parts]
+    assert len(parts) > 1
+    plan = pb.advise(out, row_groups=[0], budget=1 << 20).budget
+    assert plan.there == plan.used == sum(parts)
+    assert [each.filter_bytes for each in plan.kept] == [sum(parts)]
+
+
 def test_filters_that_are_to_stay_are_not_replaced_with_others(lake, tmp_path):
     """What a budget chose is named where only some of it is built again."""
     folder = copy_of(lake, "nothing", tmp_path / "lake")

@@ -1,6 +1,7 @@
 """Sketches of tables: the same bytes and the same advice however files are split and parts are merged."""
 
 import random
+import shutil
 from decimal import Decimal
 
 import numpy as np
@@ -113,6 +114,24 @@ def test_any_split_and_any_order_give_the_same_bytes(lake):
         parts = [sketch_of(part, options) for part in split(lake, draw)]
         assert merged_in_any_order(parts, draw) == whole
         assert merged_sketches(draw.sample(parts, len(parts))) == whole
+
+
+def test_filters_of_columns_that_are_not_judged_merge(lake, tmp_path):
+    """Files have them in columns of their own."""
+    copies = [shutil.copy(path, tmp_path) for path in lake]
+    for path in copies[::2]:
+        pb.build(path, in_place=True, columns="text")
+    for path in copies[1::3]:
+        pb.build(path, in_place=True, columns="amount")
+    options = AdviseOptions(columns=("id",), budget=100_000)
+    whole = sketch_of(copies, options)
+    there = TableSketch.from_bytes(whole).elsewhere
+    assert list(there) == ["amount", "text"]
+    assert sum(there.values()) == sum(pb.inspect(path).filter_bytes for path in copies)
+    draw = random.Random(9)
+    parts = [sketch_of(part, options) for part in split(copies, draw)]
+    assert merged_in_any_order(parts, draw) == whole
+    assert not TableSketch.from_bytes(sketch_of(copies, AdviseOptions(columns=("id",)))).elsewhere
 
 
 def test_from_bytes_and_back(lake):

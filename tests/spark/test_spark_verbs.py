@@ -291,6 +291,19 @@ def test_what_is_recommended_is_built(spark, table, local):
         lake.build(spark, table, columns=["id"], advice=advice)
 
 
+def test_filters_of_columns_that_are_not_named_count_within_a_budget(spark, table):
+    paths = [table / "part=0" / "0.parquet", table / "part=1" / "1.parquet"]
+    for path in paths:
+        pb.build(path, in_place=True, columns="name")
+    there = sum(pb.inspect(path).filter_bytes for path in paths)
+    (report,) = lake.advise(spark, paths, columns=["id"], budget=there + 10).documents()
+    assert (report["budget"]["there"], report["budget"]["used"]) == (there, there)
+    assert [each["column"] for each in report["budget"]["kept"]] == ["name"]
+    assert report["recommended"] == []
+    (report,) = lake.advise(spark, paths, columns=["id"], budget=there + (1 << 20)).documents()
+    assert report["recommended"] == ["id"]
+
+
 def test_the_command_builds_what_is_recommended(spark, table, local, tmp_path):
     (table / "bad.parquet").unlink()
     (local / "bad.parquet").unlink()

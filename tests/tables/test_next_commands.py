@@ -169,6 +169,19 @@ def test_a_budget_is_spent_on_a_table_by_one_command(budget, tmp_path):
     assert filters_in(before) == found
 
 
+def test_filters_of_other_columns_of_a_table_count(tmp_path):
+    """Of those that are named, only what these leave of the budget can be built."""
+    made = lake_of_two_schemas(tmp_path)
+    asked = (made, "--table", "delta", "-c", "a")
+    assert outcome("build", made, "--table", "delta", "-c", "b", "--all-sizes").code == 0
+    there = bytes_in(filters_in(made))
+    assert "next: " not in outcome("advise", *asked, "--budget", there + 100).stdout
+    words = next_of("advise", *asked, "--budget", there + 80_000)
+    assert outcome(*words).code == 0
+    (used,) = {each.budget.used for each in pb.advise(made, table="delta", budget=1).reports}
+    assert there < bytes_in(filters_in(made)) == used <= there + 80_000
+
+
 def test_columns_are_named_where_build_does_not_judge(tmp_path):
     """That is by a sample: without one, a table with many columns is judged again."""
     numbers = np.random.default_rng(8).permutation(4_000)
