@@ -13,23 +13,35 @@ PAGE = ROOT / "docs" / "sizing.md"
 VALUES = 100_000
 
 
-def row(name: str) -> list[str]:
-    """The cells of the row of the page that begins with this."""
-    (line,) = (line for line in PAGE.read_text().splitlines() if line.startswith(f"| {name} |"))
-    return [cell.strip() for cell in line.strip("|").split("|")][1:]
+def row(name: str, below: int = 0) -> list[str]:
+    """The cells of the only row of the page that begins with this, or of one below it, without the first."""
+    lines = PAGE.read_text().splitlines()
+    (place,) = (place for place, line in enumerate(lines) if line.startswith(f"| {name} |"))
+    return [cell.strip() for cell in lines[place + below].strip("|").split("|")][1:]
 
 
 RATES = [float(cell.removesuffix(" %")) / 100 for cell in row("rate")]
 
 
-def test_the_table():
+def test_bits_per_value():
     assert row("bits per distinct value") == [f"{bits_per_value(rate):.1f}" for rate in RATES]
-    for exact, name in (
-        (True, f"KiB for {VALUES:,} distinct values"),
-        (False, "as a power of two"),
-    ):
-        blocks = [Size(rate, exact_blocks=exact).blocks_for(VALUES) for rate in RATES]
-        assert row(name) == [f"{each * BLOCK_BYTES / 1024:.0f}" for each in blocks]
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "name", "digits"),
+    [
+        (VALUES, 1 << 10, "KiB", 0),
+        (10 * VALUES, 1 << 20, "MiB", 1),
+        (100 * VALUES, 1 << 20, "MiB", 1),
+    ],
+)
+def test_sizes(values, unit, name, digits):
+    """As calculated, and in the row below as a power of two."""
+    for is_exact, below, shown in ((True, 0, digits), (False, 1, 0)):
+        blocks = [Size(rate, exact_blocks=is_exact).blocks_for(values) for rate in RATES]
+        assert row(f"{name} for {values:,} distinct values", below) == [
+            f"{each * BLOCK_BYTES / unit:.{shown}f}" for each in blocks
+        ]
 
 
 @pytest.mark.parametrize("step", [1, 7919])
