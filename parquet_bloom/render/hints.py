@@ -185,6 +185,10 @@ def for_many(command: str, path: str, names: Sequence[str], concerned: Sequence[
         return for_any(command, path)
     is_sparing = words[1] in _SPARING and "--existing" not in words
     is_for_all = is_sparing and not 0 < len(concerned) <= MOST_NAMES
+    if is_for_all and words[1] == "validate" and "-c" in words:
+        # The others need not have the column.
+        at = words.index("-c")
+        command = shlex.join((*words[:at], *words[at + 2 :]))
     return for_all(command, path, names if is_for_all else concerned)
 
 

@@ -242,5 +242,9 @@ def test_many_files_that_need_help_are_named_by_what_means_all_if_no_others_chan
     many = list("123456")
     command = "pbloom build a -c n --in-place"
     assert for_many(command, "a", ["lake"], many) == "pbloom build lake -c n --in-place"
+    # Nor need they have the column.
+    look = "pbloom validate a -c n --pages --diagnose"
+    assert for_many(look, "a", ["lake"], many) == "pbloom validate lake --pages --diagnose"
+    assert for_many(look, "a", ["lake"], ["a", "b"]) == "pbloom validate a b -c n --pages --diagnose"
     other = f"{command} --existing replace"
     assert for_many(other, "a", ["lake"], many) == other.replace(" a ", " FILE ")
