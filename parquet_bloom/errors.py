@@ -159,14 +159,14 @@ class needing:
 
 
 def similar(word: str, words: Iterable[str], cutoff: float = 0.5) -> list[str]:
-    """Up to three of `words` that may have been meant: those that differ only in case, or else close
-    ones, of which those that begin with `word.` or end with `.word` come first."""
+    """Up to three of `words` that may have been meant: those that differ only in case or in zeros before a number,
+    or else close ones, of which those that begin with `word.` or end with `.word` come first."""
     from difflib import get_close_matches
 
     by_case: dict[str, list[str]] = {}
     for each in words:
-        by_case.setdefault(each.lower(), []).append(each)
-    wanted = word.lower()
+        by_case.setdefault(_loosely(each), []).append(each)
+    wanted = _loosely(word)
     if wanted in by_case:
         return by_case[wanted][:3]
     parts = [
@@ -174,6 +174,10 @@ def similar(word: str, words: Iterable[str], cutoff: float = 0.5) -> list[str]:
     ]
     close = dict.fromkeys([*parts, *get_close_matches(wanted, by_case, n=3, cutoff=cutoff)])
     return [each for name in close for each in by_case[name]][:3]
+
+
+def _loosely(name: str) -> str:
+    return re.sub(r"(?<!\d)0+(?=\d)", "", name.lower())
 
 
 def quoted_name(name: str) -> str:
@@ -275,8 +279,11 @@ _BY_COMMAND = {
 # What an install without its dependencies may lack: docs/install.md.
 _LACKED = ("numpy", "orjson", "pyarrow", "rich")
 
-# Names that need quotes, which a shell would take away, or what only a shell can be told.
-_QUOTED_NAMES = re.compile(r"(?<=; did you mean )(.*[\"\x00-\x1f\x7f-\x9f].*)(?=\?$)", re.DOTALL)
+# The columns that were meant, and one of a list of them.
+_MEANT_COLUMNS = re.compile(r"(?<=; did you mean ).+(?=\?$)", re.DOTALL)
+_LISTED = re.compile(r'"(?:[^"]|"")*"|[^", ][^,]*')
+# What a shell does not take as it is.
+_OF_SHELLS = re.compile(r"[^\w@%+=:,./-]")
 
 # Keys that nobody was asked for, and what gives them.
 COLUMN_KEY_GIVEN_BY = "--column-key, --keys or --kms gives it"
@@ -319,17 +326,21 @@ def for_command(message: str) -> str:
     """A message of Python's callers, as the command says it: with what its users can do."""
     for name, option in _BY_COMMAND.items():
         message = message.replace(name, option)
-    return _QUOTED_NAMES.sub(_as_option, message)
+    return _MEANT_COLUMNS.sub(_as_options, message) if "no column " in message else message
 
 
-def _as_option(names: re.Match[str]) -> str:
+def _as_options(names: re.Match[str]) -> str:
+    """The columns as shells take them: with the option, if any of them needs quotes there or is several."""
     import json
     import shlex
 
     # No name in a list begins so: it would be in quotes.
-    are_listed = names[0].startswith('["')
-    meant = ",".join(map(quoted_name, json.loads(names[0]))) if are_listed else names[0]
-    return f"-c {shlex.quote(meant)}"
+    if names[0].startswith('["'):
+        return f"-c {shlex.quote(','.join(map(quoted_name, json.loads(names[0]))))}"
+    meant: list[str] = _LISTED.findall(names[0])
+    if not any(map(_OF_SHELLS.search, meant)):
+        return names[0]
+    return ", ".join(f"-c {shlex.quote(name)}" for name in meant)
 
 
 def _is_of_lost_package(error: BaseException) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
+# What is complete of a list of names, with the comma behind it; a name may be in quotes, as in CSV.
+_COMPLETE: Final = re.compile(r'(?:(?:"(?:[^"]|"")*"(?!")|(?!"))[^,]*,)*')
+
 
 def file_names(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:
     """The shell itself knows the names of files."""
@@ -30,24 +34,32 @@ def file_names(ctx: click.Context, param: click.Parameter, word: str) -> list[Co
 def leaf_columns(ctx: click.Context, param: click.Parameter, word: str) -> list[str]:
     """The columns of the first local file on the line, or in a folder there, of which only the footer is read, or of
     an index; none if it cannot be read. `word` may have several, separated by commas."""
-    before, begun = _parted(word)
-    return _added(before, map(quoted_name, _columns(ctx, begun)))
+    return _listed(_columns(ctx), word)
 
 
 def row_columns(ctx: click.Context, param: click.Parameter, word: str) -> list[str]:
     """The same for an option that takes what rows have: the columns at the top, of which others are part."""
+    tops = dict.fromkeys(column.partition(".")[0] for column in _columns(ctx))
+    return _listed(tops, word)
+
+
+def _listed(columns: Iterable[str], word: str) -> list[str]:
+    """Those of the columns that the last in a list of names can become. One that needs quotes is not among others
+    unless they have been begun: shells would delete what does not begin all that they are told."""
     before, begun = _parted(word)
-    tops = dict.fromkeys(column.partition(".")[0] for column in _columns(ctx, begun))
-    return _added(before, map(quoted_name, tops))
+    names = {quoted_name(column): column for column in columns}
+    found = [name for name in names if name.startswith(begun)]
+    return _added(before, found or [name for name in names if names[name].startswith(begun)])
 
 
-def _columns(ctx: click.Context, begun: str) -> list[str]:
-    """Those of the first file that can be read, if their names begin so."""
+def _columns(ctx: click.Context) -> list[str]:
+    """Those of the first file that can be read, but for names with what cannot be shown as it is: shells are told a
+    line for each."""
     for columns in chain(
         map(_columns_of, _given_files(ctx)), map(_indexed_by, _given_indexes(ctx))
     ):
         if columns:
-            return [column for column in columns if column.startswith(begun)]
+            return [column for column in columns if column.isprintable()]
     return []
 
 
@@ -78,8 +90,9 @@ def engine_names(ctx: click.Context, param: click.Parameter, word: str) -> list[
 
 def _parted(word: str) -> tuple[str, str]:
     """What is complete, with the comma behind it, and what is begun."""
-    before, comma, begun = word.rpartition(",")
-    return before + comma, begun
+    complete = _COMPLETE.match(word)
+    assert complete is not None
+    return complete[0], word[complete.end() :]
 
 
 def _added(before: str, names: Iterable[str]) -> list[str]:

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from typing import Final
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import add_completion_class, get_completion_class
 
+from parquet_bloom.commands.bash import Bash
 from parquet_bloom.commands.sections import Command
 from parquet_bloom.render.terminal import write_bytes
 from parquet_bloom.vocabulary import Shell, words
+
+add_completion_class(Bash)
 
 # What click's scripts say, and what they should. `--format=te` is one word for zsh and fish, of which click is asked
 # for what comes after the name alone. In fish, a word ends at its first comma, and columns after -c have commas.
@@ -26,7 +29,7 @@ MENDED: Final[Mapping[str, Mapping[str, str]]] = {
         "    for completion in": "    set -l name (string match -r -- '^--[^=]*=' (commandline -t));\n\n"
         "    for completion in",
         "__fish_complete_path $metadata[2]": '__fish_complete_path $metadata[2] | string replace -r "^" -- "$name"',
-        "echo $metadata[2]": 'echo "$name$metadata[2]"',
+        "echo $metadata[2]": 'printf "%s\\n" "$name$metadata[2]"',
     },
 }
 

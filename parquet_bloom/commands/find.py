@@ -137,8 +137,7 @@ def find(
         if as_json:
             write_json(report)
         else:
-            took = stopwatch.so_far(report.num_files)
-            _write(report, given["values"], f"{quoted_name(column)}: " * are_several, took)
+            _write(report, given["values"], f"{quoted_name(column)}: " * are_several, stopwatch)
         with Complaints(report.num_files, told=unverified) as complaints:
             for file in report.unverified:
                 complaints.add_unverified(file.path, file.reason)
@@ -212,26 +211,31 @@ def _save(
 _IN_TABLE: Final = {False: "yes", True: "deleted", None: "unknown"}
 
 
-def _write(report: FindReport, asked: Sequence[object], of_column: str, took: str) -> None:
-    """The rows and the total; `of_column`: what the latter begins with; `took`: what it ends with, if anything."""
-    if report.rows:
-        names, values = _shown_values(report)
-        part, in_table = part_in(report.formats), ("in table",) * bool(report.deleted_in)
+def _write(
+    report: FindReport, asked: Sequence[object], of_column: str, stopwatch: Stopwatch
+) -> None:
+    """The rows and the total; `of_column`: what the latter begins with. It ends with how long it took until there
+    was something to show: what reads it may take its time."""
+    names, values = _shown_values(report)
+    part, in_table = part_in(report.formats), ("in table",) * bool(report.deleted_in)
+    shown = [
+        (
+            show_value(row.value),
+            row.path,
+            str(row.row_group),
+            str(row.row),
+            *(_IN_TABLE[row.deleted] for _ in in_table),
+            *cells,
+        )
+        for row, cells in zip(report.rows, values, strict=True)
+    ]
+    took = stopwatch.so_far(report.num_files)
+    if shown:
         write_table(
             (report.column, "file", part, "row", *in_table, *names),
-            [
-                (
-                    show_value(row.value),
-                    row.path,
-                    str(row.row_group),
-                    str(row.row),
-                    *(_IN_TABLE[row.deleted] for _ in in_table),
-                    *cells,
-                )
-                for row, cells in zip(report.rows, values, strict=True)
-            ],
-            _gives(report.column, part, names),
-            full=bool(names) and len(report.rows) <= _FEW_ROWS,
+            shown,
+            _gives(report.column, part, names, len({*show_values(asked)})),
+            full=bool(names) and len(shown) <= _FEW_ROWS,
             more="--json, --output and a pipe show all",
         )
     if report.num_deleted:
@@ -277,11 +281,13 @@ def _since(report: FindReport) -> str:
     return f", {as_indexed(report.made)}"
 
 
-def _gives(column: str, part: str, names: Sequence[str]) -> list[str]:
-    """What gives way on a narrow terminal: all texts are shortened before anything is left out, first the value,
-    which the user knows. Of the place, the file and the row say where it is without the row group."""
+def _gives(column: str, part: str, names: Sequence[str], num_values: int) -> list[str]:
+    """What gives way on a narrow terminal: all texts are shortened before anything is left out, first the value. Of
+    the place, the file and the row say where it is without the row group. The user knows the value, if it is one;
+    that of each of several rows goes after what else is in the row."""
     shortened = [f"{each}…" for each in (column, "file", *names)]
-    return [*shortened, part, column, "row", "file"]
+    others = reversed(names) if num_values > 1 else ()
+    return [*shortened, part, *others, column, "row", "file"]
 
 
 def _complain_of_unknown(report: FindReport, asked: Sequence[object]) -> None:

@@ -8,6 +8,7 @@ terminal shows. The list below says what each command does, so that `pbloom --he
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Any, Final
 
@@ -54,6 +55,12 @@ class _Commands(dict[str, Any]):
 
 class _Pbloom(Program):
     """Lists its commands without importing them."""
+
+    def main(self, *args: Any, **settings: Any) -> Any:
+        if "_PBLOOM_COMPLETE" in os.environ:
+            # It says what shells are answered, where click would not quote it.
+            import_module("parquet_bloom.commands.completion")
+        return super().main(*args, **settings)
 
     def _abouts(self, ctx: click.Context) -> list[tuple[str, str]]:
         return [(name, about.rstrip(".")) for name, about in COMMANDS.items()]

@@ -46,6 +46,8 @@ _SUMMARY_GIVES = ("files", "filters", "of the files", "worst FPP", "column…")
 
 _BY_COLUMN_GIVES = ("of the file", "worst FPP", "column…")
 
+# What helps with many files; about one, it is a command with its name.
+_WITHOUT_FILTERS = "pbloom advise says which columns deserve filters, pbloom build adds them"
 # What shows the rows of a long table.
 _MORE = "--verbose shows all"
 
@@ -91,6 +93,9 @@ class InspectionView(SummarizedView["FileInspection"]):
 
     def total(self, numbers: Mapping[str, int]) -> str:
         return _filters_take(numbers)
+
+    def hint(self, states: Mapping[str, int], numbers: Mapping[str, int]) -> str:
+        return _WITHOUT_FILTERS if states.keys() == {"without"} else ""
 
     def write(self, report: FileInspection, verbose: bool = False) -> None:
         """One line about the file, then one row per column in each part that has filters, or where these

@@ -197,7 +197,7 @@ class Summary:
         dry = "dry run: nothing was written" if self._numbers["dry"] else ""
         took = self._stopwatch.so_far(self._num_files)
         write_text("; ".join(filter(None, (done, total, dry))) + took)
-        if self._in_short and self._num_files > FEW and sys.stdout.isatty():
+        if self._in_short and self._states and self._num_files > FEW and sys.stdout.isatty():
             write_text(self._in_short)
         if not self._num_failed and (hint := self._hint(self._states, self._numbers)):
             complain(hint)

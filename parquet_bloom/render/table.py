@@ -199,7 +199,7 @@ def _end(text: str, width: int) -> str:
 
 
 # Between words: a number stays with its unit.
-_BLANK: Final = re.compile(r"\s+(?!(?:%|B|[KMGT]iB)(?!\w))")
+_BLANK: Final = re.compile(r"\s+(?!(?:%|B|m?s|[KMGT]iB)(?!\w))")
 
 
 def folded(text: str, room: int) -> list[str]:

@@ -261,21 +261,19 @@ def write_table(
     only MOST_ROWS are on a terminal. whole_in: where nothing gives way, if a pipe has another table.
     """
     kept = [not rows or any(row[at] is not None for row in rows) for at in range(len(header))]
+    left = len(rows) - MOST_ROWS if more and not full and is_cut(len(rows)) else 0
     shown = [_SHOWN.get(name or "", str) for name in compress(header, kept)]
     table = [
         [
             "" if cell is None else show(cell)
             for show, cell in zip(shown, compress(row, kept), strict=True)
         ]
-        for row in (header, *rows)
+        for row in (header, *(rows[:MOST_ROWS] if left else rows))
     ]
     if not sys.stdout.isatty():
         for row in table:
             write_line(*row)
         return
-    left = len(rows) - MOST_ROWS if more and not full and is_cut(len(rows)) else 0
-    if left:
-        del table[1 + MOST_ROWS :]
     used = [not rows or any(column[1:]) for column in zip(*table, strict=True)]
     table = [[printable(cell) for cell in compress(row, used)] for row in table]
     room, natural = terminal_columns(), natural_widths(table)

@@ -1,6 +1,7 @@
 """`pbloom completion`: the script, and what it asks of the command."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -8,12 +9,14 @@ import sys
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import missing
+from conftest import IS_LONG, missing
 from make.commands import outcome
+from make.shells import Shell
 from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.commands.completion import MENDED
+from parquet_bloom.errors import quoted_name
 
 
 @pytest.fixture
@@ -27,13 +30,13 @@ def folder(tmp_path, monkeypatch):
 
 
 def completed(*words):
-    """The words that the last one can become, as bash is told."""
+    """The words that the last one can become, as zsh is told."""
     run = subprocess.run(
         [sys.executable, "-m", "parquet_bloom"],
         env=os.environ
         | {
-            "_PBLOOM_COMPLETE": "bash_complete",
-            "COMP_WORDS": " ".join(["pbloom", *words]),
+            "_PBLOOM_COMPLETE": "zsh_complete",
+            "COMP_WORDS": shlex.join(["pbloom", *words]),
             "COMP_CWORD": str(len(words)),
         },
         capture_output=True,
@@ -41,7 +44,8 @@ def completed(*words):
         check=True,
     )
     assert run.stderr == ""
-    return run.stdout.split("\n")[:-1] if run.stdout.strip() else []
+    lines = run.stdout.split("\n")
+    return [f"{kind},{name}" for kind, name in zip(lines[::3], lines[1::3], strict=False) if kind]
 
 
 def test_commands(folder):
@@ -164,7 +168,7 @@ def test_what_cannot_be_read_completes_nothing(folder):
         assert completed("probe", name, "-c", "u") == []
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_the_script(shell):
     result = outcome("completion", shell)
     assert (result.code, result.stderr) == (0, "")
@@ -183,55 +187,75 @@ def test_the_script(shell):
     assert script == by_click.stdout
 
 
-# What each shell is asked, as when somebody types the word and presses Tab, and what it answers to
-# `va`, and to `day,us` after -c; those for which it is one word, to `--format=te`, too.
-SHELLS = {
-    "bash": """
-        eval "$(pbloom completion bash)"
-        COMP_WORDS=(pbloom va) COMP_CWORD=1
-        _pbloom_completion pbloom va pbloom
-        echo "${COMPREPLY[@]}"
-        COMPREPLY=() COMP_WORDS=(pbloom probe events.parquet -c day,us) COMP_CWORD=4
-        _pbloom_completion pbloom day,us -c
-        printf '%s\\n' "${COMPREPLY[@]}"
-    """,
-    # zsh completes on a terminal only.
-    "zsh": """
-        compdef() { echo "$@" > /dev/null }
-        _describe() { shift 2; print -rl -- ${(P)1%%:*}; }
-        compset() { test "$2" = --format=; }
-        compadd() { print -rl -- "$3"${(P)^@[-1]}; }
-        eval "$(pbloom completion zsh)"
-        words=(pbloom va) CURRENT=2; _pbloom_completion
-        words=(pbloom validate --format=te) CURRENT=3; _pbloom_completion
-        words=(pbloom probe events.parquet -c day,us) CURRENT=5; _pbloom_completion
-    """,
-    "fish": """
-        pbloom completion fish | source
-        complete -C 'pbloom va' | string split -f 1 \\t
-        complete -C 'pbloom validate --format=te'
-        complete -C 'pbloom probe events.parquet -c day,us'
-    """,
-}
+# Most of them would do something if a shell took them for more than a name, in one kind of quotes or without any.
+NAMES = (
+    "my col", "x;touch HACKED", "it's", '!z;touch HACKED;!', "g`touch HACKED`", "j\\';touch HACKED;'",
+    "h$(touch HACKED)", "cost$usd", 'quo"te', "back\\slash", "(par)", "a&b", "#3", "*", "~root", "k=v", "l:m",
+    "{n..o}", "u' ;touch HACKED;'", "f|g", "y>HACKED", "<p", "€r", "ü;touch HACKED",
+)  # fmt: skip
+# What shells are told on lines of their own.
+UNTYPED = ("tab\tx;touch HACKED", "new\n;touch HACKED\n", "plain\nnew\n_", "")
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_the_shell_runs_the_script(folder, shell):
-    if shutil.which(shell) is None:
-        missing(shell)
-    (folder / "bin").mkdir()
-    program = folder / "bin" / "pbloom"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m parquet_bloom "$@"\n')
-    program.chmod(0o755)
+@pytest.fixture
+def shell(request, tmp_path):
+    """Where m.parquet is, with columns of all these names, and another first."""
+    if shutil.which(request.param) is None:
+        missing(request.param)
+    table = pa.table({name: [1] for name in (*NAMES, *UNTYPED, "day", "dusk,dawn")})
+    pq.write_table(table, tmp_path / "m.parquet")
+    with Shell(request.param, tmp_path) as shell:
+        yield shell
+
+
+in_shells = pytest.mark.parametrize("shell", ["bash", "zsh", "fish"], indirect=True)
+
+
+@in_shells
+def test_a_shell_takes_a_name_for_nothing_else(shell, tmp_path):
+    for name in NAMES if IS_LONG else NAMES[:6]:
+        # One is open behind a pair.
+        for opening in [each for each in ("", "'", '"') if each != name[0]]:
+            typed = name[0] if opening or name[0].isalnum() else f"\\{name[0]}"
+            words = shell.words(f"pbloom dump m.parquet -c {opening}{typed}\t")
+            assert words == ["dump", "m.parquet", "-c", quoted_name(name)], (name, opening)
+    odd = tmp_path / "odd;touch HACKED;file"
+    odd.touch()
+    assert shell.words("pbloom inspect od\t") == ["inspect", odd.name]
+    for name in UNTYPED[:2]:
+        assert shell.words(f"pbloom dump m.parquet -c {name[0]}\t")[-1] == name[0]
+    assert not (tmp_path / "HACKED").exists()
+
+
+@in_shells
+def test_a_shell_completes_commands_options_and_what_follows_an_equals_sign(shell):
+    for line, words in (
+        ("va\t m.parquet", ["validate", "m.parquet"]),
+        ("validate --fail\tnev\t", ["validate", "--fail-on", "never"]),
+        ("validate --format=te\t", ["validate", "--format=text"]),
+        ("inspect m.par\t", ["inspect", "m.parquet"]),
+        ("build m.parquet --column=my\t", ["build", "m.parquet", "--column=my col"]),
+        ("build m.parquet --column='my\t", ["build", "m.parquet", "--column=my col"]),
+        ("build m.parquet -c my\\ c\t", ["build", "m.parquet", "-c", "my col"]),
+        ("build m.parquet -c day,my\t", ["build", "m.parquet", "-c", "day,my col"]),
+        ("build m.parquet -c l:\t", ["build", "m.parquet", "-c", "l:m"]),
+        # Two begin so, of which one needs quotes: nothing that was typed goes.
+        ("build m.parquet -c d\t", ["build", "m.parquet", "-c", "day"]),
+        ("build m.parquet -c du\t", ["build", "m.parquet", "-c", '"dusk,dawn"']),
+    ):
+        assert shell.words(f"pbloom {line}") == words
+
+
+def test_bash_is_told_nothing_in_quotes_that_it_does_not_see():
+    asked = {
+        "COMP_LINE": "pbloom rule $'PB3",
+        "COMP_WORD": "PB3",
+        "_PBLOOM_COMPLETE": "bash_complete",
+    }
     run = subprocess.run(
-        [shell, "-c", SHELLS[shell]],
-        env=os.environ | {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "HOME": str(folder)},
+        [sys.executable, "-m", "parquet_bloom"],
+        env=os.environ | asked,
         capture_output=True,
-        text=True,
         check=True,
     )
-    command, *formats, one, other = run.stdout.splitlines()
-    assert command == "validate"
-    assert formats == ([] if shell == "bash" else ["--format=text"])
-    # Some sort, some do not.
-    assert sorted((one, other)) == ["day,user name", "day,user_id"]
+    assert (run.stdout.strip(), run.stderr) == (b"", b"")

@@ -40,6 +40,21 @@ def test_values_of_columns(path):
     assert "values" not in plain["rows"][0]
 
 
+def test_one_value_gives_way_on_a_narrow_terminal_and_several_stay(tmp_path, monkeypatch):
+    names = [f"a_rather_long_name_{at}" for at in range(2)]
+    monkeypatch.chdir(tmp_path)
+    table = pa.table({"user_id": range(9), **{name: ["x" * 16] * 9 for name in names}})
+    pq.write_table(table, tmp_path / "a.parquet")
+    asked = ("find", "a.parquet", "-c", "user_id", "--columns", ",".join(names))
+    ids = [word for at in range(9) for word in ("-v", at)]
+    heads = on_a_terminal(60, *asked, *ids)[0].split()
+    assert heads[0] == "user_id"
+    assert names[1] not in heads
+    same = pa.table({"user_id": [7] * 9, **{name: ["x" * 16] * 9 for name in names}})
+    pq.write_table(same, tmp_path / "a.parquet")
+    assert on_a_terminal(60, *asked, "-v", 7)[0].split()[0] == "file"
+
+
 def test_how_many_of_several_values_are_in_no_file(path):
     asked = ("-c", "id", "-v", "7", "-v", "9", "-v", "10", "-v", "9")
     last = outcome("find", path, *asked).stdout.splitlines()[-1]

@@ -299,6 +299,22 @@ def test_names_that_need_quotes_are_shown_so(write: Callable[[bytes], Path]) -> 
     assert outcome("probe", path, "-c", "x\ny", "-v", "2").code == 0
 
 
+@pytest.mark.parametrize(
+    ("names", "typed", "meant"),
+    [
+        (("my col",), "my", "-c 'my col'"),
+        (("x;y",), "x", "-c 'x;y'"),
+        (("tab\tname", "a", "b"), "tab", "-c $'tab\\tname', -c b, -c a"),
+        (("größe",), "grösse", "größe"),
+        (("user.id", "user-id"), "user_id", "user.id, user-id"),
+    ],
+)
+def test_columns_that_were_meant_are_quoted_one_by_one(tmp_path, names, typed, meant):
+    pq.write_table(pa.table({name: [1] for name in names}), tmp_path / "a.parquet")
+    refused = outcome("inspect", tmp_path / "a.parquet", "-c", typed)
+    assert refused.complaint.endswith(f": no column {typed}; did you mean {meant}?")
+
+
 def test_a_column_name_with_a_comma_can_be_built(write: Callable[[bytes], Path]) -> None:
     path = write(forge(Column([HONEST], 3, name="a,b")))
     assert outcome("build", path, "-c", '"a,b"', "--in-place").code == 0

@@ -5,6 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
 
+from parquet_bloom.commands import find as find_command
 from parquet_bloom.render import stopwatch
 from parquet_bloom.render.stopwatch import Stopwatch
 
@@ -58,6 +59,18 @@ def test_the_total_of_several_files_ends_with_how_long_they_took(lake, slow, cal
     told = outcome(*call).stdout
     assert told.count("; 2.5 s\n") == 1
     assert " s\n" not in outcome(*call, "--json").stdout
+
+
+def test_what_find_makes_of_rows_to_show_them_takes_time_too(lake, slow, monkeypatch):
+    """Each of them is a look at the clock here."""
+    show = find_command.show_value
+    told = []
+    for look in (show, lambda value: stopwatch.time.perf_counter() and show(value)):
+        monkeypatch.setattr(stopwatch, "time", SlowTime())
+        monkeypatch.setattr(find_command, "show_value", look)
+        found = outcome("find", "lake", "-c", "id", "-v", "a 7", "-v", "b 7").stdout
+        told.append(found.rpartition("; ")[2])
+    assert told == ["2.5 s\n", "7.5 s\n"]
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)

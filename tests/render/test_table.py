@@ -10,6 +10,8 @@ from make.commands import on_a_terminal, outcome
 from rich.cells import cell_len
 
 from parquet_bloom.commands import index as index_command
+from parquet_bloom.render.inspect import InspectionView
+from parquet_bloom.render.reports import Summary
 from parquet_bloom.render.table import (
     cut,
     fitted,
@@ -399,6 +401,15 @@ def test_many_files_are_told_which_option_sums_them_up(tmp_path):
     assert hint not in outcome("inspect", tmp_path).stdout
 
 
+def test_files_of_which_none_has_filters_are_told_what_comes_next(tmp_path):
+    for name in ("a", "b"):
+        pq.write_table(pa.table({"id": range(100)}), tmp_path / f"{name}.parquet")
+    told = "pbloom advise says which columns deserve filters, pbloom build adds them"
+    assert outcome("inspect", tmp_path).complaint == told
+    outcome("build", tmp_path / "a.parquet", "-c", "id", "--in-place")
+    assert outcome("inspect", tmp_path).stderr == ""
+
+
 class Terminal(io.TextIOWrapper):
     """Takes what is written, as a terminal does."""
 
@@ -423,6 +434,13 @@ def terminal(monkeypatch):
         return sys.stdout
 
     return of
+
+
+def test_files_that_were_not_reached_are_not_summed_up(terminal):
+    screen = terminal(80)
+    summary = Summary(300, InspectionView())
+    summary.finish()
+    assert screen.lines == ["300 files: 300 not reached"]
 
 
 def test_rows_whose_names_cannot_be_told_apart_are_records(terminal):
@@ -483,6 +501,7 @@ def test_other_remarks_follow_whole_too_and_where_they_are_made(terminal, name):
 
 def test_a_number_stays_with_its_unit():
     assert folded("filters take 48.1 KiB (7.2 %)", 19) == ["filters take", "  48.1 KiB (7.2 %)"]
+    assert folded("read; 1.6 s", 9) == ["read;", "  1.6 s"]
     assert folded("at an FPP of 0.01 to 0.03 %, or so", 26) == [
         "at an FPP of 0.01 to", "  0.03 %, or so",
     ]  # fmt: skip

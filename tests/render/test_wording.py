@@ -65,6 +65,13 @@ def test_suggestions_do_not_look_at_case(word, found):
     assert similar(word, NAMES) == found
 
 
+def test_zeros_before_a_number_are_left_out_as_people_do():
+    names = [f"feature_{at:03}" for at in range(500)]
+    assert similar("feature_1", names) == ["feature_001"]
+    assert similar("Feature_0042", names) == ["feature_042"]
+    assert similar("feature_01000", ["feature_100", "feature_1000"]) == ["feature_1000"]
+
+
 def test_the_same_name_in_another_case_is_the_only_suggestion():
     assert similar("ORDER.ID", ["order.id", "order.pid", "Order.Id"]) == ["order.id", "Order.Id"]
 

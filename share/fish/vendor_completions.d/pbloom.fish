@@ -11,7 +11,7 @@ function _pbloom_completion;
         else if test $metadata[1] = "file";
             __fish_complete_path $metadata[2] | string replace -r "^" -- "$name";
         else if test $metadata[1] = "plain";
-            echo "$name$metadata[2]";
+            printf "%s\n" "$name$metadata[2]";
         end;
     end;
 end;
