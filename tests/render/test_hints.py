@@ -245,6 +245,8 @@ def test_many_files_that_need_help_are_named_by_what_means_all_if_no_others_chan
     # Nor need they have the column.
     look = "pbloom validate a -c n --pages --diagnose"
     assert for_many(look, "a", ["lake"], many) == "pbloom validate lake --pages --diagnose"
-    assert for_many(look, "a", ["lake"], ["a", "b"]) == "pbloom validate a b -c n --pages --diagnose"
+    assert (
+        for_many(look, "a", ["lake"], ["a", "b"]) == "pbloom validate a b -c n --pages --diagnose"
+    )
     other = f"{command} --existing replace"
     assert for_many(other, "a", ["lake"], many) == other.replace(" a ", " FILE ")
