@@ -250,6 +250,18 @@ def test_command(spark, table, tmp_path):
     )
 
 
+@pytest.mark.parametrize("verb", ["build", "strip"])
+def test_a_refusal_names_what_helps_on_spark(spark, table, verb):
+    """Nothing there writes copies, and not each command takes tables."""
+    result = outcome("spark", verb, table, "-c", "id")
+    assert result.code == 2
+    assert (
+        "not changed in place; change the table with --table of `pbloom build`, `repair` and `strip`"
+        in result.stderr
+    )
+    assert "copies" not in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
