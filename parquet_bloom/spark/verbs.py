@@ -315,7 +315,7 @@ def advise(
     progress: Progress | None = None,
 ) -> Report:
     """Say which columns deserve filters; all files with the same columns are judged together, as one
-    table, whose report is in `advice`. engines: judge for these alone, such as Spark; for all by default.
+    table, whose report is in `documents()`. engines: judge for these alone, such as Spark; for all by default.
     budget: bytes that the filters of all tables may take, or a share of those of all files, such as "1%"; existing:
     what build will do with filters that are there, which a budget pays for if they stay. policy: as for
     parquet_bloom.advise. See build."""
