@@ -42,7 +42,7 @@ NOT_OK = "no"
 OK_STATE, NOT_OK_STATE = "ok", "not ok"
 
 # Verbs that only say what there is.
-_READING = frozenset({"advise", "inspect", "probe", "validate"})
+READING = frozenset({"advise", "inspect", "probe", "validate"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +318,7 @@ class Report:
 
     def _answer_in_words(self) -> Iterator[str]:
         num_read = self.counts.get("read", 0)
-        if self.verb in _READING and self.counts and not num_read:
+        if self.verb in READING and self.counts and not num_read:
             yield "none read"
         elif self.verb == "validate":
             told = sorted(self.states.items(), key=lambda each: each[0] != NOT_OK_STATE)
