@@ -258,8 +258,8 @@ _BY_COMMAND = {
     "sole_writer=True": "--sole-writer",
     "union_by_name=True": "--union-by-name",
     "unparsed=True": "--unparsed",
-    "by build_table and strip_table, which also commit the new sizes": (
-        "with --table, which also commits the new sizes"
+    "by build_table, repair_table and strip_table, which also commit the new sizes": (
+        "with --table of `pbloom build`, `repair` and `strip`, which also commits the new sizes"
     ),
     "build_table and repair_table append without a commit (commit=False)": (
         "build and repair append without a commit (--no-commit)"

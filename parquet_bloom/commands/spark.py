@@ -35,7 +35,7 @@ from parquet_bloom.commands.sections import (
     spark_option,
     together,
 )
-from parquet_bloom.commands.table_options import building_in_tables, newest_tables
+from parquet_bloom.commands.table_options import building_in_tables, newest_tables, tell_tables
 from parquet_bloom.container import number_of, without_numbers
 from parquet_bloom.errors import SparkError, complaint, for_command, install
 from parquet_bloom.index.manifest import IndexForm, Places
@@ -213,6 +213,8 @@ def _verb(*options: Decorator) -> Decorator:
             if not is_in_catalog and will_be_here(master, remote, conf):
                 _check_names(given["paths"] or ())
             name = described.__name__
+            if table is None:
+                _tell_tables(name, given)
             verb: Any
             if name == "index":
                 # What is refused is refused before Java has started.
@@ -277,6 +279,18 @@ def _check_names(names: Sequence[str]) -> None:
         complain(complaint(each))
     if errors:
         sys.exit(TROUBLE)
+
+
+def _tell_tables(name: str, given: dict[str, Any]) -> None:
+    """Say of the folders of tables that all of their files are read; where these would be changed, they are refused,
+    which says it."""
+    if name == "index" or given.get("auto"):
+        option = "--table {}"
+    elif name in ("advise", "inspect", "probe", "validate"):
+        option = f"`pbloom {name} --table {{}}`, or here a --manifest of them,"
+    else:
+        return
+    tell_tables(given["paths"] or (), option)
 
 
 def _how_far(label: str, done: int, total: int) -> str:

@@ -179,14 +179,15 @@ def _view(table: TableChoice | None, given: _Given) -> TableView | None:
     if given.get("version") is not None and given.get("as_of") is not None:
         raise click.UsageError("expected at most one of --version and --as-of")
     if table is None:
-        _tell_tables(click.get_current_context().params.get("files") or ())
+        tell_tables(click.get_current_context().params.get("files") or (), "--table {}")
         return None
     return TableView(kind=table, **given)
 
 
-def _tell_tables(names: Sequence[str]) -> None:
-    """Who asks the folder of a table may mean the table. Only local ones are looked at."""
-    for said in tables_among(names, "--table {}"):
+def tell_tables(names: Sequence[str], option: str) -> None:
+    """Who asks the folder of a table may mean the table; `option`: as in tables_among. Only local ones are looked
+    at."""
+    for said in tables_among(names, option):
         complain(said)
         # Which says the same to Python users.
         warnings.simplefilter("ignore", TableFolderWarning)

@@ -119,7 +119,7 @@ class BloomReader(DataSourceReader):
         names = [name for name in names if name not in elsewhere]
         inputs, errors = expand(names)
         if fatal := errors if self._options.failfast else [*_not_there(names, errors)]:
-            raise fatal[0]
+            raise _located(fatal[0])
         # Executors have other working folders.
         paths = dict.fromkeys(
             path if is_url(path) else os.path.abspath(local_path(path))
@@ -131,7 +131,7 @@ class BloomReader(DataSourceReader):
             Files([wanted[place] for place in places])
             for places in pack(sizes, WAVES * ceil(_num_tasks(sizes) / WAVES))
         ]
-        missing = [(str(error.filename or ""), complaint(error)) for error in errors]
+        missing = [(str(error.filename or ""), complaint(_located(error))) for error in errors]
         return [*tasks, Files((), missing)] if missing else tasks
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -260,6 +260,16 @@ def _not_there(names: Iterable[str], errors: Iterable[OSError]) -> Iterator[OSEr
     for name in names:
         if not (is_url(name) or has_wildcard(name) or os.path.lexists(local_path(name))):
             yield FileNotFoundError(errno.ENOENT, "no such file or folder", name)
+
+
+def _located(error: OSError) -> OSError:
+    """The error with the folder in which a relative name was looked up: over Connect, the process that plans has
+    one of its own, and nobody tells it that of the client."""
+    name = str(error.filename or "")
+    if not name or is_url(name) or name.startswith("/"):
+        return error
+    where = f"relative to {os.getcwd()}, where Spark plans: expected an absolute path"
+    return type(error)(error.errno, f"{error.strerror}; {where}", name)
 
 
 def _bytes_read(path: str) -> int:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from parquet_bloom.errors import ParquetBloomError, SparkError, complaint
 from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME
+from parquet_bloom.storage.table_formats import COPIES
 
 # The first line of a traceback, and its last; what Java adds is indented or not a single word.
 _TRACEBACK = "Traceback (most recent call last)"
@@ -53,9 +54,9 @@ _OPTION = re.compile(r"(, or )?the storage option (\w+)(=\w+)")
 
 
 def for_executors(message: str) -> str:
-    """A message about an object store with variables in the place of storage options, which executors are not sent:
-    others would see them in the job."""
-    return _with_variables(message, "the executors' variable")
+    """A message with what helps on executors: variables in the place of storage options, which they are not sent, as
+    others would see them in the job; and no copies, which they do not write."""
+    return _with_variables(message.replace(COPIES, ""), "the executors' variable")
 
 
 @contextmanager

@@ -59,6 +59,7 @@ from parquet_bloom.storage import open_folder
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.verbs.index_probe import check_column
 from parquet_bloom.verbs.listed_files import names_in_index, recorded_state, tables_given
+from parquet_bloom.verbs.table_folders import warn_of_tables
 from parquet_bloom.vocabulary import TableChoice, check_word
 
 if TYPE_CHECKING:
@@ -155,6 +156,7 @@ class IndexJob:
         given = paths_given("paths", paths) if old else files_given("paths", paths)
         source = _table(folder.path, old, given, TableView.given(table))
         if source is None:
+            warn_of_tables(given)
             names = [*(old.sources if old else ()), *given]
             known = None if old is None else _known(place, old, None)
             search = Search(names=tuple(names_for_executors(names)), index=known, bounds=BOUNDS)

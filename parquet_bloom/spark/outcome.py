@@ -42,7 +42,7 @@ NOT_OK = "no"
 OK_STATE, NOT_OK_STATE = "ok", "not ok"
 
 # Verbs that only say what there is.
-_READING = frozenset({"advise", "inspect", "probe", "validate"})
+READING = frozenset({"advise", "inspect", "probe", "validate"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,9 +251,9 @@ class Report:
     """What became of all files; the run `run_id` began at `started_at` and took `seconds`. `totals` is
     small whatever the lake; whoever asks for single files reads the run's own account of them, which is
     in the folder `audit`: kept if the run was given one, else as long as this report. `advice`: of advise,
-    on each table, with all its files as one. `index`: of index, as it is by then; None if there were no files to make
-    one of. `asked`: of probe, the values, as documents have them. `was_done`: whether a run of that id
-    had done all files before: then this is its account."""
+    what build takes of it, for each table; `documents` says it in full. `index`: of index, as it is by then; None
+    if there were no files to make one of. `asked`: of probe, the values, as documents have them. `was_done`: whether
+    a run of that id had done all files before: then this is its account."""
 
     verb: str
     run_id: str
@@ -318,7 +318,7 @@ class Report:
 
     def _answer_in_words(self) -> Iterator[str]:
         num_read = self.counts.get("read", 0)
-        if self.verb in _READING and self.counts and not num_read:
+        if self.verb in READING and self.counts and not num_read:
             yield "none read"
         elif self.verb == "validate":
             told = sorted(self.states.items(), key=lambda each: each[0] != NOT_OK_STATE)

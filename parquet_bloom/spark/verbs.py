@@ -39,7 +39,7 @@ from parquet_bloom.rules.policy import Policy, policy_given
 from parquet_bloom.spark.job import audit_given, run_id_given, run_job
 from parquet_bloom.spark.listing import Paths, names_for_executors
 from parquet_bloom.spark.manifests import GivenManifest, manifest_named
-from parquet_bloom.spark.outcome import Report
+from parquet_bloom.spark.outcome import READING, Report
 from parquet_bloom.spark.plan import BOUNDS
 from parquet_bloom.spark.planning import Search
 from parquet_bloom.spark.request import Request
@@ -48,6 +48,7 @@ from parquet_bloom.spark.versions import is_frame, session_given
 from parquet_bloom.tables.table import MIN_FILE_SIZE
 from parquet_bloom.values.given import show_values
 from parquet_bloom.verbs.build_table import TableBuildReport
+from parquet_bloom.verbs.table_folders import warn_of_tables
 from parquet_bloom.verbs.table_runner import least_size_given
 from parquet_bloom.vocabulary import Dialect, Existing, FailOn, FileLayout, OrcStreams, TableChoice
 
@@ -315,7 +316,7 @@ def advise(
     progress: Progress | None = None,
 ) -> Report:
     """Say which columns deserve filters; all files with the same columns are judged together, as one
-    table, whose report is in `advice`. engines: judge for these alone, such as Spark; for all by default.
+    table, whose report is in `documents()`. engines: judge for these alone, such as Spark; for all by default.
     budget: bytes that the filters of all tables may take, or a share of those of all files, such as "1%"; existing:
     what build will do with filters that are there, which a budget pays for if they stay. policy: as for
     parquet_bloom.advise. See build."""
@@ -344,8 +345,13 @@ def _report(verb: str, options: object, given: Mapping[str, Any]) -> Report:
     run_id = run_id_given(given["run_id"], audit)
     if since is not None and not isinstance(since, datetime):
         raise TypeError(f"since: {since!r}, expected a datetime")
+    names = () if paths is None else files_given("paths", paths)
+    if verb in READING:
+        warn_of_tables(
+            names, f'parquet_bloom.{verb} with table="{{}}", or here a manifest of them,'
+        )
     search = Search(
-        names=tuple(names_for_executors(() if paths is None else files_given("paths", paths))),
+        names=tuple(names_for_executors(names)),
         manifest=_manifest(manifest),
         # A time without a zone is local.
         since=None if since is None else since.timestamp(),

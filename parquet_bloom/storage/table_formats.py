@@ -67,14 +67,17 @@ class TableFormat(NamedTuple):
         return any(f"/{name}".endswith(self.marks) for name in place.names_in(self.folder))
 
 
+# What helps, and what helps who can write elsewhere, which nobody can on Spark.
+_IN_TABLES: Final = "by build_table, repair_table and strip_table, which also commit the new sizes"
+COPIES: Final = ", or write copies with -o or --output-dir"
+
 # A table of two formats is one of the first: Delta tables may have Iceberg's metadata, too.
 FORMATS: Final = (
     TableFormat(
         kind="delta",
         title="Delta Lake",
         folder="_delta_log",
-        advice="change the table by build_table and strip_table, which also commit the new sizes, or write copies "
-        "with -o or --output-dir",
+        advice=f"change the table {_IN_TABLES}{COPIES}",
         table="a Delta table",
         sign="_delta_log",
         module="parquet_bloom.tables.delta.table",
@@ -83,15 +86,14 @@ FORMATS: Final = (
         kind="hudi",
         title="Hudi",
         folder=".hoodie",
-        advice="set the writer's Bloom filter options for new files, or write copies with -o or --output-dir",
+        advice=f"set the writer's Bloom filter options for new files{COPIES}",
     ),
     TableFormat(
         kind="iceberg",
         title="Iceberg",
         folder="metadata",
         marks=("/version-hint.text", ".metadata.json"),
-        advice="change the table by build_table and strip_table, which also commit the new sizes, to its catalog with"
-        f" {CATALOG}, or write copies with -o or --output-dir",
+        advice=f"change the table {_IN_TABLES}, to its catalog with {CATALOG}{COPIES}",
         table="an Iceberg table",
         sign="metadata/*.metadata.json",
         module="parquet_bloom.tables.iceberg.opening",

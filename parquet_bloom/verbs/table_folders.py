@@ -29,9 +29,9 @@ def tables_among(names: Iterable[str], option: str) -> Iterator[str]:
                 )
 
 
-def warn_of_tables(names: Iterable[str]) -> None:
-    """Say it to the caller of this package as a warning."""
-    for said in tables_among(names, 'table="{}"'):
+def warn_of_tables(names: Iterable[str], option: str = 'table="{}"') -> None:
+    """Say it to the caller of this package as a warning; `option`: as in tables_among."""
+    for said in tables_among(names, option):
         warnings.warn(said, TableFolderWarning, level_of_caller())
 
 

@@ -481,6 +481,28 @@ def test_a_relative_path_becomes_absolute(lake, monkeypatch):
     assert {row["path"] for row in rows} == {f"{lake}/d=1/built.parquet"}
 
 
+@pytest.mark.parametrize(
+    ("name", "said"), [("no.parquet", "no such file or folder"), ("no/a", "there is no folder no")]
+)
+def test_a_relative_path_that_is_not_there_names_the_folder(lake, monkeypatch, name, said):
+    """Over Connect, nobody knows it."""
+    monkeypatch.chdir(lake)
+    relative = re.escape(
+        f"; relative to {lake}, where Spark plans: expected an absolute path: '{name}'"
+    )
+    with pytest.raises(FileNotFoundError, match=said + relative):
+        reader_of(name).partitions()
+
+
+def test_a_relative_glob_without_files_names_the_folder(lake, monkeypatch):
+    monkeypatch.chdir(lake)
+    (row,) = rows_of(reader_of("x*.parquet"))
+    assert (row["path"], row["error"]) == (
+        "x*.parquet",
+        f"x*.parquet: no Parquet or ORC files; relative to {lake}, where Spark plans: expected an absolute path",
+    )
+
+
 def test_names_of_hadoops_become_those_that_executors_open(lake):
     names = ["s3a://bucket/x.parquet", "dbfs:/nothing/x.parquet", f"file:{lake}/d=*/b*.parquet"]
     partitions = BloomDataSource({"paths": json.dumps(names)}).reader(FILTER).partitions()

@@ -39,6 +39,7 @@ from parquet_bloom.spark.failures import (
 )
 from parquet_bloom.spark.lake_index import IndexJob
 from parquet_bloom.spark.session import session
+from parquet_bloom.storage.table_formats import COPIES
 
 
 @pytest.mark.parametrize(
@@ -86,6 +87,10 @@ def test_one_line_of_what_spark_says(text, line):
         ),
         ("https://b/k: set the storage option a=b", "https://b/k: set the storage option a=b"),
         ("/b/k: set the storage option a=b", "/b/k: set the storage option a=b"),
+        (
+            f"/b/k: not changed in place; compact it{COPIES}",
+            "/b/k: not changed in place; compact it",
+        ),
     ],
 )
 def test_what_executors_take_in_the_place_of_storage_options(message, told):

@@ -4,6 +4,7 @@ records it, and whatever happens to executors the table is right."""
 import json
 import pickle
 import shutil
+import warnings
 from types import SimpleNamespace
 
 import pytest
@@ -248,6 +249,70 @@ def test_command(spark, table, tmp_path):
     assert result.stdout.startswith(
         f"{table}: 4 files: 4 unchanged; 0 filters, 0 B added; version 2 "
     )
+
+
+ASKING = {
+    "advise": ((), {}),
+    "inspect": ((), {}),
+    "probe": (("-c", "id", "-v", "1"), {"columns": "id", "values": [1]}),
+    "validate": ((), {}),
+}
+
+
+@pytest.mark.parametrize("verb", ASKING)
+def test_whoever_asks_the_folder_of_a_table_is_told_once(spark, table, verb):
+    """Deleted files are among those in it."""
+    options, arguments = ASKING[verb]
+    rest = "takes the live files; this is about all files in its folder, of which none is changed in place without it"
+    with pytest.warns(pb.TableFolderWarning) as told:
+        getattr(lake, verb)(spark, table, **arguments)
+    (warning,) = told
+    assert str(warning.message) == (
+        f'{table}: a Delta table, of which parquet_bloom.{verb} with table="delta", or here a manifest of them, {rest}'
+    )
+    assert warning.filename == __file__
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        result = outcome("spark", verb, table, *options)
+    assert told == []
+    assert result.stderr.splitlines() == [
+        f"pbloom: {table}: a Delta table, of which `pbloom {verb} --table delta`, or here a --manifest of them, {rest}"
+    ]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [("build", "--auto"), ("index", "-c", "id", "--index", "index")],
+    ids=["build", "index"],
+)
+def test_verbs_that_take_the_table_say_so(spark, table, monkeypatch, asked):
+    monkeypatch.chdir(table.parent)
+    verb, *options = asked
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        result = outcome("spark", verb, table, *options)
+    assert told == []
+    assert result.stderr.startswith(
+        f"pbloom: {table}: a Delta table, of which --table delta takes the live files; "
+    )
+
+
+def test_an_index_of_its_files_warns(spark, table, tmp_path):
+    with pytest.warns(pb.TableFolderWarning, match='of which table="delta" takes') as told:
+        lake.index(spark, table, index=tmp_path / "index", columns="id")
+    assert [each.filename for each in told] == [__file__]
+
+
+@pytest.mark.parametrize("verb", ["build", "strip"])
+def test_a_refusal_names_what_helps_on_spark(spark, table, verb):
+    """Nothing there writes copies, and not each command takes tables."""
+    result = outcome("spark", verb, table, "-c", "id")
+    assert result.code == 2
+    assert (
+        "not changed in place; change the table with --table of `pbloom build`, `repair` and `strip`"
+        in result.stderr
+    )
+    assert "copies" not in result.stderr
 
 
 @pytest.mark.parametrize(

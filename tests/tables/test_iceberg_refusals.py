@@ -258,8 +258,8 @@ def test_a_file_of_a_table_names_the_way_to_change_it(tmp_path):
     result = outcome("build", tmp_path / "a.parquet", "-c", "id", "--in-place")
     assert result.complaint == (
         f"{tmp_path}/a.parquet: belongs to the Iceberg table {tmp_path}, which records the size of its files:"
-        " not changed in place; change the table with --table, which also commits the new sizes, to its"
-        " catalog with --catalog NAME, or write copies with -o or --output-dir"
+        " not changed in place; change the table with --table of `pbloom build`, `repair` and `strip`, which also commits"
+        " the new sizes, to its catalog with --catalog NAME, or write copies with -o or --output-dir"
     )
 
 
