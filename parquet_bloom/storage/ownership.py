@@ -40,8 +40,8 @@ def _check_writable(path: str, what: str, instead: str) -> None:
 
 
 def check_takes_new(path: str) -> None:
-    """Raise what making a file of this name would raise in a folder that takes nothing new, or in what is there of the
-    way to it."""
+    """Raise what making a file of this name would raise in a folder that takes nothing new, or in what is there of
+    the way to it."""
     folder = os.path.dirname(os.path.realpath(path))
     while not os.path.isdir(folder):
         folder = os.path.dirname(folder)
