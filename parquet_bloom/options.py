@@ -87,6 +87,16 @@ class Selection(VerbOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StripOptions(Selection):
+    """Whose filters to remove, see verbs.strip.strip."""
+
+    union_by_name: bool = False
+
+    def __post_init__(self) -> None:
+        check_flags(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions(Selection):
     """Of what pages are read. ignore_checksums: also if their checksums are wrong."""
 

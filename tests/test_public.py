@@ -447,7 +447,7 @@ MADE_OF = {
     "repair": [options.RepairOptions, OF_FILE],
     "repair_table": [options.RepairOptions, OF_TABLE],
     "report": [options.ValidateOptions, options.AdviseOptions],
-    "strip": [options.Selection, OF_FILE],
+    "strip": [options.StripOptions, OF_FILE],
     "strip_table": [OF_TABLE],
     "validate": [options.ValidateOptions],
 }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from itertools import chain
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from parquet_bloom.container import number_of
 from parquet_bloom.container.in_commands import AsFile, InCommands
@@ -47,9 +48,16 @@ Result = TypeVar("Result")
 def _nothing(path: str, what: object) -> None: ...
 
 
-def _names_others(message: str) -> bool:
-    """Whether it says which columns the file has instead, or one that is called nearly the same."""
-    return "; the file has " in message or "; did you mean " in message
+_MEANT: Final = re.compile(r": no column (.*); did you mean (.*)\?$")
+
+
+def _is_of_others(message: str) -> bool:
+    """Whether it says that a file has no such column, and which others it has: not only one in another case, which
+    nobody takes as null."""
+    if meant := _MEANT.search(message):
+        name, others = meant[1].casefold(), meant[2].casefold()
+        return name not in others.split(", ")
+    return ": no column " in message and "; the file has " in message
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +103,7 @@ class Inputs:
     @property
     def are_lacking(self) -> bool:
         """Whether some failed as they lack a column, and others did not."""
-        is_told = any(": no column " in each and _names_others(each) for each in self._told)
+        is_told = any(map(_is_of_others, self._told))
         return is_told and len(self.unread) < len(self.files)
 
     @property

@@ -492,7 +492,14 @@ def validate() -> None:
     """
 
 
-@_verb(option.columns(), _inputs, option.dry_run, option.no_verify, option.unconditional)
+@_verb(
+    option.columns(),
+    file_options.union_by_name,
+    _inputs,
+    option.dry_run,
+    option.no_verify,
+    option.unconditional,
+)
 def strip() -> None:
     """Remove Bloom filters from files, in place.
 

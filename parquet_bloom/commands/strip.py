@@ -13,7 +13,7 @@ from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.parameters import Number
 from parquet_bloom.commands.sections import Command, general_option
 from parquet_bloom.commands.table_options import files_per_commit, in_tables, sole_writer
-from parquet_bloom.options import Selection, TableOptions
+from parquet_bloom.options import StripOptions, TableOptions
 from parquet_bloom.render.changes import STRIP, TABLE_STRIP
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ _ONLY_FILES = {"output", "output_dir", "in_place", "overwrite", "resume", "colum
 @file_options.files
 @option.columns()
 @option.row_groups
+@file_options.union_by_name
 @in_tables(files_per_commit, sole_writer, refused=_ONLY_FILES)
 @option.destinations
 @general_option(
@@ -75,10 +76,14 @@ def strip(
         sys.exit(code)
     from parquet_bloom.verbs.strip import strip_file
 
-    selection, inputs = Selection(**given), answers.inputs
+    options, inputs = StripOptions(**given), answers.inputs
+    if options.union_by_name:
+        inputs.check_some_have(options.columns or (), keys)
 
     def work(path: str) -> StripReport:
-        return strip_file(path, selection, destination_of(path), keys=keys)
+        return strip_file(path, options, destination_of(path), keys=keys)
 
     at_a_time = max(inputs.threads_for(threads)[0], inputs.threads_to_change(threads)[0])
-    sys.exit(answers.each(work, STRIP, threads=at_a_time))
+    code = answers.each(work, STRIP, threads=at_a_time)
+    inputs.tell_lacking(options.union_by_name)
+    sys.exit(code)

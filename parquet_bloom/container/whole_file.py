@@ -49,7 +49,7 @@ def _without_them(source: Source, end: int) -> str:
     import shlex
 
     if source.is_remote:
-        return f"the first {end} bytes are that file"
+        return f"`head -c {end}` of a local copy is that file"
     return f"`head -c {end} {shlex.quote(source.path)}` is that file"
 
 
@@ -64,6 +64,6 @@ def _in_two(source: Source, end: int) -> str:
     import shlex
 
     if source.is_remote:
-        return f"the first {end} bytes are the one, those behind are the other"
+        return f"`head -c {end}` of a local copy is the one, `tail -c +{end + 1}` of it the other"
     path = shlex.quote(source.path)
     return f"`head -c {end} {path}` is the one, `tail -c +{end + 1} {path}` the other"

@@ -38,7 +38,7 @@ from parquet_bloom.spark.worker import (
     has_been_built,
     once_more,
 )
-from parquet_bloom.verbs.build import take_by_name
+from parquet_bloom.verbs.file_runner import take_by_name
 
 
 @giving(CONTROL)

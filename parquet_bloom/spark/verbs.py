@@ -28,7 +28,7 @@ from parquet_bloom.options import (
     Destination,
     InspectOptions,
     ProbeOptions,
-    Selection,
+    StripOptions,
     TableOptions,
     ValidateOptions,
     engines_given,
@@ -177,6 +177,7 @@ def strip(
     paths: Paths | None = None,
     *,
     columns: SomeNames | None = None,
+    union_by_name: bool = False,
     verify: bool = True,
     unconditional: bool = False,
     dry_run: bool = False,
@@ -192,7 +193,7 @@ def strip(
 ) -> Report:
     """Remove the filters of `columns` (default: all) from every file, in place. See build."""
     given = locals()
-    return _report("strip", Selection.of(given), given)
+    return _report("strip", StripOptions.of(given), given)
 
 
 def inspect(

@@ -30,8 +30,9 @@ from parquet_bloom.spark.failures import for_executors
 from parquet_bloom.spark.outcome import DRY_RUN, NOT_PASSED_ON, Outcome, Status
 from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.request import Request
-from parquet_bloom.verbs.build import BuildReport, TakeFilters, build_opened, lacking, take_by_name
+from parquet_bloom.verbs.build import BuildReport, TakeFilters, build_opened
 from parquet_bloom.verbs.documents import as_json, plain
+from parquet_bloom.verbs.file_runner import lacking, take_by_name
 from parquet_bloom.verbs.keys import units_of
 from parquet_bloom.verbs.several import message_of
 from parquet_bloom.vocabulary import HAS_ONE
@@ -225,12 +226,13 @@ def _strip(planned: LakeFile, request: Request) -> Outcome:
 
     with open_file(planned.path, request.keys.read()) as file:
         report = strip_opened(file, request.options, request.destination)
+        reasons = [DRY_RUN] * report.dry_run + [*lacking(file, request.options)]
         outcome = Outcome(
             path=planned.path,
             status="removed" if report.removed else "unchanged",
             filters=report.num_filters,
             bytes=report.size_after - report.size_before,
-            message=DRY_RUN if report.dry_run else None,
+            message="; ".join(reasons) or None,
             document=text_of(report),
         )
         return _of_run(planned, file, outcome, request)

@@ -24,7 +24,12 @@ from parquet_bloom.storage import address_of
 from parquet_bloom.storage.change import Change
 from parquet_bloom.storage.journal import recover_first
 from parquet_bloom.storage.local_output import AppendedEnd, Output, mode_like, output_to
-from parquet_bloom.storage.ownership import check_overwritable, check_replaceable, lost_owners
+from parquet_bloom.storage.ownership import (
+    check_overwritable,
+    check_replaceable,
+    check_takes_new,
+    lost_owners,
+)
 from parquet_bloom.storage.paths import no_folder_for_output, with_parent
 from parquet_bloom.storage.source import (
     LocalSource,
@@ -115,6 +120,7 @@ def write_version(source: Source, target: Target, change: Change, verify: bool =
             return source.size
         if isinstance(source, LocalSource):
             check_replaceable(source.path)
+            check_takes_new(source.path)
         elif is_in_store(source.path):
             from parquet_bloom.storage.objects.object_source import ObjectSource
             from parquet_bloom.storage.objects.replacement import adapter_of
@@ -287,7 +293,7 @@ def output_target(
 ) -> Target:
     """The path `output`, which must not be one of the local `sources`. `instead`: what else one of them can be
     expected; `in_folder`: see Target. Raises RewriteError as resolve_target, FileNotFoundError if there is no
-    such folder."""
+    such folder, PermissionError if it takes nothing new."""
     if is_url(os.fspath(output)):
         raise RewriteError(
             f"{os.fspath(output)}: expected a local path to write to: behind URLs, files are only"
@@ -311,4 +317,5 @@ def output_target(
             raise RewriteError(f"{path}: already exists: {way_out}")
         check_not_in_table(path)
         check_overwritable(str(path))
+    check_takes_new(str(path))
     return Target(str(path), overwrite, in_folder=in_folder)

@@ -6,6 +6,7 @@ protected it from just that.
 
 from __future__ import annotations
 
+import errno
 import grp
 import os
 import pwd
@@ -14,11 +15,12 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage.source import making_in
 
 
 def check_replaceable(path: str) -> None:
-    """Raise RewriteError for a file to be changed that this process may not write, in a folder where it may: one
-    where nothing new can be made says so itself."""
+    """Raise RewriteError for a file to be changed that this process may not write, in a folder where it may: of one
+    where nothing new can be made see check_takes_new."""
     _check_writable(path, "not changed in place", "write another file with an output")
 
 
@@ -35,6 +37,20 @@ def _check_writable(path: str, what: str, instead: str) -> None:
         f"{path}: {what}: you may not write it (mode {stat.S_IMODE(status.st_mode):03o},"
         f" owner {_user(status.st_uid)}): allow it with chmod, or {instead}"
     )
+
+
+def check_takes_new(path: str) -> None:
+    """Raise what making a file of this name would raise in a folder that takes nothing new, or in what is there of
+    the way to it."""
+    folder = os.path.dirname(os.path.realpath(path))
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    if _may_write(folder):
+        return
+    is_read_only = os.statvfs(folder).f_flag & os.ST_RDONLY
+    number = errno.EROFS if is_read_only else errno.EACCES
+    with making_in(folder):
+        raise OSError(number, os.strerror(number), path)
 
 
 def _may_write(path: str) -> bool:

@@ -97,6 +97,10 @@ class naming:
             error.filename, error.filename2 = str(self._path), None
 
 
+class NoStoreError(OSError):
+    """What answers in the place of an object store is none."""
+
+
 class making_in:
     """Make PermissionErrors name the folder that takes no new file, or folder, instead of the file that would be in
     it: `folder`, or what is there of the way to it."""

@@ -29,7 +29,7 @@ from typing import Final, NamedTuple, Protocol
 
 from parquet_bloom.errors import CATALOG, RewriteError
 from parquet_bloom.storage import address_of, folder_at
-from parquet_bloom.storage.source import is_object, tolerating
+from parquet_bloom.storage.source import NoStoreError, is_object, tolerating
 
 # Seconds for which it is known whether a folder is a table's: a task may change thousands of its files.
 KNOWN_FOR = 60
@@ -115,7 +115,12 @@ def check_not_in_table(file: Path | str) -> None:
     if isinstance(file, Path):
         table = _local_table(file)
     else:
-        table = _remote_table(_parent(file), time.monotonic() // KNOWN_FOR, _store_of(file))
+        try:
+            table = _remote_table(_parent(file), time.monotonic() // KNOWN_FOR, _store_of(file))
+        except (FileNotFoundError, NoStoreError) as error:
+            # Not that folder is not there, but all that it would be in.
+            error.filename = str(file)
+            raise
     if table:
         format, root = table
         raise RewriteError(

@@ -117,6 +117,15 @@ def encode(leaf: LeafType, value: object) -> Encodings:
     return _encode_text(leaf, value)
 
 
+def _as_uuid(width: int, text: str) -> str:
+    """What to say of a UUID where bytes are expected that nothing calls one."""
+    try:
+        stored = UUID(text).bytes
+    except ValueError:
+        return ""
+    return f"; those of this UUID are 0x{stored.hex()}" if len(stored) == width else ""
+
+
 def encode_stored(leaf: LeafType, value: bytes) -> Encodings:
     """The bytes themselves. Raises ValueTypeError if the column has values of another length."""
     if leaf.width is not None and len(value) != leaf.width:
@@ -411,5 +420,6 @@ def _encode_text(leaf: LeafType, value: object) -> Encodings:
         raise not_a_value(leaf, ascii(value), "text that is valid Unicode") from None
     if leaf.width is not None and len(plain) != leaf.width:
         # Shown as it was given, and not as bytes.
-        raise not_a_value(leaf, value, f"{leaf.width} bytes, found {len(plain)}")
+        expected = f"{leaf.width} bytes, found {len(plain)}{_as_uuid(leaf.width, value)}"
+        raise not_a_value(leaf, value, expected)
     return Encodings((plain,))

@@ -23,10 +23,15 @@ from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.damage import MAY_HAVE_CHANGED
 from parquet_bloom.storage.new_version import check_appendable
 from parquet_bloom.verbs.documents import VerbReport
-from parquet_bloom.verbs.file_runner import Changing, changing, changing_opened
+from parquet_bloom.verbs.file_runner import (
+    Changing,
+    changing,
+    changing_opened,
+    lacking,
+    take_by_name,
+)
 from parquet_bloom.verbs.several import FilesReport, change_each, for_several
 from parquet_bloom.vocabulary import (
-    NULL_BY_NAME,
     REMOVES,
     REPLACES,
     Dialect,
@@ -294,20 +299,6 @@ def _lost_traces(
             )
         if each.doubt_about_values:
             yield f"{where}: the filter that it had lacks values {each.doubt_about_values}"
-
-
-def take_by_name(file: Container, options: BuildOptions) -> None:
-    """Let a file lack columns, if its user says so of all files."""
-    if options.union_by_name:
-        file.unite_by_name(options.columns or ())
-
-
-def lacking(file: Container, options: BuildOptions) -> Iterator[str]:
-    """Of which columns there can be none in the file, by what its user says of all files."""
-    if options.union_by_name:
-        for name in options.columns or ():
-            if file.lacks(name):
-                yield f"column {quoted_name(name)}: {NULL_BY_NAME}"
 
 
 def _gone(opened: Changing, change: BuildChange) -> Iterator[str]:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.container.room import TO_CHANGE, check_room
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import RewriteError
+from parquet_bloom.errors import RewriteError, quoted_name
 from parquet_bloom.files import open_file
-from parquet_bloom.options import BuildOptions, Destination, RepairOptions
+from parquet_bloom.options import BuildOptions, Destination, RepairOptions, StripOptions
 from parquet_bloom.storage.change import Change
 from parquet_bloom.storage.new_version import Target, not_kept, write_version
-from parquet_bloom.vocabulary import FORMAT_TITLES
+from parquet_bloom.vocabulary import FORMAT_TITLES, NULL_BY_NAME
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -109,6 +109,20 @@ def changing_opened(file: Container, destination: Destination) -> Changing:
     started = time.perf_counter()
     _check_ending(file, destination.output)
     return Changing(file, destination.target(file.path), destination.verify, started)
+
+
+def take_by_name(file: Container, options: BuildOptions | StripOptions) -> None:
+    """Let a file lack columns, if its user says so of all files."""
+    if options.union_by_name:
+        file.unite_by_name(options.columns or ())
+
+
+def lacking(file: Container, options: BuildOptions | StripOptions) -> Iterator[str]:
+    """Of which columns there can be no filter in the file, by what its user says of all files."""
+    if options.union_by_name:
+        for name in options.columns or ():
+            if file.lacks(name):
+                yield f"column {quoted_name(name)}: {NULL_BY_NAME}"
 
 
 def _check_ending(file: Container, output: str | os.PathLike[str] | None) -> None:

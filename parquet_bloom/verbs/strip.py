@@ -12,9 +12,15 @@ from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN, LeftChunk, RemovedFilters, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import quoted_name
-from parquet_bloom.options import Destination, Selection
+from parquet_bloom.options import Destination, StripOptions
 from parquet_bloom.verbs.documents import VerbReport
-from parquet_bloom.verbs.file_runner import Changing, changing, changing_opened
+from parquet_bloom.verbs.file_runner import (
+    Changing,
+    changing,
+    changing_opened,
+    lacking,
+    take_by_name,
+)
 from parquet_bloom.verbs.several import change_each, for_several
 from parquet_bloom.vocabulary import Format
 
@@ -71,6 +77,7 @@ def strip(
     *,
     columns: SomeNames | None = None,
     row_groups: SomeNumbers | None = None,
+    union_by_name: bool = False,
     in_place: bool = False,
     overwrite: bool = False,
     resume: bool = False,
@@ -89,37 +96,39 @@ def strip(
 
     Legacy filters go, too, and filters to which nothing points any more. A filter that pages follow, or that cannot
     be read where not all bytes behind the data are known to be filters, loses its pointer, but its bytes stay.
+    union_by_name: several files are those of one schema: one that has no such column, in upper or lower case, has no
+    filters of it, if any file has it.
     keys: for encrypted files, the keys of the footer and of `columns`; if columns are not given, those without a key
     are left as they are. Other options as for build.
 
     Raises ColumnError, FormatError, UnsupportedError, EncryptionError, RewriteError, OSError.
     """
     given = locals()
-    selection, destination = Selection.of(given), Destination.of(given)
+    options, destination = StripOptions.of(given), Destination.of(given)
     change = partial(strip_file, keys=keys)
     report: StripReport = change_each(
-        source, selection, destination, change, storage_options=storage_options
+        source, options, destination, change, storage_options=storage_options, keys=keys
     )
     return report
 
 
 def strip_file(
     path: str | os.PathLike[str],
-    selection: Selection,
+    options: StripOptions,
     destination: Destination,
     *,
     keys: Keys | None = None,
 ) -> StripReport:
     """As strip."""
     with changing(path, destination, keys) as opened:
-        return _strip(opened, selection)
+        return _strip(opened, options)
 
 
-def _named(file: Container, selection: Selection) -> Sequence[str]:
+def _named(file: Container, options: StripOptions) -> Sequence[str]:
     """The columns that were asked for by name."""
-    if selection.columns is None:
+    if options.columns is None:
         return ()
-    return [column.name for column in file.select(selection.columns)]
+    return [column.name for column in file.select(options.columns)]
 
 
 def _none_to_remove(columns: Sequence[str]) -> Iterator[str]:
@@ -129,17 +138,23 @@ def _none_to_remove(columns: Sequence[str]) -> Iterator[str]:
         yield f"column{'s' * (len(columns) > 1)} {names}: no filter there, so none to remove"
 
 
-def strip_opened(file: Container, selection: Selection, destination: Destination) -> StripReport:
+def strip_opened(file: Container, options: StripOptions, destination: Destination) -> StripReport:
     """As strip, of a file that is open."""
-    return _strip(changing_opened(file, destination), selection)
+    return _strip(changing_opened(file, destination), options)
 
 
-def _strip(opened: Changing, selection: Selection) -> StripReport:
-    change = opened.file.strip(selection)
+def _strip(opened: Changing, options: StripOptions) -> StripReport:
+    take_by_name(opened.file, options)
+    change = opened.file.strip(options)
     facts = opened.write(change)
     there = {each.column for each in change.removed} | {each.column for each in change.left}
-    without = [name for name in _named(opened.file, selection) if name not in there]
-    notes = (*_none_to_remove(without), *change.notes, *opened.notes(change))
+    without = [name for name in _named(opened.file, options) if name not in there]
+    notes = (
+        *lacking(opened.file, options),
+        *_none_to_remove(without),
+        *change.notes,
+        *opened.notes(change),
+    )
     return StripReport(
         **facts,
         removed=tuple(change.removed),

@@ -168,6 +168,27 @@ def test_build_takes_the_columns_that_each_file_has(names, tmp_path):
     assert f"{names[1]}: note: column id: {NULL_BY_NAME}" in found.stdout.splitlines()
 
 
+def test_strip_takes_the_columns_that_each_file_has(names, tmp_path):
+    pb.build(names, in_place=True, columns="other")
+    strip = ("strip", *names, "-c", "id,other", "--in-place")
+    # The hint names the option that helps.
+    found = outcome(*strip, "--dry-run")
+    assert (found.code, found.stderr.splitlines()) == (
+        2, [f"pbloom: {names[1]}: no column id; the file has other", f"pbloom: {HINT}"]
+    )  # fmt: skip
+    report = pb.strip(names, tmp_path / "out", columns=["id", "other"], union_by_name=True)
+    assert [{each.column for each in one.removed} for one in report] == [{"id", "other"}, {"other"}]
+    assert report.reports[1].notes == (f"column id: {NULL_BY_NAME}",)
+    found = outcome(*strip, "--union-by-name")
+    assert (found.code, found.stderr) == (0, "")
+    assert f"{names[1]}: note: column id: {NULL_BY_NAME}" in found.stdout.splitlines()
+    assert [pb.inspect(each).num_filters for each in names] == [0, 0]
+    with pytest.raises(pb.ColumnError, match="2 files: no column nix; the files have id, other"):
+        pb.strip(names, tmp_path / "none", columns="nix", union_by_name=True)
+    found = outcome("strip", *names, "-c", "nix", "--in-place", "--union-by-name")
+    assert (found.code, found.complaint) == (2, "2 files: no column nix; the files have id, other")
+
+
 def test_validate_requires_no_filter_for_a_column_that_others_have(names):
     for ok in (False, True):
         report = pb.validate(names, require="id", union_by_name=ok)
@@ -192,6 +213,18 @@ def test_the_option_is_named_where_it_would_help(names):
         )  # fmt: skip
         assert HINT not in outcome(*command, *names, "-c", "nix").stderr
         assert HINT not in outcome(*command, names[1], "-c", "id").stderr
+
+
+def test_the_option_is_not_named_for_a_column_in_another_case(names):
+    """It does not help there; for one that is only called nearly the same it does."""
+    write = pq.write_table if names[0].endswith("parquet") else orc.write_table
+    for column, is_named in {"ID": False, "idx": True}.items():
+        write(pa.table({column: [5]}), names[1])
+        for command in (("probe", "-v", "9"), ("build", "--dry-run"), ("strip", "--dry-run")):
+            found = outcome(*command, *names, "-c", "id")
+            said = [f"pbloom: {names[1]}: no column id; did you mean {column}?"]
+            said += [f"pbloom: {HINT}"] * is_named
+            assert (found.code, found.stderr.splitlines()) == (2, said)
 
 
 def test_a_damaged_file_is_nothing_to_go_by(names):

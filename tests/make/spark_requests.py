@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from parquet_bloom.encryption.keys_file import KeyReferences
-from parquet_bloom.options import BuildOptions, Destination, ProbeOptions, Selection
+from parquet_bloom.options import BuildOptions, Destination, ProbeOptions, StripOptions
 from parquet_bloom.spark.request import Request
 
 
@@ -24,7 +24,7 @@ def build_request(
 
 def strip_request() -> Request:
     """To remove all filters of files in their places."""
-    return Request("strip", Selection())
+    return Request("strip", StripOptions())
 
 
 def probe_request(column: str, values: Sequence[Any]) -> Request:

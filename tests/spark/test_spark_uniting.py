@@ -107,6 +107,14 @@ def test_the_one_file_that_has_it_is_found_in_any_sheet(spark, tmp_path, number,
     assert contents(tmp_path) == before
 
 
+def test_strip_leaves_files_that_lack_a_column(spark, grown):
+    pb.build(grown / "1.parquet", columns=["user"], in_place=True)
+    assert lake.strip(spark, grown, columns="user", dry_run=True).counts["refused"] == 2
+    lacking = ("unchanged", 0, f"column user: {BY_NAME}")
+    report = lake.strip(spark, grown, columns="user", union_by_name=True)
+    assert states(report) == [lacking, ("removed", 1, None), lacking]
+
+
 def test_advice_is_on_the_columns_of_each_file(spark, grown):
     advice = lake.advise(spark, grown)
     with pytest.raises(TypeError, match=r"^union_by_name: expected columns, not advice"):

@@ -358,6 +358,33 @@ def test_a_write_protected_output_is_not_overwritten(broken: Path, verb: str) ->
         assert outcome(*write, *where).code == 0
 
 
+@pytest.mark.usefixtures("ordinary")
+@pytest.mark.parametrize("verb", ARGUMENTS)
+def test_a_dry_run_foresees_that_a_folder_takes_nothing_new(
+    broken: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    folder, opened = broken.parent, os.open
+
+    def open_file(path: str, flags: int, *mode: int, **more: Any) -> int:
+        if flags & os.O_CREAT and not os.stat(folder).st_mode & stat.S_IWUSR:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return opened(path, flags, *mode, **more)
+
+    monkeypatch.setattr(os, "open", open_file)
+    folder.chmod(0o555)
+    wheres = {"--in-place": broken, "-o": folder / "b.parquet", "--output-dir": folder / "out"}
+    for option, path in wheres.items():
+        where = (option,) if path == broken else (option, path)
+        result = outcome(verb, broken, *ARGUMENTS[verb], *where)
+        named = path / broken.name if option == "--output-dir" else path
+        said = f"{named}: Permission denied: nothing new can be made in {folder}"
+        assert (result.code, result.complaint) == (2, said)
+        assert outcome(verb, broken, *ARGUMENTS[verb], *where, "--dry-run") == result
+    assert outcome(verb, broken, *ARGUMENTS[verb], "--dry-run").code == 0
+    folder.chmod(0o755)
+    assert outcome(verb, broken, *ARGUMENTS[verb], "--in-place", "--dry-run").code == 0
+
+
 def test_a_dry_run_foresees_that_an_output_exists(broken: Path) -> None:
     write = ("build", broken, *ARGUMENTS["build"], "-o", broken.with_name("out.parquet"))
     assert outcome(*write).code == 0

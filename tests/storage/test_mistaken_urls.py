@@ -1,6 +1,7 @@
 """URLs as people write them: each answers about what it names, or says in one line what is wrong."""
 
 import gzip
+from dataclasses import replace
 
 import pytest
 from conftest import FIXTURES
@@ -8,6 +9,7 @@ from make.commands import outcome
 from make.object_server import Fault
 
 import parquet_bloom as pb
+from parquet_bloom.storage.objects import sending
 
 FIXTURE = FIXTURES / "pyarrow_filters.parquet"
 DATA = FIXTURE.read_bytes()
@@ -344,6 +346,95 @@ def test_a_web_page_is_no_empty_folder(server, body, verb, name):
         f"s3://lake/{name}: what answers at 127.0.0.1:{server.port} is no object store: expected 404 for a key that"
         " is in none, found 200; --storage-option endpoint=URL names another host"
     ) in result.stderr
+
+
+def test_what_helps_with_bytes_behind_a_whole_object(server):
+    """No command changes the object itself."""
+    server.put("lake/a.parquet", DATA + DATA[: len(DATA) // 2])
+    said = f" a whole file: `head -c {len(DATA)}` of a local copy is that file"
+    assert said in complaint(server, "s3://lake/a.parquet")
+
+
+NOT_FOUND = "<html><body>Error code: 404</body></html>"
+VERBS = {
+    "inspect": ["inspect"],
+    "build": ["build", "-c", "int64", "--in-place"],
+    "index": ["index", "add", "--index"],
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("name", ["a.parquet", "day=1/b.parquet", "c", "day=1/"])
+def test_a_web_server_has_not_lost_an_object(server, verb, name):
+    """Its 404 is as a store's, but for the code in it; there is none in an answer to HEAD."""
+    server.faults += [
+        Fault(404, NOT_FOUND, kind=kind, times=99) for kind in ("LIST", "HEAD", "GET")
+    ]
+    result = outcome(*VERBS[verb], f"s3://lake/{name}", *words(server))
+    assert (result.code, result.complaint) == (2, (
+        f"s3://lake/{name}: what answers at 127.0.0.1:{server.port} is no object store: expected a store's code, such"
+        " as NoSuchBucket, with 404, found none; --storage-option endpoint=URL names another host"
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize("scheme", ["gs", "az"])
+def test_a_web_server_is_neither_of_the_other_stores(server, scheme):
+    server.faults += [
+        Fault(404, NOT_FOUND, kind=kind, times=99) for kind in ("LIST", "HEAD", "GET")
+    ]
+    named = {"gs": "base_url", "az": "endpoint"}[scheme]
+    options = {named: server.endpoint, "skip_signature": "true"}
+    options |= {"account_name": "a"} if scheme == "az" else {}
+    with pytest.raises(
+        OSError, match=rf"is no object store: expected a store's code.* option {named}=URL"
+    ):
+        pb.inspect(f"{scheme}://lake/a.parquet", storage_options=options)
+
+
+def test_a_store_that_gives_no_code_is_asked_for_its_list_once(server):
+    server.put("lake/a.parquet", DATA)
+    server.faults.append(Fault(404, kind="GET", times=2))
+    for _ in range(2):
+        assert complaint(server, "s3://lake/x.parquet").startswith(
+            "s3://lake/x.parquet: no such object"
+        )
+    assert server.count("LIST") == 1
+
+
+def test_a_bucket_that_is_not_there_is_named_with_the_object(server):
+    gone = Fault(404, "<Error><Code>NoSuchBucket</Code></Error>", kind="LIST", times=9)
+    server.faults += [gone, replace(gone, kind="GET")]
+    for name in ("a.parquet", "day=1/a.parquet"):
+        url = f"s3://lake/{name}"
+        result = outcome("build", url, "-c", "int64", "--in-place", *words(server))
+        assert (result.code, result.complaint) == (2, f"{url}: no bucket lake")
+
+
+def test_a_web_page_has_no_ranges(server):
+    server.faults += [Fault(200, "<a/>", kind=kind, times=99) for kind in ("LIST", "HEAD", "GET")]
+    for verb in ("inspect", "build"):
+        result = outcome(*VERBS[verb], "s3://lake/a.parquet", *words(server))
+        assert (result.code, result.complaint) == (2, (
+            "s3://lake/a.parquet: the server sends no ranges of bytes;"
+            " --storage-option endpoint=URL names another host"
+        ))  # fmt: skip
+
+
+def test_a_web_page_is_no_folder_without_an_index(server):
+    server.faults += [Fault(200, "<a/>", kind=kind, times=99) for kind in ("LIST", "HEAD", "GET")]
+    result = outcome("index", "add", "--index", "s3://lake/users.index", *words(server))
+    assert "s3://lake/users.index: what answers at " in result.complaint
+
+
+def test_a_server_that_says_nothing_was_reached(server, monkeypatch):
+    monkeypatch.setattr(sending, "PAUSES", ())
+    server.delay = 1
+    options = [*words(server), "--storage-option", "timeout=100ms"]
+    result = outcome("inspect", "s3://lake/a.parquet", *options)
+    assert (result.code, result.complaint) == (2, (
+        f"s3://lake/a.parquet: no answer from 127.0.0.1:{server.port}: it was reached, and sent nothing in time;"
+        " --storage-option endpoint=URL names another host"
+    ))  # fmt: skip
 
 
 @pytest.mark.parametrize(

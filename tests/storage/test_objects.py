@@ -34,6 +34,7 @@ from parquet_bloom.storage.objects.folders import ObjectFolder
 from parquet_bloom.storage.objects.object_source import ObjectSource
 from parquet_bloom.storage.objects.read_ahead import GAP_BYTES, PIECE_BYTES, join_ranges
 from parquet_bloom.storage.paths import expand
+from parquet_bloom.storage.traffic import Traffic
 from parquet_bloom.tables.ends import sizes_of
 
 FIXTURE = FIXTURES / "pyarrow_filters.parquet"
@@ -339,6 +340,10 @@ def test_a_server_without_ranges(server):
     [
         ({"regoin": SECRET}, "no storage option regoin; did you mean region?"),
         (
+            {"versionId": SECRET},
+            "no storage option versionid; the newest version is read; a presigned https:// URL reads another one",
+        ),
+        (
             {"timeout": SECRET * 2},
             "the storage option timeout=…: expected a duration, such as 30s",
         ),
@@ -619,6 +624,13 @@ def test_a_profile_of_aws(store, tmp_path, monkeypatch):
     (asked,) = store.asked
     assert "Credential=OURS/" in asked.headers["authorization"]
     assert "/eu-west-1/s3/" in asked.headers["authorization"]
+    # Endpoints of profiles are heeded neither where objects are read nor where they are written.
+    config = tmp_path / "config"
+    config.write_text(f"[profile ours]\nregion = eu-west-1\nendpoint_url = {store.endpoint}\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+    monkeypatch.delenv("AWS_ENDPOINT_URL")
+    client = s3_client.S3Client(Address.of(URL), Traffic())._sender.signed.now()
+    assert client.meta.endpoint_url == "https://s3.eu-west-1.amazonaws.com"
     monkeypatch.setenv("AWS_PROFILE", "theirs")
     with pytest.raises(OSError, match=r"storage options: AWS_PROFILE is theirs: .*not be found"):
         pb.inspect(URL)

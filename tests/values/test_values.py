@@ -481,6 +481,13 @@ REFUSED: list[tuple[str, object, str, str]] = [
     ("FIXED_LEN_BYTE_ARRAY(5)", b"1234", "0x31323334", "5 bytes, found 4"),
     ("FIXED_LEN_BYTE_ARRAY(5)", b"", "0x", "5 bytes, found 0"),
     ("FIXED_LEN_BYTE_ARRAY(4)", SOME_UUID, f"0x{SOME_UUID.hex}", "4 bytes, found 16"),
+    (
+        "FIXED_LEN_BYTE_ARRAY(16)",
+        str(SOME_UUID),
+        str(SOME_UUID),
+        f"16 bytes, found 36; those of this UUID are 0x{SOME_UUID.hex}",
+    ),
+    ("FIXED_LEN_BYTE_ARRAY(4)", str(SOME_UUID), str(SOME_UUID), "4 bytes, found 36"),
     ("FIXED_LEN_BYTE_ARRAY(16) UUID", b"\1", "0x01", "16 bytes, found 1"),
     ("FIXED_LEN_BYTE_ARRAY(16) UUID", 5, "5", "a UUID"),
     ("FIXED_LEN_BYTE_ARRAY(12) INTERVAL", b"\1", "0x01", "12 bytes, found 1"),

@@ -93,6 +93,8 @@ class ObjectFolder:
 
     def entries(self, name: str) -> list[Entry]:
         found = list_beside(self._address, f"{self._prefix}{name}", self._traffic)
+        if not found:
+            check_is_store(self._address)
         return sorted(
             (
                 Entry(

@@ -17,9 +17,9 @@ from parquet_bloom.storage.address import Address, Listed
 from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.globs import matches
 from parquet_bloom.storage.objects.object_source import version_told
-from parquet_bloom.storage.objects.requests import ask, no_store, submit
+from parquet_bloom.storage.objects.requests import ask, bucket_of, no_store, submit
 from parquet_bloom.storage.source import has_wildcard, is_data_file, is_hidden, is_of_index
-from parquet_bloom.storage.store_environment import find_endpoint, place_of
+from parquet_bloom.storage.store_environment import find_endpoint
 from parquet_bloom.storage.temporary_files import hidden_name
 from parquet_bloom.storage.traffic import HEAD, LIST, Requests, Traffic, count
 
@@ -248,7 +248,7 @@ _stores: Final[set[tuple[tuple[str | None, ...], str]]] = set()
 def check_is_store(address: Address) -> None:
     """Where a listing is empty: raise OSError if whatever is asked for is there, or nobody says. obstore takes any
     XML for a listing, so a web server at an endpoint, or a page that asks to log in, would be an empty folder."""
-    bucket = place_of(address), address.host
+    bucket = bucket_of(address)
     if bucket in _stores or find_endpoint(address.store, address.options) is None:
         return
     folder = address.other(f"{address.scheme}://{address.host}")
@@ -263,7 +263,7 @@ def check_is_store(address: Address) -> None:
         if not is_there:
             raise OSError(error.errno, error.strerror, str(address)) from None
     if is_there:
-        raise no_store(address)
+        raise no_store(address, "404 for a key that is in none, found 200")
     _stores.add(bucket)
 
 

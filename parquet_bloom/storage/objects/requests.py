@@ -18,6 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
+import obstore
 from obstore.exceptions import (
     BaseError,
     NotFoundError,
@@ -36,7 +37,9 @@ from parquet_bloom.storage.objects.failures import (
 )
 from parquet_bloom.storage.objects.sending import Renewable, Returned, Sender, prefix_of
 from parquet_bloom.storage.objects.stores import opened_store
-from parquet_bloom.storage.traffic import Requests, Traffic
+from parquet_bloom.storage.source import NoStoreError
+from parquet_bloom.storage.store_environment import find_endpoint, place_of
+from parquet_bloom.storage.traffic import LIST, Requests, Traffic
 from parquet_bloom.vocabulary import NO_OBJECT, NO_OBJECT_OR_FOLDER
 
 if TYPE_CHECKING:
@@ -142,16 +145,55 @@ def ask(
     """What `work` returns, which sends one request of a `kind` to the store; sent again if its failure may
     pass: see `sending`. `store`: None for the one that the address and the environment say now.
 
-    Raises OSError that names `address`: FileNotFoundError, PermissionError, ChangedError,
+    Raises OSError that names `address`: FileNotFoundError, PermissionError, ChangedError, NoStoreError,
     NoSuchRangeError, others.
     """
     sender = Sender(prefix_of(address), traffic, OBSTORE, store or opened_store(address))
     try:
-        return sender.send(work, kind)
+        answer = sender.send(work, kind)
     except ChangedError:
         raise
     except OBSTORE.kinds as error:
-        raise _failure(address, error) from None
+        found = _failure(address, error)
+        if isinstance(found, FileNotFoundError) and not OBSTORE.code(error):
+            _check_lists(address, kind)
+        raise found from None
+    if kind == LIST:
+        _listing.add(bucket_of(address))
+    return answer
+
+
+# The buckets that have been listed, each at its place.
+_listing: Final[set[tuple[tuple[str | None, ...], str]]] = set()
+
+
+def bucket_of(address: Address) -> tuple[tuple[str | None, ...], str]:
+    """The same for whatever says the same of its store."""
+    return place_of(address), address.host
+
+
+def _check_lists(address: Address, kind: Requests) -> None:
+    """Where a request of this kind was answered by 404 without a store's code, as any web server does: raise
+    NoStoreError if the endpoint answers a listing of the bucket alike. To HEAD a store gives no code either."""
+    if (
+        not address.store.has_folders
+        or find_endpoint(address.store, address.options) is None
+        or bucket_of(address) in _listing
+    ):
+        return
+    if kind == LIST:
+        raise no_store(address, "a store's code, such as NoSuchBucket, with 404, found none")
+
+    def first(store: ObjectStore) -> object:
+        return next(iter(obstore.list(store, chunk_size=1)), None)
+
+    try:
+        ask(address, LIST, first, Traffic())
+    except NoStoreError:
+        raise
+    except OSError:
+        # Which are a store's words, or say nothing yet.
+        return
 
 
 def _answer(line: str) -> tuple[int, str, str]:
@@ -212,7 +254,9 @@ def _failure(address: Address, error: BaseException) -> OSError:
             path,
         )
     if isinstance(error, NotSupportedError) or "non-partial response" in line:
-        return OSError(errno.ENOTSUP, "the server sends no ranges of bytes", path)
+        return OSError(
+            errno.ENOTSUP, f"the server sends no ranges of bytes{_elsewhere(address)}", path
+        )
     if "invalid path" in line:
         return OSError(
             errno.EINVAL,
@@ -227,14 +271,15 @@ def _failure(address: Address, error: BaseException) -> OSError:
     if _NO_TLS in str(error):
         no_tls = "what answers does not speak TLS: expected http:// in place of https://"
         return OSError(errno.EIO, f"no answer{_from(address)}: {no_tls}", path)
-    said = _JARGON.sub("", _without_url(error, line)) or "the host cannot be reached"
+    silence = "it was reached, and sent nothing in time" if _is_silent(error) else _UNREACHED
+    said = _JARGON.sub("", _without_url(error, line)) or silence
     return OSError(errno.EIO, f"no answer{_from(address)}: {said}{_elsewhere(address)}", path)
 
 
-def no_store(address: Address) -> OSError:
-    """For a server that says of objects that cannot be there that they are."""
-    said = f"what answers at {host_of(address)} is no object store: expected 404 for a key that is in none, found 200"
-    return OSError(errno.EIO, said + _elsewhere(address), str(address))
+def no_store(address: Address, expected: str) -> NoStoreError:
+    """For a server whose answer was not as `expected`: `404 for a key that is in none, found 200`"""
+    said = f"what answers at {host_of(address)} is no object store: expected {expected}"
+    return NoStoreError(errno.EIO, said + _elsewhere(address), str(address))
 
 
 def _nothing_at(address: Address) -> str:
@@ -250,6 +295,14 @@ _JARGON = re.compile(
 _INNERMOST = re.compile(
     r'message: "([^"]+)"|error: "failed to lookup address information: ([^"]+)"'
 )
+
+
+_UNREACHED: Final = "the host cannot be reached"
+
+
+def _is_silent(error: BaseException) -> bool:
+    """Whether the time that a request may take has passed since there was a connection."""
+    return "TimedOut" in str(error) and "Connect" not in str(error)
 
 
 def _from(address: Address) -> str:

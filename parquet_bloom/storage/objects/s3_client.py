@@ -189,6 +189,8 @@ def _new_client(
         "read_timeout": 300,
         "request_checksum_calculation": "when_required",
         "response_checksum_validation": "when_required",
+        # Only what obstore heeds, too: what was read must not be written elsewhere.
+        "ignore_configured_endpoint_urls": True,
         "s3": {"addressing_style": "virtual" if is_virtual else "path" if endpoint else "auto"},
     }
     if options.get("skip_signature", "").lower() == "true":

@@ -75,6 +75,9 @@ _HALVES: Final = {
 }
 
 
+_OF_OLD_VERSION: Final = "the newest version is read; a presigned https:// URL reads another one"
+
+
 def open_store(address: Address) -> ObjectStore:
     """The store of `opened_store`, as it is now."""
     return opened_store(address).now()
@@ -90,19 +93,23 @@ def opened_store(address: Address) -> Renewable[ObjectStore]:
         return _opened(root, given, address.query, environment_of(address.store))
     except UnknownConfigurationKeyError as error:
         name = str(error).split("'")[1]
-        of_store = address.store.endpoint_options[:1] if "endpoint" in name else ()
-        close = of_store or [each for each in similar(name, _COMMON_NAMES) if each != name]
-        problem = f"no storage option {name}; " + (
-            f"did you mean {', '.join(close)}?"
-            if close
-            else "if it is part of a key, write the question mark before it as %3F"
-        )
+        problem = f"no storage option {name}; {_meant_by(name, address.store)}"
         raise OSError(errno.EINVAL, problem, str(address)) from None
     except (BaseError, ValueError) as error:
         said = str(error).partition("\n")[0]
         if half := next((what for each, what in _HALVES.items() if said.endswith(each)), None):
             raise PermissionError(errno.EACCES, half, str(address)) from None
         raise OSError(errno.EINVAL, _about_options(said, address.options), str(address)) from None
+
+
+def _meant_by(name: str, store: Store) -> str:
+    """What to do in place of an option that a store does not have."""
+    if name.lower() == "versionid":
+        return _OF_OLD_VERSION
+    of_store = store.endpoint_options[:1] if "endpoint" in name else ()
+    if close := of_store or [each for each in similar(name, _COMMON_NAMES) if each != name]:
+        return f"did you mean {', '.join(close)}?"
+    return "if it is part of a key, write the question mark before it as %3F"
 
 
 # What values are to be, by obstore's words.
