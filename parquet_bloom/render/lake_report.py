@@ -455,18 +455,15 @@ def _commands(
         named, names, rule.files == report.summary.files, report.num_failed > 0
     )
 
-    alike: dict[str, dict[str, None]] = {}
-    for path, each in rule.examples:
-        if each.next and _is_of_so_many_values(each.next):
-            alike.setdefault(for_any(each.next, path), {})[path] = None
-
     def help_of(path: str, each: Finding) -> str:
         assert each.next is not None
         of_all = stripping.get(each.column or "")
         if of_all and not named and _is_strip_of_column(each.next):
             return of_all
-        if _is_of_so_many_values(each.next):
-            return for_all(each.next, path, [*alike[for_any(each.next, path)]])
+        if _is_of_so_many_values(each.next) or (some_come_first and is_rebuilding(each.next)):
+            return for_all(each.next, path, _helped(rule, path, each.next))
+        if each.is_to_be_looked_at:
+            return for_many(each.next, path, names, _helped(rule, path, each.next))
         spared = [*report.traces] if each.column is None else [each.column]
         if is_replacing(each.next) and not report.traces.keys().isdisjoint(spared):
             return for_many(each.next, path, (), _untraced(report, each.column, named))
@@ -474,17 +471,12 @@ def _commands(
 
     examples = sorted(rule.examples, key=lambda example: not example[1].is_to_be_looked_at)
     some_come_first = examples[0][1].is_to_be_looked_at
-    helps = (
-        help_of(path, each)
-        for path, each in examples
-        # What is looked at first says itself which files are repaired.
-        if each.next and not (some_come_first and is_rebuilding(each.next))
-    )
+    helps = (help_of(path, each) for path, each in examples if each.next)
     by_hand = dict.fromkeys(each.by_hand for _, each in examples if each.by_hand)
     commands = [_by_name(each, _lacking(report)) for each in united(helps)]
     is_for_others = any(each.is_of_no_column for _, each in examples)
     ordered = [*commands, *by_hand] if is_for_others else [*by_hand, *commands]
-    if alike:
+    if any(map(_is_of_so_many_values, commands)):
         ordered.append(_OF_OTHERS)
     return [f"next: {each}" for each in ordered]
 
@@ -512,6 +504,11 @@ def _by_name(build: str, lacking: Container[str]) -> str:
         return build
     columns = names_in(words[words.index("-c") + 1])
     return f"{build} --union-by-name" if any(each in lacking for each in columns) else build
+
+def _helped(rule: BrokenRule, path: str, command: str) -> Sequence[str]:
+    """The files that the same command helps with, and no others: what is to be looked at is not repaired yet."""
+    return rule.helped.get(for_any(command, path), (path,))
+
 
 
 def _is_of_so_many_values(command: str) -> bool:

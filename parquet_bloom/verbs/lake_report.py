@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -24,7 +25,7 @@ from parquet_bloom.options import AdviseOptions, InspectOptions, ValidateOptions
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import SEVERITIES
 from parquet_bloom.tables.partitions import NULL
-from parquet_bloom.verbs.advise import MAX_IN_NEED, AdviceReport, TableAdvisor
+from parquet_bloom.verbs.advise import ANY_FILE, MAX_IN_NEED, AdviceReport, TableAdvisor
 from parquet_bloom.verbs.documents import document_of
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
 from parquet_bloom.verbs.inspect_summary import (
@@ -99,19 +100,25 @@ class PartitionOverview:
 
 @dataclass(slots=True)
 class BrokenRule:
-    """The findings of one rule and severity: how many, in how many files and which columns; and with the path, the
-    first of each column that says something else, and others of the first files."""
+    """The findings of one rule and severity: how many, in how many files and which columns; with the path, the first
+    of each column that says something else, and others of the first files; `helped`: by command, in which the file is
+    called FILE, the first files that it helps with, up to one more than MAX_IN_NEED."""
 
     findings: int = 0
     files: int = 0
     columns: set[str] = field(default_factory=set)
     examples: list[tuple[str, Finding]] = field(default_factory=list)
+    helped: dict[str, list[str]] = field(default_factory=dict)
     _ways: set[tuple[object, ...]] = field(default_factory=set)
 
     def add(self, path: str, findings: Sequence[Finding]) -> None:
         self.findings += len(findings)
         self.files += 1
         self.columns.update(each.column for each in findings if each.column is not None)
+        for command in {each.next: None for each in findings if each.next}:
+            of_any = _for_any(command, path)
+            if of_any in self.helped or len(self.helped) < MAX_WAYS:
+                _keep_few(self.helped.setdefault(of_any, []), path)
         firsts: dict[tuple[object, ...], Finding] = {}
         for each in findings:
             firsts.setdefault((each.column, each.is_to_be_looked_at, *each.likeness), each)
@@ -348,6 +355,11 @@ class LakeReporter:
             not_advised=tuple(self._not_advised),
             num_not_advised=self._counts["not advised"],
         )
+
+
+def _for_any(command: str, path: str) -> str:
+    words = (ANY_FILE if word == path else word for word in shlex.split(command))
+    return shlex.join(words)
 
 
 def _keep_few(paths: list[str], path: str) -> None:
