@@ -8,7 +8,8 @@ from typing import Final
 
 from parquet_bloom.container.in_commands import AsFile, InCommands, command_for, store_arguments
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import COLUMN_KEY_GIVEN_BY, WRAPPED_KEY_GIVEN_BY
+from parquet_bloom.errors import COLUMN_KEY_GIVEN_BY, WRAPPED_KEY_GIVEN_BY, quoted_name
+from parquet_bloom.render.wording import shortened
 from parquet_bloom.storage import without_options
 from parquet_bloom.vocabulary import (
     ADVISED,
@@ -164,6 +165,12 @@ def command(verb: str, *arguments: str) -> str:
 def next_line(verb: str, *arguments: str) -> str:
     """`next: pbloom advise 'my data.parquet'`"""
     return f"next: {command(verb, *arguments)}"
+
+
+def on_replaced_too(columns: Sequence[str]) -> str:
+    """What to know where a command builds filters again, and more of them than are to be."""
+    names = shortened([quoted_name(each) for each in columns])
+    return f"with --existing replace, filters of {names} that are good enough are built again, too"
 
 
 # Up to so many names stand for all files in a command.

@@ -45,7 +45,8 @@ from parquet_bloom.render.shell_words import for_shells
 from parquet_bloom.render.wording import shortened, size, where
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import rules
-from parquet_bloom.verbs.advise import ANY_FILE, AdviceReport, ColumnAdvice, replacing, to_do
+from parquet_bloom.verbs.advise import ANY_FILE, AdviceReport, ColumnAdvice, to_do
+from parquet_bloom.verbs.advised_builds import replacing
 from parquet_bloom.verbs.inspect import FileInspection
 from parquet_bloom.verbs.occupancy import FilterOccupancy
 from parquet_bloom.verbs.report import ColumnOverview, FileReport, FilterPicture
@@ -337,7 +338,7 @@ def _steps_against(broken: Iterable[Broken]) -> list[Step]:
         new = [each for each in helps if not any(_is_done_by(each, other) for other in told)]
         told.update(new)
         done = "" if new else ABOVE if helps else NO_COMMAND
-        note = " ".join(filter(None, (done, each.note)))
+        note = _joined(done, each.note)
         title = each.first.definition.title
         steps.append(Step(each.first.severity, title, each.extent, "findings", new, note))
     return steps
@@ -371,9 +372,10 @@ def steps_of(
     wanted: Sequence[ColumnAdvice],
     to_build: Sequence[str],
     why_not: str,
+    note: str = "",
 ) -> list[Step]:
-    """What to do about rules, then about the advice, or `why_not`. A command that does both stands where the rule
-    does, at the rate that is advised, and no other step says so again."""
+    """What to do about rules, then about the advice, with a `note` on it, or `why_not`. A command that does both
+    stands where the rule does, at the rate that is advised, and no other step says so again."""
     steps, done = [], set[str]()
     advised = {but_for_rate(each): each for each in to_build}
     for step in _steps_against(broken):
@@ -381,13 +383,25 @@ def steps_of(
         commands = [*dict.fromkeys(advised.get(but_for_rate(each), each) for each in step.commands)]
         if both := {*commands} & {*to_build}:
             done |= both
-            notes = step.note, _on_rates(_built_by(both, wanted))
-            step = replace(step, commands=commands, note=" ".join(filter(None, notes)))
+            notes = _on_replacing(both, _built_by(both, wanted), note)
+            step = replace(step, commands=commands, note=_joined(step.note, notes))
         steps.append(step)
     built = _built_by(done, wanted)
-    rest = [each for each in wanted if each not in built]
+    # Of a column that several commands build, some files are left.
+    rest = [each for each in wanted if each not in built] or wanted
     commands = [each for each in to_build if each not in done]
-    return [*steps, *_steps_to_build(rest, commands, why_not)]
+    notes = why_not or _on_replacing(commands, rest, note)
+    return [*steps, *_steps_to_build(rest, commands, why_not, notes)]
+
+
+def _joined(*notes: str) -> str:
+    return " ".join(filter(None, notes))
+
+
+def _on_replacing(commands: Iterable[str], wanted: Iterable[ColumnAdvice], note: str) -> str:
+    """What to know where filters that are there go, with the `note` on the advice."""
+    are_replacing = any("--existing" in shlex.split(each) for each in commands)
+    return _joined(_on_rates(wanted), note) if are_replacing else ""
 
 
 def _built_by(commands: Iterable[str], wanted: Iterable[ColumnAdvice]) -> list[ColumnAdvice]:
@@ -402,13 +416,13 @@ def _on_rates(wanted: Iterable[ColumnAdvice]) -> str:
 
 
 def _steps_to_build(
-    wanted: Sequence[ColumnAdvice], commands: Sequence[str], why_not: str
+    wanted: Sequence[ColumnAdvice], commands: Sequence[str], why_not: str, note: str
 ) -> Iterator[Step]:
     """The filters that are advised and missing or too small, if commands build them, or it can be said `why_not`."""
     if commands or (wanted and why_not):
         names = shortened([*dict.fromkeys(quoted_name(each.column) for each in wanted)])
         few = "Filters that are advised are missing or too small"
-        yield Step("build", f"{few}: {names}", "", "advice", commands, why_not or _on_rates(wanted))
+        yield Step("build", f"{few}: {names}", "", "advice", commands, note)
 
 
 def in_order(advice: Sequence[ColumnAdvice]) -> Sequence[ColumnAdvice]:

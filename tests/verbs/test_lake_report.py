@@ -540,6 +540,30 @@ def test_columns_with_filters_in_some_files_alone(run):
     assert "Files None has a filter, an error or a warning. " in text
 
 
+def test_no_step_completes_filters_that_another_strips(run, tmp_path):
+    """Without advice, too, a finding says that they are of no use."""
+    for number in range(3):
+        path = tmp_path / f"{number}.parquet"
+        table = pa.table({"few": np.arange(ROWS) % 3, "id": np.arange(ROWS)})
+        pq.write_table(table, path, row_group_size=ROWS // 4)
+    pb.build(tmp_path / "0.parquet", columns=["few", "id"], in_place=True)
+    text = Document(run(tmp_path, "--no-deep")[1]).text.replace(str(tmp_path), "LAKE")
+    assert "pbloom strip LAKE/0.parquet -c few --in-place" in text
+    assert "pbloom build LAKE -c id --in-place" in text
+    assert "pbloom build LAKE -c few" not in text
+
+
+def test_filters_are_completed_in_the_files_that_have_the_column(run, tmp_path):
+    numbers = np.random.default_rng(4).permutation(ROWS)
+    for number, name in enumerate(("id", "id", "other")):
+        pq.write_table(pa.table({name: numbers}), tmp_path / f"{number}.parquet")
+    pb.build(tmp_path / "0.parquet", columns="id", in_place=True)
+    (build,) = re.findall(
+        "others have none: id (pbloom .*? --union-by-name)", steps_on(run(tmp_path, "--no-deep")[1])
+    )
+    assert outcome(*shlex.split(build)[1:]).code == 0
+
+
 def test_no_step_completes_filters_that_are_optional(run, tmp_path):
     rng = np.random.default_rng(4)
     files = tmp_path / "files"
