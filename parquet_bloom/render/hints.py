@@ -241,22 +241,12 @@ def united(commands: Iterable[str]) -> list[str]:
         words = shlex.split(command)
         at = words.index("-c") + 1 if "-c" in words else len(words)
         before, named, after = words[:at], words[at : at + 1], words[at + 1 :]
-        meaning = frozenset(_options(before) + _options(after))
+        meaning = frozenset(options_in(before) + options_in(after))
         alike.setdefault(meaning, (before, after, {}))[2].update(dict.fromkeys(named))
     return [
         shlex.join([*before, *([",".join(named)] if named else ()), *after])
         for before, after, named in alike.values()
     ]
-
-
-def but_for_rate(command: str) -> frozenset[tuple[str, ...]]:
-    """Equal for commands that build filters of the same columns, in any order, at whatever rates."""
-    import shlex
-
-    options = _options(shlex.split(command))
-    return frozenset(
-        (name, *sorted(",".join(values).split(","))) for name, *values in options if name != "--fpp"
-    )
 
 
 # What is said of filters to build.
@@ -267,14 +257,14 @@ def stripping(command: str) -> str:
     """The command that strips the filters that this one builds again; any other as it is."""
     import shlex
 
-    (pbloom, verb, *names), *options = _options(shlex.split(command))
+    (pbloom, verb, *names), *options = options_in(shlex.split(command))
     if verb != "build" or ("--existing", "replace") not in options:
         return command
     kept = [word for option in options if option[0] not in _OF_BUILDING for word in option]
     return shlex.join([pbloom, "strip", *names, *kept])
 
 
-def _options(words: Iterable[str]) -> list[tuple[str, ...]]:
+def options_in(words: Iterable[str]) -> list[tuple[str, ...]]:
     """What stands before the first option, and each with what follows it."""
     found: list[list[str]] = [[]]
     for word in words:

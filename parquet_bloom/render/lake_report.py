@@ -115,6 +115,9 @@ def render_lake_report(
         if said:
             # Files of a table are not changed as such.
             found = [f"next: {why_not}" if "--in-place" in each.split() else each for each in found]
+        if not found and why_not and rule.examples[0][1].definition.command:
+            # What would help is not to be had here.
+            found = [f"next: {why_not}"]
         return [*dict.fromkeys(found)]
 
     broken = (
