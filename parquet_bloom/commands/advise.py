@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
 from operator import attrgetter
@@ -31,7 +31,7 @@ from parquet_bloom.options import DEFAULT_FPP, AdviseOptions
 from parquet_bloom.program import options_again
 from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.engine_use import in_words, limits, notes, users
-from parquet_bloom.render.hints import for_all, united, would_refuse
+from parquet_bloom.render.hints import for_all, on_replaced_too, united, would_refuse
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView, Summary
 from parquet_bloom.render.schemas import MOST_IN_FULL, differences
@@ -58,11 +58,17 @@ from parquet_bloom.verbs.advise import (
     ColumnAdvice,
     RateOffer,
     TableAdvisor,
-    apart_from_rebuilt,
+    to_do,
+)
+from parquet_bloom.verbs.advised_builds import (
+    Builds,
+    InNeed,
+    builds_of_tables,
     files_in_need,
+    in_one_call,
+    replaced_too,
     replacing,
     spares_some,
-    to_do,
 )
 
 if TYPE_CHECKING:
@@ -556,13 +562,14 @@ def _used(advice: ColumnAdvice) -> Iterator[str]:
 @dataclass(frozen=True, slots=True)
 class _Next:
     """A verb and its options: those that choose, with the columns, if these are named, and others; `files`: the only
-    ones to change, none for all."""
+    ones to change, none for all; `replaced_too`: columns with good filters, which it builds again."""
 
     verb: str
     choosing: str
     columns: str
     others: tuple[str, ...]
     files: Sequence[str] = ()
+    replaced_too: Sequence[str] = ()
 
 
 # What says which of the files that names mean, and is called the same where these are changed.
@@ -589,7 +596,13 @@ def _next_lines(
         if found is not None:
             names = tables or each.files or inputs.narrowed_read_names
             commands.append(found if is_one else for_all(found, named.place, names))
-    return [f"next: {each}" for each in united(commands)]
+    notes = _notes_on(steps) if commands else ()
+    return [*notes, *(f"next: {each}" for each in united(commands))]
+
+
+def _notes_on(steps: Iterable[_Next]) -> Iterator[str]:
+    if names := [*dict.fromkeys(name for each in steps for name in each.replaced_too)]:
+        yield f"note: {on_replaced_too(names)}"
 
 
 def _first_read(inputs: Inputs) -> str:
@@ -626,7 +639,7 @@ def _to_build(
     options: AdviseOptions,
     inputs: Inputs,
     judging: Sequence[str],
-    in_need: Mapping[str, Sequence[str]],
+    in_need: InNeed,
 ) -> Iterator[_Next]:
     """Those of one table are named, so that nothing is judged again, unless they are many. Several tables have
     columns of their own, and within a budget each column has a rate of its own; where that would replace filters that
@@ -640,24 +653,46 @@ def _to_build(
     ]
     if not wanted:
         return
-    is_short = options.budget is None and (options.value_sample or len(wanted) <= MOST_SHOWN)
-    is_sparing = spares_some(reports, wanted)
-    by_auto: Sequence[ColumnAdvice] = ()
-    named: Sequence[ColumnAdvice] = wanted
-    if len(reports) > 1 and is_sparing:
-        by_auto, named = apart_from_rebuilt(reports, wanted)
-    elif len(reports) > 1 or not (is_short or is_sparing or _are_some_lacking(inputs)):
-        by_auto, named = wanted, ()
-    if by_auto and not options.value_sample:
-        among = ",".join(map(quoted_name, options.columns or ()))
-        others = (*judging, *replacing(by_auto))
-        yield _Next("build", f"--auto{' -c COLUMN' * bool(among)}", among, others)
-    num_files = sum(report.files for report in reports)
-    for each in named:
-        files = files_in_need(each, in_need, num_files)
+    builds = _builds(reports, options, inputs, wanted, in_need)
+    asked = options.columns or ()
+
+    def auto(
+        columns: Sequence[ColumnAdvice], among: Sequence[str], *others: str
+    ) -> Iterator[_Next]:
+        # By the values that are looked up, nothing can be judged there.
+        if columns and not options.value_sample:
+            names = ",".join(map(quoted_name, among))
+            choosing = f"--auto{' -c COLUMN' * bool(names)}"
+            meant = among or [each.column for report in reports for each in report.columns]
+            spoiled = replaced_too(reports, meant) if others else ()
+            yield _Next("build", choosing, names, (*judging, *others), (), spoiled)
+
+    yield from auto(builds.by_auto, asked)
+    for each, files in builds.named:
+        again = replacing([each])
         by_name = () if files else _by_name(each, reports, inputs)
-        others = (*_at_rate(each), *replacing([each]), *by_name)
-        yield _Next("build", "-c COLUMN", quoted_name(each.column), others, files)
+        spoiled = replaced_too(reports, [each.column]) if again and not files else ()
+        others = (*_at_rate(each), *again, *by_name)
+        yield _Next("build", "-c COLUMN", quoted_name(each.column), others, files, spoiled)
+    among = dict.fromkeys(each.column for each in builds.again) if builds.are_named else asked
+    yield from auto(builds.again, [*among], *replacing(builds.again))
+
+
+def _builds(
+    reports: Sequence[AdviceReport],
+    options: AdviseOptions,
+    inputs: Inputs,
+    wanted: Sequence[ColumnAdvice],
+    in_need: InNeed,
+) -> Builds:
+    if len(reports) > 1:
+        is_table = isinstance(inputs.in_commands(_first_read(inputs)), AsTable)
+        return builds_of_tables(reports, wanted, in_need, names_files=not is_table)
+    is_short = options.budget is None and (options.value_sample or len(wanted) <= MOST_SHOWN)
+    if not (is_short or spares_some(reports, wanted) or _are_some_lacking(inputs)):
+        return in_one_call(wanted)
+    (report,) = reports
+    return Builds(named=[(each, files_in_need(each, report, in_need)) for each in wanted])
 
 
 def _by_name(

@@ -8,7 +8,8 @@ from typing import Final
 
 from parquet_bloom.container.in_commands import AsFile, InCommands, command_for, store_arguments
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import COLUMN_KEY_GIVEN_BY, WRAPPED_KEY_GIVEN_BY
+from parquet_bloom.errors import COLUMN_KEY_GIVEN_BY, WRAPPED_KEY_GIVEN_BY, quoted_name
+from parquet_bloom.render.wording import shortened
 from parquet_bloom.storage import without_options
 from parquet_bloom.vocabulary import (
     ADVISED,
@@ -166,6 +167,12 @@ def next_line(verb: str, *arguments: str) -> str:
     return f"next: {command(verb, *arguments)}"
 
 
+def on_replaced_too(columns: Sequence[str]) -> str:
+    """What to know where a command builds filters again, and more of them than are to be."""
+    names = shortened([quoted_name(each) for each in columns])
+    return f"with --existing replace, filters of {names} that are good enough are built again, too"
+
+
 # Up to so many names stand for all files in a command.
 MOST_NAMES: Final = 5
 # What may be done to all files where it helps some: it changes nothing that is in order.
@@ -238,22 +245,12 @@ def united(commands: Iterable[str]) -> list[str]:
         words = shlex.split(command)
         at = words.index("-c") + 1 if "-c" in words else len(words)
         before, named, after = words[:at], words[at : at + 1], words[at + 1 :]
-        meaning = frozenset(_options(before) + _options(after))
+        meaning = frozenset(options_in(before) + options_in(after))
         alike.setdefault(meaning, (before, after, {}))[2].update(dict.fromkeys(named))
     return [
         shlex.join([*before, *([",".join(named)] if named else ()), *after])
         for before, after, named in alike.values()
     ]
-
-
-def but_for_rate(command: str) -> frozenset[tuple[str, ...]]:
-    """Equal for commands that build filters of the same columns, in any order, at whatever rates."""
-    import shlex
-
-    options = _options(shlex.split(command))
-    return frozenset(
-        (name, *sorted(",".join(values).split(","))) for name, *values in options if name != "--fpp"
-    )
 
 
 # What is said of filters to build.
@@ -264,14 +261,14 @@ def stripping(command: str) -> str:
     """The command that strips the filters that this one builds again; any other as it is."""
     import shlex
 
-    (pbloom, verb, *names), *options = _options(shlex.split(command))
+    (pbloom, verb, *names), *options = options_in(shlex.split(command))
     if verb != "build" or ("--existing", "replace") not in options:
         return command
     kept = [word for option in options if option[0] not in _OF_BUILDING for word in option]
     return shlex.join([pbloom, "strip", *names, *kept])
 
 
-def _options(words: Iterable[str]) -> list[tuple[str, ...]]:
+def options_in(words: Iterable[str]) -> list[tuple[str, ...]]:
     """What stands before the first option, and each with what follows it."""
     found: list[list[str]] = [[]]
     for word in words:

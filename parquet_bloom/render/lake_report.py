@@ -6,6 +6,7 @@ import os.path
 import shlex
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from parquet_bloom import __version__
 from parquet_bloom.container import number_of
@@ -28,6 +29,7 @@ from parquet_bloom.render.hints import (
     hint_for,
     is_rebuilding,
     is_replacing,
+    on_replaced_too,
     united,
 )
 from parquet_bloom.render.report import (
@@ -57,11 +59,14 @@ from parquet_bloom.verbs.advise import (
     MAX_IN_NEED,
     AdviceReport,
     ColumnAdvice,
-    apart_from_rebuilt,
-    files_in_need,
-    replacing,
-    spares_some,
     to_do,
+)
+from parquet_bloom.verbs.advised_builds import (
+    Builds,
+    builds_of_tables,
+    files_in_need,
+    replaced_too,
+    replacing,
 )
 from parquet_bloom.verbs.inspect_summary import ColumnSummary
 from parquet_bloom.verbs.lake_report import MAX_TRACES, BrokenRule, InSomeFiles, LakeReport
@@ -110,6 +115,9 @@ def render_lake_report(
         if said:
             # Files of a table are not changed as such.
             found = [f"next: {why_not}" if "--in-place" in each.split() else each for each in found]
+        if not found and why_not and rule.examples[0][1].definition.command:
+            # What would help is not to be had here.
+            found = [f"next: {why_not}"]
         return [*dict.fromkeys(found)]
 
     broken = (
@@ -122,7 +130,7 @@ def render_lake_report(
     )
     steps = [
         *_steps_about_unread(report),
-        *steps_of(broken, wanted, to_build, why_not),
+        *steps_of(broken, wanted, to_build.commands, why_not, to_build.note),
         *steps_held(held),
         *_steps_to_complete(in_some, _to_complete(report, in_some, build)),
     ]
@@ -147,7 +155,7 @@ def render_lake_report(
         in_order=in_order,
         on_budget=lambda table: [*lines_on_budget(table)],
         no_advice="the files have no values" if report.deep else NOT_DEEP,
-        to_build=to_build,
+        to_build=to_build.commands,
         to_strip=stripping,
         steps=steps,
         most_steps=MOST_STEPS,
@@ -222,7 +230,11 @@ def _helps(failures: Sequence[Failure]) -> Iterator[str]:
         if len(helps) > 1:
             yield f"{shortened(paths)}: {help}."
         else:
-            yield f"{help[0].upper()}{help[1:]}."
+            yield _sentence(help)
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def _to_do(report: LakeReport) -> dict[str, str]:
@@ -275,7 +287,8 @@ def _sparing(
 def _to_replace(report: LakeReport, column: str) -> list[str]:
     """The files whose filters of a column may be built again, where others may be the only trace of pages that have
     changed; any, called FILE, if they are too many to be named."""
-    in_need = report.in_need.get(column, ())
+    of_tables = (paths for (_, name), paths in report.in_need.items() if name == column)
+    in_need = [*chain.from_iterable(of_tables)]
     return _untraced(report, column, in_need) if len(in_need) <= MAX_IN_NEED else [ANY_FILE]
 
 
@@ -286,61 +299,75 @@ def _untraced(report: LakeReport, column: str | None, paths: Iterable[str]) -> l
     return [path for path in paths if are_known and not any(path in each for each in traces)]
 
 
+@dataclass(frozen=True, slots=True)
+class _ToBuild:
+    """The commands that build what is advised, and what to know of them."""
+
+    commands: Sequence[str] = ()
+    note: str = ""
+
+
 def _to_build(
     report: LakeReport,
     wanted: Sequence[ColumnAdvice],
     names: Sequence[str],
     options: Sequence[str],
-) -> list[str]:
-    """The commands that build that in all files; one for all columns of the same rate. Of several tables, each has
-    its own columns and rates, and only columns whose filters are replaced are named, if others are to stay."""
-    if not options:
-        return []
-    by_auto: Sequence[ColumnAdvice] = ()
-    if len(report.advice) > 1:
-        is_sparing = spares_some(report.advice, wanted)
-        by_auto, wanted = apart_from_rebuilt(report.advice, wanted) if is_sparing else (wanted, ())
-    return [*_by_auto(report, by_auto, names, options), *_by_column(report, wanted, names, options)]
+) -> _ToBuild:
+    """In all files; one command for all columns of the same rate. Of several tables, each has its own columns and
+    rates, see builds_of_tables."""
+    if not options or not wanted:
+        return _ToBuild()
+    builds = _builds(report, wanted, options)
 
+    def auto(columns: Sequence[ColumnAdvice], among: Sequence[str], *others: str) -> Iterator[str]:
+        if columns:
+            budgets = {table.budget.bytes for table in report.advice if table.budget}
+            within = [word for each in budgets for word in ("--budget", str(each))]
+            chosen = ("-c", ",".join(map(quoted_name, among))) if among else ()
+            yield command("build", *names, "--auto", *chosen, *within, *options, *others)
 
-def _by_auto(
-    report: LakeReport,
-    wanted: Sequence[ColumnAdvice],
-    names: Sequence[str],
-    options: Sequence[str],
-) -> Iterator[str]:
-    if wanted:
-        budgets = {table.budget.bytes for table in report.advice if table.budget}
-        within = [word for each in budgets for word in ("--budget", str(each))]
-        yield command("build", *names, "--auto", *within, *options, *replacing(wanted))
-
-
-def _by_column(
-    report: LakeReport,
-    wanted: Sequence[ColumnAdvice],
-    names: Sequence[str],
-    options: Sequence[str],
-) -> list[str]:
-    lacking = _lacking(report)
-
-    def files(each: ColumnAdvice) -> Sequence[str]:
-        if "--table" in options:
-            # A table is named for its files.
-            return ()
-        if each.column in report.traces and replacing([each]):
-            return _to_replace(report, each.column)
-        return files_in_need(each, report.in_need, report.summary.files)
-
-    def build(each: ColumnAdvice) -> str:
-        named = files(each)
+    def build(each: ColumnAdvice, files: Sequence[str]) -> str:
         found = command(
-            *("build", *(named or names)),
+            *("build", *(files or names)),
             *("-c", quoted_name(each.column), "--fpp", repr(each.fpp)),
             *(*options, *replacing([each])),
         )
-        return found if named else _by_name(found, lacking)
+        return found if files else _by_name(found, report.lacking)
 
-    return united(map(build, wanted))
+    among = dict.fromkeys(each.column for each in builds.again if builds.are_named)
+    commands = [
+        *auto(builds.by_auto, ()),
+        *united(build(*each) for each in builds.named),
+        *auto(builds.again, [*among], *replacing(builds.again)),
+    ]
+    return _ToBuild(commands, _on_replaced_too(report, builds))
+
+
+def _builds(report: LakeReport, wanted: Sequence[ColumnAdvice], options: Sequence[str]) -> Builds:
+    # A table is named for its files.
+    names_files = "--table" not in options
+    if len(report.advice) > 1:
+        return builds_of_tables(report.advice, wanted, report.in_need, names_files=names_files)
+    (table,) = report.advice
+
+    def files(each: ColumnAdvice) -> Sequence[str]:
+        if not names_files:
+            return ()
+        if each.column in report.traces and replacing([each]):
+            return _to_replace(report, each.column)
+        return files_in_need(each, table, report.in_need)
+
+    return Builds(named=[(each, files(each)) for each in wanted])
+
+
+def _on_replaced_too(report: LakeReport, builds: Builds) -> str:
+    wide = {each.column for each, files in builds.named if each.too_small and not files}
+    if builds.again:
+        tables = (table.columns for table in report.advice)
+        every = builds.again if builds.are_named else chain.from_iterable(tables)
+        wide.update(each.column for each in every)
+    names = dict.fromkeys(replaced_too(report.advice, wide))
+    return _sentence(on_replaced_too([*names])) if names else ""
 
 
 def _to_strip(report: LakeReport, names: Sequence[str], options: Sequence[str]) -> dict[str, str]:
@@ -349,7 +376,6 @@ def _to_strip(report: LakeReport, names: Sequence[str], options: Sequence[str]) 
     advice = [each for table in report.advice for each in table.columns]
     useful = {each.column for each in advice if each.verdict != "skip"}
     needless = [each for each in advice if each.column not in useful]
-    lacking = _lacking(report)
 
     def files(column: str) -> Sequence[str]:
         paths = report.with_filters.get(column, ())
@@ -357,7 +383,7 @@ def _to_strip(report: LakeReport, names: Sequence[str], options: Sequence[str]) 
 
     found: dict[str, str] = {}
     for each in needless:
-        of_column = files(each.column) if each.column in lacking else names
+        of_column = files(each.column) if each.column in report.lacking else names
         found.update(to_strip([each], of_column, report.traces, options))
     return found
 
@@ -374,8 +400,10 @@ class _Incomplete:
 def _incomplete(
     report: LakeReport, names: Sequence[str], options: Sequence[str]
 ) -> Iterator[_Incomplete]:
-    """Those that the advice on the files without filters does not skip. Where it skips some of these files, the
-    others are named, up to as many as _to_build names; a table cannot be named for some of its files."""
+    """Those that the advice on the files without filters does not skip, and no finding strips. Where the advice skips
+    some of these files, the others are named, up to as many as _to_build names; a table cannot be named for some of
+    its files."""
+    stripped = set[str]().union(*(rule.stripped for rule in report.broken))
     verdicts = {
         (table.key, each.column): each.verdict for table in report.advice for each in table.columns
     }
@@ -385,7 +413,7 @@ def _incomplete(
         wanted = [table for table in said if said[table] not in ("skip", "left out")]
         paths = [path for table in wanted for path in in_some.without[table]]
         spares_some = len(wanted) < len(said)
-        if paths and not (spares_some and "--table" in options):
+        if paths and column not in stripped and not (spares_some and "--table" in options):
             few = paths if len(paths) <= MAX_IN_NEED else [ANY_FILE]
             is_optional = all(said[table] == "optional" for table in wanted)
             yield _Incomplete(column, few if spares_some else names, is_optional)
@@ -400,7 +428,7 @@ def _to_complete(
     build = united(
         command("build", *each.names, "-c", quoted_name(each.column), *options) for each in columns
     )
-    return [_by_name(each, _lacking(report)) for each in build]
+    return [_by_name(each, report.lacking) for each in build]
 
 
 def _steps_to_complete(
@@ -455,18 +483,15 @@ def _commands(
         named, names, rule.files == report.summary.files, report.num_failed > 0
     )
 
-    alike: dict[str, dict[str, None]] = {}
-    for path, each in rule.examples:
-        if each.next and _is_of_so_many_values(each.next):
-            alike.setdefault(for_any(each.next, path), {})[path] = None
-
     def help_of(path: str, each: Finding) -> str:
         assert each.next is not None
         of_all = stripping.get(each.column or "")
-        if of_all and not named and _is_strip_of_column(each.next):
+        if of_all and not named and each.is_to_be_stripped:
             return of_all
-        if _is_of_so_many_values(each.next):
-            return for_all(each.next, path, [*alike[for_any(each.next, path)]])
+        if _is_of_so_many_values(each.next) or (some_come_first and is_rebuilding(each.next)):
+            return for_all(each.next, path, _helped(rule, path, each.next))
+        if each.is_to_be_looked_at:
+            return for_many(each.next, path, names, _helped(rule, path, each.next))
         spared = [*report.traces] if each.column is None else [each.column]
         if is_replacing(each.next) and not report.traces.keys().isdisjoint(spared):
             return for_many(each.next, path, (), _untraced(report, each.column, named))
@@ -474,35 +499,19 @@ def _commands(
 
     examples = sorted(rule.examples, key=lambda example: not example[1].is_to_be_looked_at)
     some_come_first = examples[0][1].is_to_be_looked_at
-    helps = (
-        help_of(path, each)
-        for path, each in examples
-        # What is looked at first says itself which files are repaired.
-        if each.next and not (some_come_first and is_rebuilding(each.next))
-    )
+    helps = (help_of(path, each) for path, each in examples if each.next)
     by_hand = dict.fromkeys(each.by_hand for _, each in examples if each.by_hand)
-    commands = [_by_name(each, _lacking(report)) for each in united(helps)]
+    commands = [_by_name(each, report.lacking) for each in united(helps)]
     is_for_others = any(each.is_of_no_column for _, each in examples)
     ordered = [*commands, *by_hand] if is_for_others else [*by_hand, *commands]
-    if alike:
+    if any(map(_is_of_so_many_values, commands)):
         ordered.append(_OF_OTHERS)
     return [f"next: {each}" for each in ordered]
 
 
-def _is_strip_of_column(command: str) -> bool:
-    words = shlex.split(command)
-    return words[1] == "strip" and "-g" not in words
-
-
-def _lacking(report: LakeReport) -> set[str]:
-    """The columns that some files have, and others do not."""
-    columns = [{each.column for each in table.columns} for table in report.advice]
-    in_some = (
-        set[str]().union(*columns) - set[str].intersection(*columns) if columns else set[str]()
-    )
-    required = [each for rule in report.broken for _, each in rule.examples if each.is_of_no_column]
-    known = {each.column for each in report.summary.columns}
-    return in_some | {each.column for each in required if each.column in known}
+def _helped(rule: BrokenRule, path: str, command: str) -> Sequence[str]:
+    """The files that the same command helps with, and no others: what is to be looked at is not repaired yet."""
+    return rule.helped.get(for_any(command, path), (path,))
 
 
 def _by_name(build: str, lacking: Container[str]) -> str:

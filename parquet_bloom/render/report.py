@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import groupby, takewhile
+from itertools import chain, groupby
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
@@ -26,6 +26,7 @@ from parquet_bloom.filters.rates import percent
 from parquet_bloom.options import names_in
 from parquet_bloom.render import charts
 from parquet_bloom.render.budget import budget_lines
+from parquet_bloom.render.calls import Call, widest
 from parquet_bloom.render.engine_use import in_words, users
 from parquet_bloom.render.findings import (
     FindingGroup,
@@ -34,7 +35,6 @@ from parquet_bloom.render.findings import (
     summary,
 )
 from parquet_bloom.render.hints import (
-    but_for_rate,
     command,
     in_options,
     stripping,
@@ -45,7 +45,8 @@ from parquet_bloom.render.shell_words import for_shells
 from parquet_bloom.render.wording import shortened, size, where
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import rules
-from parquet_bloom.verbs.advise import ANY_FILE, AdviceReport, ColumnAdvice, replacing, to_do
+from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice, to_do
+from parquet_bloom.verbs.advised_builds import replacing
 from parquet_bloom.verbs.inspect import FileInspection
 from parquet_bloom.verbs.occupancy import FilterOccupancy
 from parquet_bloom.verbs.report import ColumnOverview, FileReport, FilterPicture
@@ -325,41 +326,43 @@ def steps_held(held: Iterable[ColumnAdvice]) -> Iterator[Step]:
         yield Step("build", text, "", "advice", note=ONLY_TRACE)
 
 
-def _steps_against(broken: Iterable[Broken]) -> list[Step]:
+def _steps_against(broken: Iterable[Broken], to_build: Sequence[str]) -> list[Step]:
     """What to do about rules: errors before warnings, and first what is wrong with filters that are there, as rows
-    may be lost by them. Each command once."""
-    told: set[str] = set()
+    may be lost by them. Each command, but no help in words, once, and in its place the one that does it and more, if
+    there is any, first of those `to_build`, at their rates."""
+    told = [each for each in broken if each.first.severity != "note"]
+    told.sort(key=lambda each: _urgency(each.first))
+    advised = [*map(Call.of, to_build)]
+    calls = {
+        each: Call.of(each)
+        for each in chain.from_iterable(map(_helps_of, told))
+        if _is_command(each)
+    }
+
+    def in_place_of(help: str) -> str:
+        if help not in calls:
+            return help
+        call = widest(calls[help], advised, at_any_rate=True)
+        return widest(call, calls.values()).text
+
+    done: set[str] = set()
     steps = []
-    for each in sorted(broken, key=lambda each: _urgency(each.first)):
-        if each.first.severity == "note":
-            continue
-        helps = [command.removeprefix("next: ") for command in each.commands]
-        new = [each for each in helps if not any(_is_done_by(each, other) for other in told)]
-        told.update(new)
-        done = "" if new else ABOVE if helps else NO_COMMAND
-        note = " ".join(filter(None, (done, each.note)))
+    for each in told:
+        helps = _helps_of(each)
+        new = [help for help in dict.fromkeys(map(in_place_of, helps)) if help not in done]
+        done.update(filter(_is_command, new))
+        note = _joined("" if new else ABOVE if helps else NO_COMMAND, each.note)
         title = each.first.definition.title
         steps.append(Step(each.first.severity, title, each.extent, "findings", new, note))
     return steps
 
 
-def _is_done_by(command: str, other: str) -> bool:
-    """Whether another command makes it needless: it is the same, or builds all the filters again that advice was to
-    be asked about."""
-    if command == other:
-        return True
-    if not (command.startswith("pbloom advise ") and other.startswith("pbloom build ")):
-        return False
-    (asked, of, columns), (words, built, anew) = _parts_of(command), _parts_of(other)
-    is_of_all = "--existing" in words and "-g" not in words
-    return is_of_all and ANY_FILE not in asked and of <= built and set() < columns <= anew
+def _is_command(help: str) -> bool:
+    return help.startswith("pbloom ")
 
 
-def _parts_of(command: str) -> tuple[list[str], set[str], set[str]]:
-    """Its words, those that name files, and its columns."""
-    words = shlex.split(command)
-    names = takewhile(lambda word: not word.startswith("-"), words[2:])
-    return words, {*names}, {*names_in(words[words.index("-c") + 1])} if "-c" in words else set()
+def _helps_of(broken: Broken) -> list[str]:
+    return [each.removeprefix("next: ") for each in broken.commands]
 
 
 def _urgency(first: Finding) -> tuple[int, bool]:
@@ -371,23 +374,33 @@ def steps_of(
     wanted: Sequence[ColumnAdvice],
     to_build: Sequence[str],
     why_not: str,
+    note: str = "",
 ) -> list[Step]:
-    """What to do about rules, then about the advice, or `why_not`. A command that does both stands where the rule
-    does, at the rate that is advised, and no other step says so again."""
+    """What to do about rules, then about the advice, with a `note` on it, or `why_not`. A command that does both
+    stands where the rule does, at the rate that is advised, and no other step says so again."""
     steps, done = [], set[str]()
-    advised = {but_for_rate(each): each for each in to_build}
-    for step in _steps_against(broken):
-        # Those that differ by their rates are the same now.
-        commands = [*dict.fromkeys(advised.get(but_for_rate(each), each) for each in step.commands)]
-        if both := {*commands} & {*to_build}:
+    for step in _steps_against(broken, to_build):
+        if both := {*step.commands} & {*to_build}:
             done |= both
-            notes = step.note, _on_rates(_built_by(both, wanted))
-            step = replace(step, commands=commands, note=" ".join(filter(None, notes)))
+            notes = _on_replacing(both, _built_by(both, wanted), note)
+            step = replace(step, note=_joined(step.note, notes))
         steps.append(step)
     built = _built_by(done, wanted)
-    rest = [each for each in wanted if each not in built]
+    # Of a column that several commands build, some files are left.
+    rest = [each for each in wanted if each not in built] or wanted
     commands = [each for each in to_build if each not in done]
-    return [*steps, *_steps_to_build(rest, commands, why_not)]
+    notes = why_not or _on_replacing(commands, rest, note)
+    return [*steps, *_steps_to_build(rest, commands, why_not, notes)]
+
+
+def _joined(*notes: str) -> str:
+    return " ".join(filter(None, notes))
+
+
+def _on_replacing(commands: Iterable[str], wanted: Iterable[ColumnAdvice], note: str) -> str:
+    """What to know where filters that are there go, with the `note` on the advice."""
+    are_replacing = any("--existing" in shlex.split(each) for each in commands)
+    return _joined(_on_rates(wanted), note) if are_replacing else ""
 
 
 def _built_by(commands: Iterable[str], wanted: Iterable[ColumnAdvice]) -> list[ColumnAdvice]:
@@ -402,13 +415,13 @@ def _on_rates(wanted: Iterable[ColumnAdvice]) -> str:
 
 
 def _steps_to_build(
-    wanted: Sequence[ColumnAdvice], commands: Sequence[str], why_not: str
+    wanted: Sequence[ColumnAdvice], commands: Sequence[str], why_not: str, note: str
 ) -> Iterator[Step]:
     """The filters that are advised and missing or too small, if commands build them, or it can be said `why_not`."""
     if commands or (wanted and why_not):
         names = shortened([*dict.fromkeys(quoted_name(each.column) for each in wanted)])
         few = "Filters that are advised are missing or too small"
-        yield Step("build", f"{few}: {names}", "", "advice", commands, why_not or _on_rates(wanted))
+        yield Step("build", f"{few}: {names}", "", "advice", commands, note)
 
 
 def in_order(advice: Sequence[ColumnAdvice]) -> Sequence[ColumnAdvice]:

@@ -103,6 +103,12 @@ class Finding(Located):
         return self.is_to_be_looked_at or is_of_others
 
     @property
+    def is_to_be_stripped(self) -> bool:
+        """Whether all filters of the column are to go, and none to take their place."""
+        command = self.next or ""
+        return command.startswith("pbloom strip ") and " -c " in command and " -g " not in command
+
+    @property
     def rank(self) -> Severity:
         """The severity, for comparisons."""
         return SEVERITIES[self.severity]

@@ -178,51 +178,6 @@ def done_by(verdict: str, missing: int, unfit: int) -> str:
     return "build" if missing else "keep"
 
 
-def replacing(wanted: Iterable[ColumnAdvice]) -> tuple[str, ...]:
-    """The options with which `build` builds these columns anew where filters are too small:
-    it keeps what is there."""
-    return ("--existing", "replace") if any(each.too_small for each in wanted) else ()
-
-
-def spares_some(reports: Iterable[AdviceReport], wanted: Iterable[ColumnAdvice]) -> bool:
-    """Whether columns that deserve filters have some that are good enough, which `build --auto` would build anew if
-    it is to replace those of the columns that are `wanted`."""
-    return bool(replacing(wanted)) and any(
-        each.already and not each.too_small
-        for report in reports
-        for each in report.columns
-        if each.verdict in ("build", "left out")
-    )
-
-
-def apart_from_rebuilt(
-    reports: Sequence[AdviceReport], wanted: Iterable[ColumnAdvice]
-) -> tuple[list[ColumnAdvice], list[ColumnAdvice]]:
-    """Of the columns that are `wanted` in several tables, those for `build --auto`, which keeps what is there, and
-    those to be named, as their filters are to be replaced: each once, and only where all tables that have it want
-    this at one rate, since whoever names a column means all of them."""
-    judged: dict[str, set[tuple[str, float | None]]] = {}
-    for each in (each for report in reports for each in report.columns):
-        judged.setdefault(each.column, set()).add((to_do(each), each.fpp))
-    wanted = list(wanted)
-    again = {each.column: each for each in wanted if each.too_small}
-    return (
-        [each for each in wanted if not each.too_small],
-        [each for name, each in again.items() if len(judged[name]) == 1],
-    )
-
-
-def files_in_need(
-    advice: ColumnAdvice, in_need: Mapping[str, Sequence[str]], num_files: int
-) -> Sequence[str]:
-    """The files to name where filters of the column are built again, as those that are good enough are, too, wherever
-    there are any; none where all of the files, so many, are to be named, as these are too many, or `build` keeps what
-    is good enough. `in_need`: that of an advisor."""
-    paths = in_need.get(advice.column, ())
-    is_few = len(paths) < num_files and len(paths) <= MAX_IN_NEED
-    return paths if is_few and replacing([advice]) else ()
-
-
 @dataclass(frozen=True, slots=True)
 class BudgetedColumn:
     """A column to build: the rate `fpp` to build its filters at, the mean FPP that they will have, at most that,
@@ -406,8 +361,9 @@ class TableAdvisor:
         self._sketches: dict[str, TableSketch] = {}
         # The key of its table, and the columns of the file that cannot have filters.
         self._files: dict[str, tuple[str, tuple[str, ...]]] = {}
-        # By column, the first files in which filters are missing or too small, up to one more than are named.
-        self.in_need: dict[str, list[str]] = {}
+        # By the key of a table and column, the first files in which filters are missing or too small, up to one more
+        # than are named.
+        self.in_need: dict[tuple[str, str], list[str]] = {}
 
     def add(self, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
         """Read a file, unless it was added before. Raises as `advise`."""
@@ -442,7 +398,7 @@ class TableAdvisor:
         for column, found in columns_read:
             if found.reason:
                 unread.append(column.name)
-            paths = self.in_need.setdefault(column.name, [])
+            paths = self.in_need.setdefault((key, column.name), [])
             if found.counts.needs_some and len(paths) <= MAX_IN_NEED:
                 paths.append(file.path)
         self._files[file.path] = key, tuple(unread)

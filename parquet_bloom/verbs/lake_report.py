@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -24,7 +25,7 @@ from parquet_bloom.options import AdviseOptions, InspectOptions, ValidateOptions
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import SEVERITIES
 from parquet_bloom.tables.partitions import NULL
-from parquet_bloom.verbs.advise import MAX_IN_NEED, AdviceReport, TableAdvisor
+from parquet_bloom.verbs.advise import ANY_FILE, MAX_IN_NEED, AdviceReport, TableAdvisor
 from parquet_bloom.verbs.documents import document_of
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
 from parquet_bloom.verbs.inspect_summary import (
@@ -99,19 +100,29 @@ class PartitionOverview:
 
 @dataclass(slots=True)
 class BrokenRule:
-    """The findings of one rule and severity: how many, in how many files and which columns; and with the path, the
-    first of each column that says something else, and others of the first files."""
+    """The findings of one rule and severity: how many, in how many files and which columns; with the path, the first
+    of each column that says something else, and others of the first files; `helped`: by command, in which the file is
+    called FILE, the first files that it helps with, up to one more than MAX_IN_NEED;
+    `stripped`: the columns of which all filters are to go from some file."""
 
     findings: int = 0
     files: int = 0
     columns: set[str] = field(default_factory=set)
     examples: list[tuple[str, Finding]] = field(default_factory=list)
+    helped: dict[str, list[str]] = field(default_factory=dict)
+    stripped: set[str] = field(default_factory=set)
     _ways: set[tuple[object, ...]] = field(default_factory=set)
 
     def add(self, path: str, findings: Sequence[Finding]) -> None:
         self.findings += len(findings)
         self.files += 1
         self.columns.update(each.column for each in findings if each.column is not None)
+        to_strip = (each.column for each in findings if each.is_to_be_stripped)
+        self.stripped.update(column for column in to_strip if column is not None)
+        for command in {each.next: None for each in findings if each.next}:
+            of_any = _for_any(command, path)
+            if of_any in self.helped or len(self.helped) < MAX_WAYS:
+                _keep_few(self.helped.setdefault(of_any, []), path)
         firsts: dict[tuple[object, ...], Finding] = {}
         for each in findings:
             firsts.setdefault((each.column, each.is_to_be_looked_at, *each.likeness), each)
@@ -156,14 +167,14 @@ class InSomeFiles:
 class LakeReport:
     """Many files. `names`: as they were asked for; `failures`: some of the `num_failed` files that could not be read;
     `worst`: the most severe findings first, then the highest rate; `num_troubled`: how many have errors or warnings;
-    `broken`: the most severe first; `broken_columns`: by the key of a table, those with filters that are wrong in
-    its files, with the rules that say so; `with_filters`: by column, the first files that have any, up to one more
-    than MAX_IN_NEED;
-    `traces`: by column, the first files in which a filter may be the only trace of pages that have changed, up to one
-    more than MAX_TRACES; `filters` and `values`: how many were checked; `num_unknown`: files with encrypted columns
-    that there is no key for; `advice`: a report for all files with the same columns; `in_need`: by column, the first
-    files in which filters are missing or too small, up to one more than MAX_IN_NEED; `not_advised`: files whose
-    values could not all be read, and how many."""
+    `lacking`: the columns that some files do not have; `broken`: the most severe first; `broken_columns`: by the key
+    of a table, those with filters that are wrong in its files, with the rules that say so; `with_filters`: by column,
+    the first files that have any, up to one more than MAX_IN_NEED; `traces`: by column, the first files in which a
+    filter may be the only trace of pages that have changed, up to one more than MAX_TRACES; `filters` and `values`:
+    how many were checked; `num_unknown`: files with encrypted columns that there is no key for; `advice`: a report
+    for all files with the same columns; `in_need`: by the key of a table and column, the first files in which filters
+    are missing or too small, up to one more than MAX_IN_NEED; `not_advised`: files whose values could not all be
+    read, and how many."""
 
     names: tuple[str, ...]
     deep: bool
@@ -178,13 +189,14 @@ class LakeReport:
     partitions: tuple[PartitionOverview, ...]
     worst: tuple[FileOverview, ...]
     num_troubled: int
+    lacking: frozenset[str]
     in_some: tuple[InSomeFiles, ...]
     broken: tuple[BrokenRule, ...]
     broken_columns: Mapping[str, Mapping[str, tuple[str, ...]]]
     with_filters: Mapping[str, tuple[str, ...]]
     traces: Mapping[str, tuple[str, ...]]
     advice: tuple[AdviceReport, ...]
-    in_need: Mapping[str, tuple[str, ...]]
+    in_need: Mapping[tuple[str, str], tuple[str, ...]]
     not_advised: tuple[Failure, ...]
     num_not_advised: int
 
@@ -192,12 +204,13 @@ class LakeReport:
 @dataclass(frozen=True, slots=True)
 class FileLookedAt:
     """What is known of one file; `no_advice`: why it has no part in the advice; `table`: the key of those that are
-    judged with it, empty where none are judged."""
+    judged with it, empty where none are judged; `columns`: the names of those that were looked at."""
 
     validation: ValidationReport
     inspection: FileInspection
     no_advice: str | None
     table: str = ""
+    columns: tuple[str, ...] = ()
 
 
 class LakeReporter:
@@ -229,18 +242,20 @@ class LakeReporter:
         self._traces: dict[str, dict[str, None]] = {}
         self._with_filters: dict[str, list[str]] = {}
         self._without: dict[str, dict[str, list[str]]] = {}
+        self._files_with: Counter[str] = Counter()
 
     def look_at(self, file: Container, threads: int | None = None) -> FileLookedAt:
         """Raises as validate, inspect and advise."""
         options = replace(self._options, threads=threads)
         validation = validate_file(file, options)
         inspection = inspect_file(file, replace(self._looked_at, threads=threads))
-        if not options.deep:
-            return FileLookedAt(validation, inspection, None)
         columns = file.select(options.columns)
+        names = tuple(each.name for each in columns)
+        if not options.deep:
+            return FileLookedAt(validation, inspection, None, columns=names)
         # None that lacks all that are asked about is judged.
         no_advice = self._advise(file) if columns else None
-        return FileLookedAt(validation, inspection, no_advice, table_key(file, columns))
+        return FileLookedAt(validation, inspection, no_advice, table_key(file, columns), names)
 
     def _advise(self, file: Container) -> str | None:
         """Why not: damage that validate reports as a finding is an error here."""
@@ -289,7 +304,8 @@ class LakeReporter:
             failures.append(Failure(path, message))
 
     def _add_to_columns(self, path: str, found: FileLookedAt) -> None:
-        """Which have filters in this file, and which none."""
+        """Which are in this file, and have filters, or none."""
+        self._files_with.update(found.columns)
         for column in self._summarizer.add(document_of(found.inspection)):
             _keep_few(self._without.setdefault(column, {}).setdefault(found.table, []), path)
         chunks = (chunk for part in found.inspection.parts for chunk in part.columns)
@@ -331,6 +347,9 @@ class LakeReporter:
             partitions=tuple(_named(self._partitions.values())),
             worst=tuple(file for *_, file in sorted(self._worst, key=lambda item: item[:2])[::-1]),
             num_troubled=self._counts["troubled"],
+            lacking=frozenset(
+                column for column, files in self._files_with.items() if files < summary.files
+            ),
             in_some=tuple(
                 InSomeFiles(each, _as_tuples(self._without[each.column]))
                 for each in summary.columns
@@ -344,10 +363,15 @@ class LakeReporter:
             with_filters=_as_tuples(self._with_filters),
             traces=_as_tuples(self._traces),
             advice=tuple(self._advisor.tables()) if self._options.deep else (),
-            in_need=_as_tuples(self._advisor.in_need),
+            in_need={key: tuple(paths) for key, paths in self._advisor.in_need.items()},
             not_advised=tuple(self._not_advised),
             num_not_advised=self._counts["not advised"],
         )
+
+
+def _for_any(command: str, path: str) -> str:
+    words = (ANY_FILE if word == path else word for word in shlex.split(command))
+    return shlex.join(words)
 
 
 def _keep_few(paths: list[str], path: str) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.commands import on_a_terminal, outcome
+from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.errors import quoted_name
@@ -398,19 +399,36 @@ def test_what_is_to_be_kept_is_kept_in_other_schemas_too(tmp_path, num_files, bu
     assert "next: " not in after
 
 
-def test_where_schemas_differ_on_a_column_none_is_replaced(tmp_path):
-    numbers = np.random.default_rng(8).permutation(4_000)
-    for name, extra in (("a", {}), ("b", {"new": numbers})):
-        path = tmp_path / f"{name}.parquet"
-        table = pa.table({"id": numbers, **extra})
+@pytest.mark.parametrize(
+    ("num_small", "budget"), [(2, ()), (6, ()), (6, ("--budget", "1MiB"))], ids=str
+)
+def test_where_formats_differ_on_a_column_it_is_built_again(tmp_path, num_small, budget):
+    """By the names of its files, if these are few; else good filters of it go, too, which is said."""
+    rng = np.random.default_rng(8)
+    for number in range(num_small):
+        path = tmp_path / f"{number}.parquet"
+        table = pa.table({"id": rng.integers(0, 1 << 40, 4_000)})
         pq.write_table(table, path, row_group_size=500, use_dictionary=False)
-        small = {"max_bytes": 64, "force": True} if name == "a" else {}
-        pb.build(path, columns="id", in_place=True, **small)
-    lines = outcome("advise", tmp_path).stdout.splitlines()
-    assert "; rebuild the filters of id" in lines[0]
-    assert [line for line in lines if line.startswith("next: ")] == [
-        f"next: pbloom build {tmp_path} --auto --in-place"
-    ]
+        pb.build(path, columns="id", in_place=True, max_bytes=64, force=True)
+    for name in "ab":
+        orc.write_table(pa.table({"id": rng.integers(0, 1 << 40, 4_000)}), f"{tmp_path}/{name}.orc")
+    pb.build(tmp_path / "a.orc", columns="id", in_place=True)
+    lines = outcome("advise", tmp_path, *budget).stdout.splitlines()
+    told = [line for line in lines if line.startswith(("next: ", "note: "))]
+    note = "note: with --existing replace, filters of id that are good enough are built again, too"
+    everything = f"next: pbloom build {tmp_path} --auto"
+    if num_small == 2:
+        files = f"{tmp_path}/0.parquet {tmp_path}/1.parquet"
+        again = f"next: pbloom build {files} -c id --in-place --existing replace"
+        assert told == [f"{everything} --in-place", again]
+    elif budget:
+        within = "--in-place --budget 1048576 --existing replace"
+        assert told == [note, f"{everything} {within}"]
+    else:
+        assert told == [note, f"{everything} -c id --in-place --existing replace"]
+    page = outcome("report", tmp_path, "-o", "-", "--no-config", *budget).stdout
+    said = "With --existing replace, filters of id that are good enough are built again, too."
+    assert (said in page) == (num_small == 6)
 
 
 def test_files_without_the_column_do_not_fail_in_what_is_next(tmp_path):

@@ -509,8 +509,24 @@ def test_what_is_looked_at_first_is_not_repaired_with_others(tmp_path, monkeypat
     assert f"; next: {LOOK_FIRST}\n" in told
     assert outcome("report", ".", "-o", "page.html").code == 0
     page = (tmp_path / "page.html").read_text()
-    assert "next: pbloom validate a.parquet b.parquet c.parquet -c n --pages --diagnose<" in page
-    assert "pbloom repair" not in page
+    assert "next: pbloom validate b.parquet -c n --pages --diagnose<" in page
+    repairs = re.findall("pbloom repair [^<]*", page)
+    assert {*repairs} == {"pbloom repair a.parquet c.parquet --rebuild --in-place"}
+
+
+def test_one_file_to_look_at_hides_no_repair_of_many_others(tmp_path, monkeypatch):
+    """Of which the page does not know all."""
+    monkeypatch.chdir(tmp_path)
+    for number in range(7):
+        lacking(f"{number}.parquet", MANY if number < 6 else FEW)
+    outcome("report", ".", "-o", "page.html")
+    page = (tmp_path / "page.html").read_text()
+    steps = page.partition('id="next"')[2].partition("</section>")[0]
+    assert re.findall("pbloom [^<]*", steps) == [
+        "pbloom validate 6.parquet -c n --pages --diagnose",
+        "pbloom repair FILE --rebuild --in-place",
+    ]
+    assert "where one names FILE, take other files" in steps
 
 
 @pytest.mark.parametrize("lost", [[MANY, FEW], [MANY, FEW, MANY]])

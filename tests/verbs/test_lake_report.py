@@ -540,6 +540,30 @@ def test_columns_with_filters_in_some_files_alone(run):
     assert "Files None has a filter, an error or a warning. " in text
 
 
+def test_no_step_completes_filters_that_another_strips(run, tmp_path):
+    """Without advice, too, a finding says that they are of no use."""
+    for number in range(3):
+        path = tmp_path / f"{number}.parquet"
+        table = pa.table({"few": np.arange(ROWS) % 3, "id": np.arange(ROWS)})
+        pq.write_table(table, path, row_group_size=ROWS // 4)
+    pb.build(tmp_path / "0.parquet", columns=["few", "id"], in_place=True)
+    text = Document(run(tmp_path, "--no-deep")[1]).text.replace(str(tmp_path), "LAKE")
+    assert "pbloom strip LAKE/0.parquet -c few --in-place" in text
+    assert "pbloom build LAKE -c id --in-place" in text
+    assert "pbloom build LAKE -c few" not in text
+
+
+def test_filters_are_completed_in_the_files_that_have_the_column(run, tmp_path):
+    numbers = np.random.default_rng(4).permutation(ROWS)
+    for number, name in enumerate(("id", "id", "other")):
+        pq.write_table(pa.table({name: numbers}), tmp_path / f"{number}.parquet")
+    pb.build(tmp_path / "0.parquet", columns="id", in_place=True)
+    (build,) = re.findall(
+        "others have none: id (pbloom .*? --union-by-name)", steps_on(run(tmp_path, "--no-deep")[1])
+    )
+    assert outcome(*shlex.split(build)[1:]).code == 0
+
+
 def test_no_step_completes_filters_that_are_optional(run, tmp_path):
     rng = np.random.default_rng(4)
     files = tmp_path / "files"
@@ -681,12 +705,12 @@ def test_what_a_budget_chose_is_kept(run, tmp_path, name):
         return Document(run(path, *options)[1]).text.replace(path, "PATH")
 
     chosen = (
-        " -c other --fpp 0.01 --in-place If a budget chose the rates of those that are too small, say so: --budget of pbloom report,"
+        " -c id --fpp 0.01 --in-place --existing replace If a budget chose the rates of those that are too small, say so: --budget of pbloom report,"
         " or max-fpp of the column in pbloom.toml."
     )
     page = text()
-    assert "pbloom build PATH -c id --fpp 0.01 --in-place --existing replace pbloom" in page
     assert chosen in page
+    assert "missing or too small: other pbloom build PATH -c other --fpp 0.01 --in-place " in page
     kept = text("--budget", "10KiB")
     assert "pbloom build PATH -c id --fpp 0.01 --in-place" not in kept
     assert "If a budget chose" not in kept
@@ -851,6 +875,42 @@ def test_the_step_for_a_table_takes_its_small_files_too(run, tmp_path):
         "No command changes what was looked at: of a table that is the newest version alone" in old
     )
     assert "pbloom build" not in old
+
+
+def test_what_is_wrong_with_an_old_version_says_why_no_command_mends_it(run, tmp_path):
+    table = make_table(tmp_path / "table", commits=2)
+    page = run("--table", "delta", table, "--version", "1", "--require", "id")[1]
+    why = "No command changes what was looked at: of a table that is the newest version alone"
+    assert f"A required filter is missing 6 times in 2 files {why}" in steps_on(page)
+    assert f"next: {why}" in Document(page).text
+
+
+def test_help_in_words_is_said_of_each_rule(run, tmp_path):
+    """Of a table's folder, where no command is above."""
+    table = make_table(tmp_path / "table", commits=2)
+    path = next(table.glob("*.parquet"))
+    built = tmp_path / "built.parquet"
+    pb.build(path, built, columns="id")
+    found = inspect(built).row_groups[0].columns[0].filter
+    data = bytearray(built.read_bytes())
+    data[found.offset : found.offset + 8] = bytes(8)
+    path.write_bytes(data)
+    steps = steps_on(run(table, "--require", "n")[1])
+    assert "no filter header at bloom_filter_offset 1 time in 1 file Ask for the page" in steps
+    assert "A required filter is missing 6 times in 2 files Ask for the page with" in steps
+
+
+def test_files_are_named_in_one_command_for_two_rules(run, tmp_path):
+    """And not built again by another."""
+    ids = np.random.default_rng(1).integers(0, 1 << 40, 4 * ROWS)
+    for number, (most, parts) in enumerate([(1024, [0]), (1024, [0]), (64, None), (64, None)]):
+        path = tmp_path / f"{number}.parquet"
+        pq.write_table(pa.table({"id": ids}), path, row_group_size=2 * ROWS)
+        pb.build(path, columns="id", in_place=True)
+        small = {"max_bytes": most, "row_groups": parts, "force": True, "existing": "replace"}
+        pb.build(path, columns="id", in_place=True, **small)
+    steps = steps_on(run(tmp_path)[1])
+    assert steps.count("pbloom build ") == 1
 
 
 def test_the_step_for_a_column_that_some_files_lack_does_not_fail(run, grown):

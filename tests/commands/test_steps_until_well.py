@@ -1,0 +1,93 @@
+"""Whoever does what is said next, gets well: no step is without a command, and none leads back to where it began."""
+
+import random
+import re
+import shlex
+from html import unescape
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from make.commands import outcome
+from pyarrow import orc
+
+import parquet_bloom as pb
+
+ROWS = 2000
+# By their names: of many values, of many in order, of few.
+COLUMNS = ("id", "code", "at", "few")
+SCHEMAS = (("id",), ("id", "code"), ("id", "at", "few"), ("code", "id"))
+
+
+def values_of(name, rng, *, in_order):
+    if name == "few":
+        return rng.integers(0, 3, ROWS)
+    values = rng.integers(0, 1 << 40, ROWS)
+    return np.sort(values) if name == "at" or in_order else values
+
+
+def write(path, schema, rng, chance):
+    """A file with filters that are good, too small or missing, by chance, column by column."""
+    # In some schemas, of which one command cannot make the same, filters of a column are of no use.
+    in_order = schema == SCHEMAS[3]
+    table = pa.table({name: values_of(name, rng, in_order=in_order) for name in schema})
+    if path.suffix == ".orc":
+        orc.write_table(table, str(path), row_index_stride=ROWS // 4)
+    else:
+        pq.write_table(table, path, row_group_size=ROWS // 4, use_dictionary=False)
+    for name in schema:
+        if (fpp := chance.choice((None, 0.01, 0.5))) is not None:
+            pb.build(path, columns=name, fpp=fpp, in_place=True)
+
+
+def make_lake(folder, seed):
+    chance, rng = random.Random(seed), np.random.default_rng(seed)
+    kinds = chance.sample(
+        [(schema, ending) for schema in SCHEMAS for ending in ("parquet", "orc")],
+        chance.choice((1, 2, 3)),
+    )
+    folder.mkdir()
+    for number, (schema, ending) in enumerate(kinds):
+        for file in range(chance.choice((1, 2, 6))):
+            write(folder / f"{number}{file}.{ending}", schema, rng, chance)
+
+
+def run(command):
+    found = outcome(*shlex.split(command)[1:])
+    assert found.code == 0, (command, found.stderr)
+
+
+@pytest.mark.parametrize("budget", [(), ("--budget", "1MiB")], ids=["", "budget"])
+@pytest.mark.parametrize("seed", range(10))
+def test_what_is_advised_has_commands_that_do_it(tmp_path, seed, budget):
+    lake = tmp_path / "lake"
+    make_lake(lake, seed)
+    for _ in range(3):
+        told = outcome("advise", lake, *budget).stdout
+        commands = re.findall("^next: (pbloom .*)$", told, re.MULTILINE)
+        assert bool(commands) == bool(re.search("\t(build|rebuild)\t", told)), told
+        if not commands:
+            return
+        for command in commands:
+            run(command)
+    raise AssertionError(told)
+
+
+@pytest.mark.parametrize("options", [(), ("--budget", "1MiB"), ("--no-deep",)], ids=" ".join)
+@pytest.mark.parametrize("seed", range(10))
+def test_a_page_has_steps_until_nothing_is_left(tmp_path, seed, options):
+    lake = tmp_path / "lake"
+    make_lake(lake, seed)
+    for _ in range(3):
+        page = outcome("report", lake, "-o", "-", "--no-config", *options).stdout
+        steps = page.partition('id="next"')[2].partition("</section>")[0]
+        commands = [unescape(each) for each in re.findall("pbloom (?!report)[^<]*--[^<]*", steps)]
+        commands = [each for each in commands if not each.startswith("pbloom advise ")]
+        if not commands:
+            assert ">rebuild<" not in page
+            assert ">build<" not in page
+            return
+        for command in commands:
+            run(command)
+    raise AssertionError(commands)
