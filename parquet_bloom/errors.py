@@ -245,6 +245,7 @@ AS_COLUMN = "without read_as, it is a value of the column"
 
 # Which names the catalog of a table.
 CATALOG = "catalog=NAME"
+IN_CATALOG = "catalog=NAME, in a TableView for what reads"
 
 # What gives the key that the hashes of an index are made with.
 HASH_KEY = "hash_key=KEYSPEC"
@@ -264,6 +265,8 @@ _BY_COMMAND = {
     "build_table and repair_table append without a commit (commit=False)": (
         "build and repair append without a commit (--no-commit)"
     ),
+    # Which has the shorter one in it.
+    IN_CATALOG: "--catalog NAME",
     CATALOG: "--catalog NAME",
     HASH_KEY: "--hash-key",
     "expected columns=": "name them with -c",

@@ -15,7 +15,7 @@ from parquet_bloom.arguments import (
     number_given,
     path_given,
 )
-from parquet_bloom.errors import CATALOG, RewriteError
+from parquet_bloom.errors import IN_CATALOG, RewriteError
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.storage.source import is_url, local_name
@@ -97,7 +97,7 @@ def _module(format: TableFormat) -> TableModule:
 
 def _no_folder(kind: TableChoice) -> str:
     in_catalogs = any(each.in_catalogs for each in _openable(kind))
-    return f"no such folder{f'; for a table of a catalog, give {CATALOG}' * in_catalogs}"
+    return f"no such folder{f'; for a table of a catalog, give {IN_CATALOG}' * in_catalogs}"
 
 
 def _no_table(kind: TableChoice) -> str:

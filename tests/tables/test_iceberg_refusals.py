@@ -237,8 +237,8 @@ def test_no_table(tmp_path):
 @pytest.mark.parametrize(
     ("kind", "way"),
     [
-        ("iceberg", "; for a table of a catalog, give catalog=NAME"),
-        ("auto", "; for a table of a catalog, give catalog=NAME"),
+        ("iceberg", "; for a table of a catalog, give catalog=NAME, in a TableView for what reads"),
+        ("auto", "; for a table of a catalog, give catalog=NAME, in a TableView for what reads"),
         ("delta", ""),
     ],
 )
@@ -248,7 +248,9 @@ def test_no_folder(kind, way, tmp_path, monkeypatch):
         pb.build_table("lake.events", columns="id", kind=kind)
     assert str(raised.value) == f"lake.events: no such folder{way}"
     result = outcome("inspect", "lake.events", "--table", kind)
-    assert result.complaint == f"{raised.value}".replace("catalog=NAME", "--catalog NAME")
+    assert result.complaint == f"{raised.value}".replace(
+        "catalog=NAME, in a TableView for what reads", "--catalog NAME"
+    )
 
 
 def test_a_file_of_a_table_names_the_way_to_change_it(tmp_path):
