@@ -314,6 +314,7 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
         highest_rate=highest_rate(options, subject.name),
         accepted_rate=options.accepted_rate(subject.name),
         is_required=subject.name in options.required,
+        worse_there={rung.rate: rung.worse_there for rung in sketch.rungs.values()},
     )
     verdict, reason = judge(evidence)
     basis: AdviceBasis = "value sample" if sketch.is_measured else "stored values"
