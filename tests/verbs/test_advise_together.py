@@ -68,6 +68,10 @@ def advised(paths, **options):
     return advisor
 
 
+def writes_parquet(table, path):
+    pq.write_table(table, path, use_dictionary=False)
+
+
 @pytest.fixture(scope="module")
 def advisor(lake):
     return advised(sorted(lake.iterdir()))
@@ -271,6 +275,22 @@ def test_integers_of_other_ranges_are_another_table(tmp_path, meaning):
         pq.write_table(pa.table({"int": np.arange(3, dtype="i4")}), path)
     annotated(paths[1], int=meaning)
     assert [each.files for each in advised(paths).tables()] == [1, 1]
+
+
+@pytest.mark.parametrize("write", [writes_parquet, orc.write_table], ids=["parquet", "orc"])
+def test_a_member_of_a_struct_and_a_column_with_a_dot_are_two_tables(write, tmp_path):
+    """Trino uses filters of the one in Parquet files, and not of the other, whichever file comes first."""
+    rng = np.random.default_rng(1)
+    for number in range(20):
+        ids = pa.array(rng.integers(0, 1 << 60, 3_000))
+        member = {"user": pa.StructArray.from_arrays([ids], ["id"])}
+        path = tmp_path / f"{number:02}.file"
+        write(pa.table(member if number % 2 else {"user.id": ids}), path)
+    paths, asked = sorted(tmp_path.iterdir()), {"columns": ["user.id"], "engines": ["Trino"]}
+    alone = [one for place in range(2) for one in pb.advise(paths[place::2], **asked).reports]
+    assert list(pb.advise(paths, **asked).reports) == alone
+    if write is writes_parquet:
+        assert [one.columns[0].verdict for one in alone] == ["build", "skip"]
 
 
 def test_only_columns_that_are_asked_about_have_to_agree(lake, table, tmp_path):
@@ -479,10 +499,6 @@ def test_auto_says_that_there_is_nothing_to_build(lake, tmp_path):
 def one_table(paths):
     (report,) = pb.advise(paths)
     return report
-
-
-def writes_parquet(table, path):
-    pq.write_table(table, path, use_dictionary=False)
 
 
 @pytest.mark.parametrize("write", [writes_parquet, orc.write_table], ids=["parquet", "orc"])
