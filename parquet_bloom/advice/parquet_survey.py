@@ -202,7 +202,7 @@ class ParquetSurveyor:
         found.has_unreadable = _has_unusable(file, chunk, found.ndv)
         blocks = _bytes_there(file, chunk)[1] // BLOCK_BYTES
         if blocks and not found.has_unreadable:
-            found.fpp_there = expected_fpp(found.ndv, blocks)
+            found.fpp_there = _fpp_of_size(found, blocks)
         meta_data = file.footer.column_meta_data(chunk)
         found.in_alp = Encoding.ALP in (meta_data.encodings or ())
         if file.footer.is_ordered(chunk.leaf) is not False:
@@ -223,6 +223,12 @@ def _has_too_small(
     # The NDV may be an estimate; what is as large as what would be built in its place is not too small.
     wanted = _rung(chunk, filter, highest).num_bytes // BLOCK_BYTES
     return blocks < min(min_blocks(ndv, highest), wanted)
+
+
+def _fpp_of_size(found: GroupSurvey, blocks: int) -> float:
+    """That of a filter of which only the length is known: of the one that `build` would write, if it is as long."""
+    built = {each.num_bytes // BLOCK_BYTES: each.fpp for each in found.rungs}
+    return built[blocks] if blocks in built else expected_fpp(found.ndv, blocks)
 
 
 def _has_unusable(file: ParquetContainer, chunk: ColumnChunk, ndv: int) -> bool:

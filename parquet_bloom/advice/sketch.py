@@ -193,7 +193,8 @@ class RungCounts:
     """The filters of all groups with values at this rate: their sizes, and the sum of their FPPs in
     FPP_UNITs; `missing` groups have no filter yet, and theirs would have `missing_bytes`; `fpp_beside`: the sum of
     FPPs where these alone are built, beside the filters that can be used; `past_dictionary_bytes`: of filters that
-    are no smaller than a dictionary which has all values."""
+    are no smaller than a dictionary which has all values; `worse_there`: groups whose filter lets more pass than the
+    one of this rate would, as far as that is known."""
 
     rate: float
     filter_bytes: int = 0
@@ -202,6 +203,7 @@ class RungCounts:
     missing_bytes: int = 0
     past_dictionary_bytes: int = 0
     fpp_beside: int = 0
+    worse_there: int = 0
 
     @property
     def is_past_dictionary(self) -> bool:
@@ -283,8 +285,11 @@ class ColumnSketch:
             is_past = size_there is not None and rung.num_bytes >= size_there
             past = rung.stored_bytes if is_past else 0
             size_at = rung.stored_bytes
+            is_worse = group.has_filter and num_distinct > 0 and group.fpp_there > rung.fpp
             self._add_rung(
-                RungCounts(rung.rate, size_at, fpp, missing, missing_bytes, past, beside)
+                RungCounts(
+                    rung.rate, size_at, fpp, missing, missing_bytes, past, beside, int(is_worse)
+                )
             )
         if num_distinct == 0:
             return
@@ -350,6 +355,7 @@ class ColumnSketch:
         whole.missing_bytes += rung.missing_bytes
         whole.past_dictionary_bytes += rung.past_dictionary_bytes
         whole.fpp_beside += rung.fpp_beside
+        whole.worse_there += rung.worse_there
 
     def pack(self, limit: int) -> None:
         """Once a file is read: save memory, and keep no more than `limit` hashes."""

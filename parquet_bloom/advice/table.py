@@ -125,11 +125,12 @@ def table_key(
     file: Container, columns: Sequence[Column], called: Mapping[str, str] | None = None
 ) -> str:
     """The same for files that are judged together: those of a format whose `columns` have the same names, in the same
-    order, and types that look-ups search as one. `called`: their names there, by what the file calls them, None for
-    the same."""
+    order, and types that look-ups search as one. Engines may ask the filters of a column and not those of a member of
+    a struct whose dotted path is the same; tables have names of their own for paths, which do not tell the two
+    apart. `called`: their names there, by what the file calls them, None for the same."""
     names = (each.name if called is None else called[each.name] for each in columns)
-    types = (each.searched_type for each in columns)
-    named = repr((file.format, [*zip(names, types, strict=True)]))
+    kinds = ((each.searched_type, each.is_member, each.is_in_list) for each in columns)
+    named = repr((file.format, [*zip(names, kinds, strict=True)]))
     return sha256(named.encode(errors="surrogateescape")).hexdigest()[:32]
 
 
@@ -314,6 +315,7 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
         highest_rate=highest_rate(options, subject.name),
         accepted_rate=options.accepted_rate(subject.name),
         is_required=subject.name in options.required,
+        worse_there={rung.rate: rung.worse_there for rung in sketch.rungs.values()},
     )
     verdict, reason = judge(evidence)
     basis: AdviceBasis = "value sample" if sketch.is_measured else "stored values"

@@ -22,7 +22,8 @@ and these values are looked up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import field
 
 from parquet_bloom.advice.budget import LEAST_SAVED, RATES, Offer
 from parquet_bloom.advice.lookups import FPP_UNIT, ExpectedReads
@@ -61,7 +62,8 @@ class Evidence:
     rates that were tried which filters keep, None for none; `built`: what the column has once its filters are built,
     at another rate or beside filters that stay, None for new ones of the target alone; `is_budgeted`: a budget has
     chosen it; `highest_rate`: what filters that more absent values pass are too small for; `accepted_rate`: the
-    highest that a policy accepts, None without one; `is_required`: it wants filters of the column.
+    highest that a policy accepts, None without one; `is_required`: it wants filters of the column; `worse_there`: by
+    the rate of new filters, how many groups have one that lets more pass, as far as that is known.
     """
 
     files: int
@@ -84,6 +86,7 @@ class Evidence:
     highest_rate: float = HIGH_FPP
     accepted_rate: float | None = None
     is_required: bool = False
+    worse_there: Mapping[float, int] = field(default_factory=dict)
 
     @property
     def saved(self) -> float:
@@ -109,12 +112,18 @@ class Evidence:
             return None
         if (whatever := self._read_in_any_case) is not None:
             return whatever
-        return self.built.groups_read if self.built else self.reads.with_filter
+        return self._read_with_new
 
     @property
     def has_all(self) -> bool:
         """Whether every group with values has a filter already."""
         return self.counts.with_filter == self.counts.groups > 0
+
+    @property
+    def are_as_good(self) -> bool:
+        """Whether every group with values has a filter already, and none lets more pass than a new one would."""
+        rate = self.built.rate if self.built else self.target
+        return self.has_all and self.worse_there.get(rate) == 0
 
     @property
     def groups_there(self) -> float | None:
@@ -123,7 +132,14 @@ class Evidence:
             return None
         if (whatever := self._read_in_any_case) is not None:
             return whatever
-        return self.reads.at_mean_fpp(self.counts.fpp_there * FPP_UNIT / self.counts.groups)
+        read = self.reads.at_mean_fpp(self.counts.fpp_there * FPP_UNIT / self.counts.groups)
+        # New ones are told by each group, and not by a mean.
+        return min(read, self._read_with_new) if self.are_as_good else read
+
+    @property
+    def _read_with_new(self) -> float:
+        assert self.reads is not None
+        return self.built.groups_read if self.built else self.reads.with_filter
 
     @property
     def _read_in_any_case(self) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
@@ -131,6 +132,13 @@ class Inputs:
     def in_commands(self, path: str) -> InCommands:
         """How the command that helps next names one of the files."""
         return AsFile(path)
+
+    @property
+    def are_of_tables(self) -> bool:
+        """Whether any that was read is a table's, which was not asked as one, so that no command changes them all."""
+        one_of_each = {os.path.dirname(path): path for path in self.read_paths}
+        named = map(self.in_commands, one_of_each.values())
+        return any(isinstance(each, AsFile) and each.is_of_table for each in named)
 
     def next_lines(self, again: Sequence[str]) -> NextLines:
         """The commands that help next. `again`: options that they need, too."""

@@ -183,8 +183,6 @@ def _of_many(
         # Of several tables, `build` chooses the columns, out of all.
         build, why_not = (), _CHOSEN
     said = [*tables_among(files.names, "--table {}")] if view is None else []
-    if said:
-        build, why_not = (), _OF_TABLES
     page = render_lake_report(found, inputs.names, inputs.narrowed_names, build, why_not, said)
     return page.encode(), lake_summary(found), code
 
@@ -219,7 +217,7 @@ def _build_options(
     which = options_again(click.get_current_context(), _WHICH_FILES)
     again = (*which, *store_options_again(), *of_keys)
     if view is None:
-        return ("--in-place", *again), ""
+        return ((), _OF_TABLES) if inputs.are_of_tables else (("--in-place", *again), "")
     named = [inputs.in_commands(path).options(_BUILD) for path in inputs.read_paths]
     changing = {each: None for each in named if each is not None}
     if None in named or not changing:

@@ -3,11 +3,14 @@
 pbloom build FILE -c COLUMN --in-place               as the catalogue of rules has it
 pbloom build events.parquet -c user_id --in-place    a file
 pbloom build lake/events -c user_id --table delta    a file of a table
+
+Where a file is a table's, and that was not named with --table, no command changes it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import ClassVar, Final, TypeAlias
 
 from parquet_bloom.dataclass import dataclass
@@ -24,16 +27,24 @@ _APPEND: Final = frozenset(("build", "repair"))
 ALL_SIZES: Final = "--all-sizes"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AsFile:
     """A file that stands for itself."""
 
     place: str
     left_out: ClassVar[frozenset[str]] = frozenset()
 
+    @cached_property
+    def is_of_table(self) -> bool:
+        """Whether it is a table's, which was not asked as one, so that nothing changes the file in place. Stores are
+        not asked."""
+        from parquet_bloom.storage.table_formats import is_in_table
+
+        return is_in_table(self.place)
+
     def options(self, words: Sequence[str]) -> tuple[str, ...] | None:
         """Those that a command takes besides, None if the command is not to be had."""
-        return ()
+        return None if _OF_FILES & {*words} and self.is_of_table else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,10 @@ class Column(Protocol):
     def is_in_list(self) -> bool:
         """Whether a row may have several of its values, or it is such a list or a map itself."""
 
+    @property
+    def is_member(self) -> bool:
+        """Whether it is in no list, and a member of a struct: `id` of `user`, and not a column called `user.id`."""
+
 
 class SchemaLeaf(Protocol):
     """A leaf of a Parquet schema, by what table formats find it: its `path` in the file, the field ids along that

@@ -97,6 +97,11 @@ class OrcColumn:
         return self.type
 
     @property
+    def is_member(self) -> bool:
+        # The root is no struct to anybody.
+        return bool(self.parent) and not self.is_in_list
+
+    @property
     def logical_type(self) -> None:
         """ORC has no logical types."""
         return None

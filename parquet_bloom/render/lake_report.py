@@ -112,13 +112,14 @@ def render_lake_report(
 
     def commands(rule: BrokenRule) -> list[str]:
         found = _commands(rule, readable, report, stripping)
-        if said:
-            # Files of a table are not changed as such.
-            found = [f"next: {why_not}" if "--in-place" in each.split() else each for each in found]
+        if said and why_not:
+            # Files of a table are not changed as such, nor are others beside them by the same command.
+            kept = [each for each in found if "--in-place" not in each.split()]
+            return kept or [f"next: {why_not}"]
         if not found and why_not and rule.examples[0][1].definition.command:
             # What would help is not to be had here.
-            found = [f"next: {why_not}"]
-        return [*dict.fromkeys(found)]
+            return [f"next: {why_not}"]
+        return found
 
     broken = (
         Broken(

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 # Of more schemas, neither all columns are shown nor what differs between all of them.
 MOST_IN_FULL: Final = 5
 
+# What makes schemas differ that look alike.
+_NOT_SHOWN: Final = (
+    "values of another length, another annotation that is not known, or names with dots for structs"
+)
+
 # The physical type of a column, and the logical one if it says more.
 _Type: TypeAlias = tuple[str, str | None]
 # By the names of columns, in their order.
@@ -66,7 +71,7 @@ def _of_columns(own: _Types, peers: Sequence[_Types]) -> Iterator[str]:
     if any(names != list(own) for names in alike):
         yield f"columns in the order {shortened(list(map(quoted_name, own)))}"
     elif len(alike) > 1:
-        yield "values of another length, or another annotation that is not known"
+        yield _NOT_SHOWN
 
 
 def _with_type(name: str, type: _Type, told: Collection[_Type | None]) -> str:

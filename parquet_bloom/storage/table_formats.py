@@ -22,14 +22,20 @@ import os
 import stat
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from parquet_bloom.errors import CATALOG, RewriteError
 from parquet_bloom.storage import address_of, folder_at
-from parquet_bloom.storage.source import NoStoreError, is_object, tolerating
+from parquet_bloom.storage.source import (
+    NoStoreError,
+    is_object,
+    is_url,
+    local_name,
+    tolerating,
+)
 
 # Seconds for which it is known whether a folder is a table's: a task may change thousands of its files.
 KNOWN_FOR = 60
@@ -133,6 +139,16 @@ def check_not_in_table(file: Path | str) -> None:
             f"{file}: being written by Hive, {side_file} holds its valid length: not changed in"
             " place; wait until the transactions are closed, or compact the table"
         )
+
+
+def is_in_table(path: str) -> bool:
+    """Whether a file is one of a table's that check_not_in_table refuses, as far as is known without asking a
+    store."""
+    if is_url(path):
+        return False
+    with suppress(OSError):
+        return _local_table(Path(local_name(path))) is not None
+    return False
 
 
 def table_at(folder: str) -> TableFormat | None:

@@ -304,10 +304,46 @@ def test_every_command_of_the_catalogue(tmp_path, command):
         words = shlex.split(found)[1:]
         assert "--in-place" not in words
         assert outcome(*words).code == 0
-    as_file = command_for(
-        open_file(next(Path(made).glob("*.parquet"))).in_commands, command, values
-    )
-    assert as_file is not None
+    with open_file(next(Path(made).glob("*.parquet"))) as file:
+        as_file = command_for(file.in_commands, command, values)
+    assert (as_file is None) == ("--in-place" in command)
+
+
+@pytest.mark.parametrize("named", ["folder", "files", "among others"])
+@pytest.mark.parametrize("format", ["delta", "iceberg"])
+def test_files_of_a_table_that_was_not_asked_as_one_are_not_to_be_changed(tmp_path, named, format):
+    """It would be refused, as is said of a table's folder."""
+    made, other = tmp_path / "events", tmp_path / "other.parquet"
+    sign = {"delta": "_delta_log/00000000000000000000.json", "iceberg": "metadata/v1.metadata.json"}
+    (made / sign[format]).parent.mkdir(parents=True)
+    (made / sign[format]).write_text("{}")
+    for number, path in enumerate((made / "0.parquet", made / "1.parquet", other)):
+        rows = pa.table({"id": np.random.default_rng(number).integers(0, 1 << 60, 3_000)})
+        pq.write_table(rows, path, row_group_size=1_000, use_dictionary=False)
+    files = sorted(made.glob("*.parquet"))
+    names = {"folder": [made], "files": files, "among others": [other, *files]}[named]
+    advised = outcome("advise", *names, "-c", "id")
+    assert "build filters for id" in advised.stdout
+    assert "next: " not in advised.stdout
+    assert (f"--table {format} takes the live files" in advised.stderr) == (named == "folder")
+    assert "next: pbloom build" in outcome("advise", other, "-c", "id").stdout
+
+
+@pytest.mark.parametrize("named", ["folder", "files", "folder among others"])
+def test_neither_are_they_by_what_findings_say(tmp_path, named):
+    made = delta_tables.make_table(tmp_path / "events", commits=2)
+    other = tmp_path / "other.parquet"
+    pq.write_table(pa.table({"id": ["a"]}), other)
+    files = sorted(made.glob("*.parquet"))
+    names = {"folder": [made], "files": files, "folder among others": [other, made]}[named]
+    check = ("--require", "id", "--no-config")
+    said = outcome("validate", *names, *check).stdout.splitlines()
+    found = [line.partition("next: ")[2] for line in said if "next: " in line]
+    assert found == [f"pbloom build {other} -c id --in-place"] * (other in names)
+    page = tmp_path / "page.html"
+    assert outcome("report", *names, *check, "-o", page).code == 0
+    assert "Ask for the page with --table" in page.read_text()
+    assert "--in-place" not in page.read_text()
 
 
 @pytest.mark.parametrize("order", [1, -1])

@@ -13,6 +13,7 @@ from make.commands import outcome
 from make.footers import edited
 from make.pages import data_page
 from make.parquet_files import forged
+from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.advice.sketch import LEAST_KEPT, MANY_COLUMNS, limit_for
@@ -65,6 +66,10 @@ def advised(paths, **options):
     for path in paths:
         advisor.add(path)
     return advisor
+
+
+def writes_parquet(table, path):
+    pq.write_table(table, path, use_dictionary=False)
 
 
 @pytest.fixture(scope="module")
@@ -272,6 +277,22 @@ def test_integers_of_other_ranges_are_another_table(tmp_path, meaning):
     assert [each.files for each in advised(paths).tables()] == [1, 1]
 
 
+@pytest.mark.parametrize("write", [writes_parquet, orc.write_table], ids=["parquet", "orc"])
+def test_a_member_of_a_struct_and_a_column_with_a_dot_are_two_tables(write, tmp_path):
+    """Trino uses filters of the one in Parquet files, and not of the other, whichever file comes first."""
+    rng = np.random.default_rng(1)
+    for number in range(20):
+        ids = pa.array(rng.integers(0, 1 << 60, 3_000))
+        member = {"user": pa.StructArray.from_arrays([ids], ["id"])}
+        path = tmp_path / f"{number:02}.file"
+        write(pa.table(member if number % 2 else {"user.id": ids}), path)
+    paths, asked = sorted(tmp_path.iterdir()), {"columns": ["user.id"], "engines": ["Trino"]}
+    alone = [one for place in range(2) for one in pb.advise(paths[place::2], **asked).reports]
+    assert list(pb.advise(paths, **asked).reports) == alone
+    if write is writes_parquet:
+        assert [one.columns[0].verdict for one in alone] == ["build", "skip"]
+
+
 def test_only_columns_that_are_asked_about_have_to_agree(lake, table, tmp_path):
     """Here the column is in another place, and another one is new."""
     path = lake / "00.parquet"
@@ -469,3 +490,39 @@ def test_auto_says_that_there_is_nothing_to_build(lake, tmp_path):
     judged = ("--budget", "10", "-crare", "--no-config", "--fpp=0.5")
     again = outcome("build", path, "--auto", *judged, "--dry-run").stderr.partition("`")[2]
     assert again.startswith(f"pbloom advise {path} {' '.join(judged)}` says why\n")
+
+
+# ------------------------------------------------------------------------------------------------
+# Filters that are there
+
+
+def one_table(paths):
+    (report,) = pb.advise(paths)
+    return report
+
+
+@pytest.mark.parametrize("write", [writes_parquet, orc.write_table], ids=["parquet", "orc"])
+def test_new_filters_save_nothing_where_those_there_are_the_same(write, tmp_path):
+    """Whatever the mean of their rates tells: most look-ups are in files of other rates than most files."""
+    rng = np.random.default_rng(1)
+    for number in range(60):
+        rows, most = (300, 1 << 60) if number % 3 else (2_000, 1 << 40)
+        ids = pa.table({"id": rng.integers(0, most, rows)})
+        write(ids, tmp_path / f"{number:02}.file")
+    paths = sorted(tmp_path.glob("*.file"))
+    for path in paths:
+        pb.build(path, in_place=True, columns=["id"])
+    (found,) = one_table(paths).columns
+    assert found.groups_filter_there <= found.groups_filter
+    assert "--existing replace" not in found.reason
+
+
+def test_new_filters_are_named_where_those_there_are_smaller(tmp_path):
+    rng = np.random.default_rng(1)
+    for number in range(60):
+        path = tmp_path / f"{number:02}.parquet"
+        writes_parquet(pa.table({"id": rng.integers(0, 1 << 60, 2_000)}), path)
+        pb.build(path, in_place=True, columns=["id"], fpp=0.09 if number < 30 else 0.01)
+    (found,) = one_table(sorted(tmp_path.glob("*.parquet"))).columns
+    assert found.groups_filter_there > found.groups_filter + 0.5
+    assert "with a new filter (--existing replace)" in found.reason

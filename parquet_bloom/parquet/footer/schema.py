@@ -144,6 +144,10 @@ class LeafColumn:
     def is_in_list(self) -> bool:
         return self.max_repetition_level > 0
 
+    @property
+    def is_member(self) -> bool:
+        return len(self.path) > 1 and not self.is_in_list
+
 
 # The schema that was looked at last, and its leaves: the files of a folder mostly have the same. A longer
 # one would take memory that the next file may want.
