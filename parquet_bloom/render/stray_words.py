@@ -116,12 +116,14 @@ def command_meant(names: Sequence[str], commands: Collection[str], path: str) ->
 
 
 def list_meant(names: Sequence[str]) -> str | None:
-    """What to say of FILE... where several stand in one word, with commas between them."""
-    for name in names:
+    """What to say of FILE... where several stand in one word, with commas or, in quotes, spaces between them."""
+    for name in filter(_is_missing, names):
         parts = [part.strip() for part in name.split(",") if part.strip()]
-        if parts and "," in name and _is_missing(name) and all(map(os.path.lexists, parts)):
-            how = ", with spaces between" if len(parts) > 1 else ", without the comma"
-            return f"{name}: no such file; did you mean {shlex.join(parts)}{how}?"
+        how = "with spaces between" if len(parts) > 1 else "without the comma"
+        if "," not in name:
+            parts, how = name.split(), "without the quotes around all"
+        if parts and all(map(os.path.lexists, parts)):
+            return f"{name}: no such file; did you mean {shlex.join(parts)}, {how}?"
     return None
 
 

@@ -201,6 +201,10 @@ def _option_meant(error: click.NoSuchOption, words: Sequence[str]) -> str:
         called = []
     if ctx is not None and (ctx.command_path, typed) in _DONE_ANYWAY:
         return f"no such option; {_DONE_ANYWAY[ctx.command_path, typed]}"
+    if file := next(
+        (each for each in words if each.startswith(typed) and os.path.lexists(each)), ""
+    ):
+        return f"no such option; did you mean {shlex.quote(f'./{file}')}?"
     if typed in _UNNEEDED and not called:
         return f"no such option; {_UNNEEDED[typed]}"
     if near := called[:1] or _spelled_alike(typed, names):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import address_of, not_installed, with_options
 from parquet_bloom.storage.left_out import is_log
-from parquet_bloom.storage.near_names import near_name
+from parquet_bloom.storage.near_names import broken_link, near_name
 from parquet_bloom.storage.source import (
     check_can_be_folder,
     has_data_suffix,
@@ -356,7 +356,9 @@ def _check_spelling(name: str) -> None:
 
 
 def _check_name(name: str) -> None:
-    """Raise FileNotFoundError for what is not there, if something there is called much the same."""
+    """Raise FileNotFoundError for what is not there, if something there is called much the same, or leads to it."""
+    if problem := broken_link(local_name(name)):
+        raise FileNotFoundError(errno.ENOENT, problem, name)
     near = None if has_wildcard(name) else near_name(name)
     if near:
         import shlex

@@ -164,6 +164,14 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
             "probe x -c a --values-from 5,6",
             "--values-from or --ids: '5,6': no such file; did you mean -v 5 -v 6?",
         ),
+        (
+            "probe x -c a --values-from .",
+            "--values-from or --ids: '.' is a folder, expected a file",
+        ),
+        (
+            "inspect az://c/x",
+            "az://c/x: which storage account is not said: set AZURE_STORAGE_ACCOUNT_NAME, or --storage-option account_name=NAME",
+        ),
         ("completion csh", "'csh': expected bash, zsh or fish"),
         ("probe x -c", "-c: expected COLUMN after it"),
         ("probe x --table", "--table: expected auto, delta or iceberg after it"),
@@ -395,6 +403,7 @@ def here(tmp_path, monkeypatch):
         ("probe a.parquet -c country -v new york city", "york: -v 'new york city' or -v new -v york -v city"),
         ("probe a.parquet -c country -v 1 2 3 4 5 6 7 8 9", "2: -v 2"),
         ("inspect a.parquet,b.parquet", "a.parquet,b.parquet: a.parquet b.parquet, with spaces between"),
+        ("index build --index i -c user_id a.parquet,b.parquet", "a.parquet,b.parquet: a.parquet b.parquet, with spaces between"),
         ("inspect a.parquet, b.parquet", "a.parquet,: a.parquet, without the comma"),
     ],
 )  # fmt: skip
@@ -432,6 +441,37 @@ def test_a_word_that_is_no_column_either_is_not_suggested():
     for verb in ("build a.parquet -c user_id blah -o x.parquet", "strip a.parquet blah --in-place"):
         result = outcome(*verb.split())
         assert (result.code, result.complaint) == (2, "blah: no such file or column")
+
+
+@pytest.mark.usefixtures("here")
+def test_quotes_around_several_names_make_one_of_them():
+    assert outcome("inspect", "a.parquet lake\nb.parquet").complaint == (
+        "a.parquet lake\\nb.parquet: no such file; did you mean a.parquet lake b.parquet, without the quotes around all?"
+    )
+
+
+@pytest.mark.usefixtures("here")
+def test_a_file_that_is_called_like_an_option_is_named_otherwise(here):
+    (here / "a.parquet").rename("-dash.parquet")
+    said = "-d: no such option; did you mean ./-dash.parquet?"
+    assert outcome("inspect", "-dash.parquet").complaint == said
+    assert outcome("inspect", "./-dash.parquet").code == 0
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("verb", [["inspect"], ["dump", "--footer"], ["diff", "a.parquet"]])
+def test_a_link_to_nothing_is_called_so(here, verb):
+    (here / "link.parquet").symlink_to("gone.parquet")
+    assert "a broken link, to gone.parquet" in outcome(*verb, "link.parquet").complaint
+
+
+@pytest.mark.usefixtures("here")
+def test_the_key_of_an_index_is_for_an_index(monkeypatch):
+    asked = ("find", "a.parquet", "-c", "user_id", "-v", "1")
+    refused = outcome(*asked, "--hash-key", "ascii:0123456789abcdef")
+    assert (refused.code, refused.complaint) == (2, "--hash-key: expected with --index only")
+    monkeypatch.setenv("PBLOOM_HASH_KEY", "ascii:0123456789abcdef")
+    assert outcome(*asked).code == 0
 
 
 @pytest.mark.usefixtures("here")
