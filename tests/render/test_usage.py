@@ -444,6 +444,20 @@ def test_a_word_that_is_no_column_either_is_not_suggested():
 
 
 @pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "find a.parquet -c user_id -v 1 --columns order_id",
+        "probe a.parquet -c user_id --values-from b.parquet --values-column order_id",
+        "index build --index i -c order_id a.parquet",
+    ],
+)
+def test_a_column_that_was_meant_is_quoted_for_whichever_option(asked):
+    told = outcome(*asked.split()).complaint
+    assert "no column order_id; did you mean 'order id', user_id?" in told
+
+
+@pytest.mark.usefixtures("here")
 def test_quotes_around_several_names_make_one_of_them():
     assert outcome("inspect", "a.parquet lake\nb.parquet").complaint == (
         "a.parquet lake\\nb.parquet: no such file; did you mean a.parquet lake b.parquet, without the quotes around all?"
