@@ -283,7 +283,7 @@ _BY_COMMAND = {
 _LACKED = ("numpy", "orjson", "pyarrow", "rich")
 
 # The columns that were meant, and one of a list of them.
-_MEANT_COLUMNS = re.compile(r"(?<=; did you mean ).+(?=\?$)", re.DOTALL)
+_MEANT_COLUMNS = re.compile(r"(?<=; did you mean ).+?(?=\?$|\?; )", re.DOTALL)
 _LISTED = re.compile(r'"(?:[^"]|"")*"|[^", ][^,]*')
 # What a shell does not take as it is.
 _OF_SHELLS = re.compile(r"[^\w@%+=:,./-]")
@@ -329,21 +329,19 @@ def for_command(message: str) -> str:
     """A message of Python's callers, as the command says it: with what its users can do."""
     for name, option in _BY_COMMAND.items():
         message = message.replace(name, option)
-    return _MEANT_COLUMNS.sub(_as_options, message) if "no column " in message else message
+    return _MEANT_COLUMNS.sub(_for_shells, message) if "no column " in message else message
 
 
-def _as_options(names: re.Match[str]) -> str:
-    """The columns as shells take them: with the option, if any of them needs quotes there or is several."""
+def _for_shells(names: re.Match[str]) -> str:
+    """The columns as shells take them. Several options take some, and nothing tells here which was typed."""
     import json
     import shlex
 
     # No name in a list begins so: it would be in quotes.
     if names[0].startswith('["'):
-        return f"-c {shlex.quote(','.join(map(quoted_name, json.loads(names[0]))))}"
+        return shlex.quote(",".join(map(quoted_name, json.loads(names[0]))))
     meant: list[str] = _LISTED.findall(names[0])
-    if not any(map(_OF_SHELLS.search, meant)):
-        return names[0]
-    return ", ".join(f"-c {shlex.quote(name)}" for name in meant)
+    return ", ".join(shlex.quote(name) if _OF_SHELLS.search(name) else name for name in meant)
 
 
 def _is_of_lost_package(error: BaseException) -> bool:

@@ -7,10 +7,9 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import datetime
-from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, Final, cast
+from functools import wraps
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
     from parquet_bloom.storage.shard import Shard
 
 STDIN = "-"
-
-# Of options in whose values people put spaces, which are no secrets.
-_WITH_SPACES: Final = frozenset(("SIZE", "PERCENT", "RATE", "TIME", "AGE"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,18 +145,10 @@ def _as_names(
 def _check_words(ctx: click.Context, names: Sequence[str]) -> None:
     """Raise BadParameter for words, some of which are not there, if something else may have been meant."""
     from parquet_bloom.render import stray_words
+    from parquet_bloom.render.usage import typed_for
 
     options = [each for each in ctx.command.params if isinstance(each, click.Option)]
-    typed = stray_words.Typed(
-        words_of(ctx),
-        repeatable={name for each in options if each.multiple for name in each.opts},
-        single={
-            name: partial(_is_value, each, ctx)
-            for each in options
-            if not (each.multiple or each.is_flag)
-            for name in each.opts
-        },
-    )
+    typed = typed_for(ctx, words_of(ctx))
     meant = (
         stray_words.check_stdin(names, [name for each in options for name in each.opts])
         or stray_words.name_meant(names)
@@ -178,16 +166,6 @@ def _commands(ctx: click.Context) -> Sequence[str]:
     if not isinstance(root.command, click.Group) or ctx.parent is not root:
         return ()
     return root.command.list_commands(root)
-
-
-def _is_value(option: click.Option, ctx: click.Context, text: str) -> bool:
-    """Whether an option for amounts or times takes this text: `--since '2026-11-20 06:00'`, `--budget '2 GiB'`."""
-    if _WITH_SPACES.isdisjoint((option.metavar or "").split("|")):
-        return False
-    with suppress(click.UsageError):
-        option.process_value(ctx, text)
-        return True
-    return False
 
 
 def _no_option(name: str) -> str:

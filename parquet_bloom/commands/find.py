@@ -13,6 +13,7 @@ import click
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.key_options import hash_key as hash_key_option
+from parquet_bloom.commands.key_options import hash_key_arguments
 from parquet_bloom.commands.parameters import PARQUET_FILE
 from parquet_bloom.commands.sections import Command, files_option, output_option
 from parquet_bloom.commands.store_options import storage_options
@@ -104,6 +105,8 @@ def find(
         raise click.UsageError(
             "expected FILE or --index" if view is None else "--table: expected FILE, the tables"
         )
+    if index is None and hash_key_arguments(given["hash_key"]):
+        raise click.UsageError("--hash-key: expected with --index only")
     for name, path in (("--output", output), ("--report", given["report"])):
         if path is not None and len(set(columns)) > 1:
             raise click.UsageError(

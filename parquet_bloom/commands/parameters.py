@@ -125,6 +125,8 @@ class FileOfValues(click.File):
         is_gone = isinstance(value, str) and not os.path.lexists(value)
         if is_gone and is_url(str(value)):
             self.fail(f"'{value}' is a URL, expected a local path", param, ctx)
+        if isinstance(value, str) and os.path.isdir(value):
+            self.fail(f"'{value}' is a folder, expected a file", param, ctx)
         if is_gone and re.fullmatch(r"\d[\w-]*(,\d[\w-]*)*", str(value)):
             meant = " ".join(f"-v {each}" for each in str(value).split(","))
             self.fail(f"'{value}': no such file; did you mean {meant}?", param, ctx)

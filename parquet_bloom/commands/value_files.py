@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, BinaryIO
 
+from parquet_bloom.commands.parameters import TABLES
 from parquet_bloom.container import number_of
 from parquet_bloom.errors import (
     ColumnError,
@@ -46,7 +47,7 @@ _OTHERS = {
     b"\xfe\xff": "text in UTF-16",
 }
 # Of what would be taken for values, one on each line.
-_NOT_READ = (".json", ".jsonl", ".ndjson", ".xlsx")
+_NOT_READ = (".orc", ".json", ".jsonl", ".ndjson", ".xlsx")
 
 
 def values_in(
@@ -60,9 +61,10 @@ def values_in(
     ValueTypeError for a null.
     """
     data, name = file.read(), getattr(file, "name", "standard input")
-    if data[:4] == _MAGIC:
-        return _in_parquet(data, name, wanted, columns, read_as)
     suffix = os.path.splitext(name.lower())[1]
+    # What is called so and is something else, such as the page of an error, has no values in its lines.
+    if data[:4] == _MAGIC or suffix in TABLES:
+        return _in_parquet(data, name, wanted, columns, read_as)
     if suffix in _NOT_READ:
         raise FormatError(
             f"{name}: expected Parquet, .csv, .tsv, or text with a value on each line"

@@ -7,21 +7,44 @@ import os
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from typing import Final
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ParquetBloomError
+from parquet_bloom.errors import ParquetBloomError, quoted_name
 from parquet_bloom.files import open_file
+from parquet_bloom.storage.near_names import near_name
 from parquet_bloom.storage.paths import expand, stands_for_several
 from parquet_bloom.storage.source import has_data_suffix, is_url
 
 # So many words of a command line are looked at as one name.
 _MOST_WORDS: Final = 8
 
-# The options whose values are columns of the files.
+# The options whose values are columns of the files, and those whose values are any text.
 _OF_COLUMNS: Final = frozenset(("-c", "--column", "--columns", "--require"))
+_OF_TEXT: Final = frozenset(("-v", "--value"))
 
 _STDIN: Final = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The words behind an `option`, up to the next option or file: those before one that is no file, and those
+    from it on. Of a word that stands elsewhere, or in a run of too many, there is it alone."""
+
+    option: str
+    before: Sequence[str]
+    rest: Sequence[str]
+
+    @property
+    def words(self) -> Sequence[str]:
+        return (*self.before, *self.rest)
+
+    def names(self) -> Iterator[str]:
+        """What the word may be a part of, with spaces between, the longest first."""
+        words, at = self.words, len(self.before)
+        spans = [words[i:j] for i in range(at + 1) for j in range(at + 1, len(words) + 1)]
+        yield from map(" ".join, sorted(spans, key=len, reverse=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +56,34 @@ class Typed:
     repeatable: Collection[str]
     single: Mapping[str, Callable[[str], bool]]
 
-    def option_before(self, word: str) -> tuple[str, str] | None:
-        """The option behind whose value a word stands, or behind more such words, and all of these as one; None if it
-        stands elsewhere."""
-        if word not in self.words:
-            return None
-        at = self.words.index(word)
+    def run_of(self, word: str) -> Run:
+        """The run that a word stands in behind the first value of an option."""
+        at = self._place_of(word)
         for start in range(at - 1, -1, -1):
             name, value = _split(self.words[start])
-            if name in self.repeatable or name in self.single:
-                said = [*filter(None, (value,)), *self.words[start + 1 : at + 1]]
-                return (name, " ".join(said)) if len(said) > 1 else None
+            if self._is_option(name):
+                before = [*filter(None, (value,)), *self.words[start + 1 : at]]
+                rest = [*takewhile(_is_no_file, self.words[at : at + _MOST_WORDS + 1])]
+                few = len(before) + len(rest) <= _MOST_WORDS
+                return Run(name, before, rest) if few else Run(name, (), (word,))
             if name.startswith("-") or os.path.lexists(name):
-                return None
-        return None
+                break
+        return Run("", (), (word,))
+
+    def _place_of(self, word: str) -> int:
+        """Where it stands and is not the value of the option before it."""
+        options = ("", *self.words)
+        return next(
+            (
+                at
+                for at, each in enumerate(self.words)
+                if each == word and not self._is_option(options[at])
+            ),
+            0,
+        )
+
+    def _is_option(self, name: str) -> bool:
+        return name in self.repeatable or name in self.single
 
 
 def _split(word: str) -> tuple[str, str]:
@@ -79,12 +116,14 @@ def command_meant(names: Sequence[str], commands: Collection[str], path: str) ->
 
 
 def list_meant(names: Sequence[str]) -> str | None:
-    """What to say of FILE... where several stand in one word, with commas between them."""
-    for name in names:
+    """What to say of FILE... where several stand in one word, with commas or, in quotes, spaces between them."""
+    for name in filter(_is_missing, names):
         parts = [part.strip() for part in name.split(",") if part.strip()]
-        if parts and "," in name and _is_missing(name) and all(map(os.path.lexists, parts)):
-            how = ", with spaces between" if len(parts) > 1 else ", without the comma"
-            return f"{name}: no such file; did you mean {shlex.join(parts)}{how}?"
+        how = "with spaces between" if len(parts) > 1 else "without the comma"
+        if "," not in name:
+            parts, how = name.split(), "without the quotes around all"
+        if parts and all(map(os.path.lexists, parts)):
+            return f"{name}: no such file; did you mean {shlex.join(parts)}, {how}?"
     return None
 
 
@@ -104,27 +143,41 @@ def option_meant(files: Sequence[str], typed: Typed) -> str | None:
     files."""
     columns: dict[str, str] | None = None
     for name in filter(_may_be_a_value, files):
-        option, whole = typed.option_before(name) or ("", "")
+        run = typed.run_of(name)
+        option, whole = run.option, " ".join((*run.before, name))
         if option in typed.single and (name == "%" or typed.single[option](whole)):
             return f"{name}: no such file; did you mean {option} {shlex.quote(whole)}?"
         columns = _columns_of_first(files) if columns is None else columns
-        if column := columns.get(name.strip(",").lower()):
-            called = option if option in _OF_COLUMNS else "-c"
-            if called in typed.repeatable:
-                return f"{name}: no such file; did you mean {called} {shlex.quote(column)}?"
+        called, parts = (option, run.names()) if option in _OF_COLUMNS else ("-c", (name,))
+        found = (columns.get(part.strip(",").lower()) for part in parts)
+        if called in typed.repeatable and (column := next(filter(None, found), None)):
+            as_typed = shlex.quote(quoted_name(column))
+            return f"{name}: no such file; did you mean {called} {as_typed}?"
         is_another = option in typed.repeatable and option not in _OF_COLUMNS
-        if is_another and os.path.lexists(files[0]):
-            return f"{name}: no such file; did you mean {option} {shlex.quote(name)}?"
+        if is_another and any(map(os.path.lexists, files)) and _is_no_file(name):
+            return f"{name}: no such file; did you mean {_as_values(run)}?"
     return None
 
 
+def _as_values(run: Run) -> str:
+    """The values of a run: text may be one with spaces, or several."""
+    if run.option not in _OF_TEXT or len(run.words) == 1:
+        return f"{run.option} {shlex.quote(run.rest[0])}"
+    several = " ".join(f"{run.option} {shlex.quote(each)}" for each in run.words)
+    return f"{run.option} {shlex.quote(' '.join(run.words))} or {several}"
+
+
 def column_meant(files: Sequence[str]) -> str | None:
-    """What to say of names of FILE... where no column is named: after the first,
-    a word that is no file may be one."""
+    """What to say of names of FILE... where no column is named, or there may be one file only: after the first, a
+    word that is no file may be a column, unless one of the files was read and has no such."""
     for name in files[1:]:
         is_word = all(part.isidentifier() for part in name.split("."))
-        if is_word and _may_be_a_value(name):
-            return f"{name}: no such file; did you mean -c {name}?"
+        if is_word and _is_no_file(name):
+            columns = _columns_of_first(files)
+            is_none = columns and name.lower() not in columns
+            return (
+                f"{name}: no such file{' or column' if is_none else f'; did you mean -c {name}?'}"
+            )
     return None
 
 
@@ -144,7 +197,7 @@ def value_meant(files: Sequence[str]) -> str | None:
     what is no file and no place for files may be one."""
     if not os.path.lexists(files[0]):
         return None
-    for name in filter(_may_be_a_value, files[1:]):
+    for name in filter(_is_no_file, files[1:]):
         # `-c id = 42`
         if any(map(str.isalnum, name)):
             return f"{name}: no such file; did you mean -v {shlex.quote(name)}?"
@@ -156,9 +209,14 @@ def _is_missing(name: str) -> bool:
 
 
 def _may_be_a_value(name: str) -> bool:
-    """Whether a word is neither there nor called like a file or a place for files."""
-    is_plain = not (has_data_suffix(name) or set(name) & set("/\\*?["))
+    """Whether a word is neither there nor called like a file, a place for files or an option."""
+    is_plain = not (has_data_suffix(name) or name.startswith("-") or set(name) & set("/\\*?["))
     return bool(name) and is_plain and _is_missing(name)
+
+
+def _is_no_file(name: str) -> bool:
+    """Whether it is not nearly the name of a file either, as `b.parqet` is."""
+    return _may_be_a_value(name) and near_name(name) is None
 
 
 def _columns_of_first(names: Sequence[str]) -> dict[str, str]:

@@ -6,13 +6,15 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Final
 
 import click
 
 from parquet_bloom.errors import similar
 from parquet_bloom.render.hints import command
-from parquet_bloom.render.stray_words import column_meant
+from parquet_bloom.render.stray_words import Typed, column_meant, option_meant
 from parquet_bloom.render.wording import either
 from parquet_bloom.storage.source import has_data_suffix, is_url
 
@@ -24,6 +26,9 @@ _FEW: Final = 8
 
 # What commands call their FILE... and PATH...
 _FILES: Final = ("files", "paths")
+
+# Of options in whose values people put spaces, which are no secrets.
+_WITH_SPACES: Final = frozenset(("SIZE", "PERCENT", "RATE", "TIME", "AGE"))
 
 # What others call what commands do, or an option of one: strip takes filters out again, recover what a kill left half
 # done.
@@ -139,18 +144,42 @@ def in_one_line(error: click.UsageError, words: Sequence[str] = ()) -> str:
             where = f"{_name(error.param)}: " if isinstance(error.param, click.Option) else ""
             return where + _without_alternatives(error)
     if extra := _TOO_MANY.fullmatch(error.message):
-        return f"{extra[1]}: more arguments than expected; {_extra_meant(extra[1], error)}"
+        return _extra_meant(extra[1], error, words)
     return error.message
 
 
-def _extra_meant(extra: str, error: click.UsageError) -> str:
-    """The column that one more word may be, of a command that takes some,
-    or else the page that says what there is."""
-    params = () if error.ctx is None else error.ctx.command.params
-    is_column = " " not in extra and not has_data_suffix(extra) and not os.path.lexists(extra)
-    if is_column and any("-c" in each.opts for each in params):
-        return f"did you mean -c {shlex.quote(extra)}?"
-    return _see_help(error)
+def _extra_meant(extra: str, error: click.UsageError, words: Sequence[str]) -> str:
+    """What one more word is, of those that no argument takes, or else the page that says what there is."""
+    if error.ctx is not None:
+        files = [*filter(os.path.lexists, words), *extra.split(" ")]
+        if meant := option_meant(files, typed_for(error.ctx, words)):
+            return meant
+    return f"{extra}: more arguments than expected; {_see_help(error)}"
+
+
+def typed_for(ctx: click.Context, words: Sequence[str]) -> Typed:
+    """A command line of a command."""
+    options = [each for each in ctx.command.params if isinstance(each, click.Option)]
+    return Typed(
+        words,
+        repeatable={name for each in options if each.multiple for name in each.opts},
+        single={
+            name: partial(_is_value, each, ctx)
+            for each in options
+            if not (each.multiple or each.is_flag)
+            for name in each.opts
+        },
+    )
+
+
+def _is_value(option: click.Option, ctx: click.Context, text: str) -> bool:
+    """Whether an option for amounts or times takes this text: `--since '2026-11-20 06:00'`, `--budget '2 GiB'`."""
+    if _WITH_SPACES.isdisjoint((option.metavar or "").split("|")):
+        return False
+    with suppress(click.UsageError):
+        option.process_value(ctx, text)
+        return True
+    return False
 
 
 def _see_help(error: click.UsageError) -> str:
@@ -172,6 +201,10 @@ def _option_meant(error: click.NoSuchOption, words: Sequence[str]) -> str:
         called = []
     if ctx is not None and (ctx.command_path, typed) in _DONE_ANYWAY:
         return f"no such option; {_DONE_ANYWAY[ctx.command_path, typed]}"
+    if file := next(
+        (each for each in words if each.startswith(typed) and os.path.lexists(each)), ""
+    ):
+        return f"no such option; did you mean {shlex.quote(f'./{file}')}?"
     if typed in _UNNEEDED and not called:
         return f"no such option; {_UNNEEDED[typed]}"
     if near := called[:1] or _spelled_alike(typed, names):

@@ -3,14 +3,13 @@ tables, local or in an object store."""
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, BinaryIO, Final, Protocol
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.storage.source import local_name
+from parquet_bloom.storage.source import check_can_be_folder, local_name
 
 if TYPE_CHECKING:
     from parquet_bloom.storage.traffic import Requests
@@ -104,9 +103,10 @@ class LocalFolder:
 
     def _files_in(self, name: str) -> Iterator[os.DirEntry[str]]:
         path = self.path_of(name)
-        if os.path.isfile(path):
-            raise NotADirectoryError(errno.ENOTDIR, "a file, expected a folder", path)
-        with suppress(FileNotFoundError), os.scandir(path) as found:
+        # In what is itself no folder, there is none.
+        if not name or os.path.isdir(self._root):
+            check_can_be_folder(path)
+        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(path) as found:
             yield from (each for each in found if each.is_file())
 
     def read(self, name: str) -> bytes:

@@ -24,7 +24,7 @@ from parquet_bloom.errors import FormatError
 from parquet_bloom.storage.address import Address, Listed
 from parquet_bloom.storage.batch import Batch, moment_of
 from parquet_bloom.storage.paths import Input
-from parquet_bloom.storage.source import is_object, is_url, local_name
+from parquet_bloom.storage.source import has_data_suffix, is_object, is_url, local_name
 from parquet_bloom.storage.stream import decompressed, head_of
 
 if TYPE_CHECKING:
@@ -119,6 +119,11 @@ def _batches(name: str, stream: BinaryIO, options: Mapping[str, str] | None) -> 
         from parquet_bloom.storage.inventory import batches_of_rows
 
         return batches_of_rows(name, stream, head)
+    if has_data_suffix(name.removesuffix(".gz")):
+        # Such as the page of an error, whose lines are no paths.
+        raise FormatError(
+            f"{name}: not a Parquet or ORC file, expected one, or another name for a list of paths"
+        )
     start = stream.read(_START)
     if b"\0" in start:
         return map(_of_paths, _batched(_ended_by_zero(name, start, stream)))

@@ -34,6 +34,13 @@ def near_name(name: str) -> str | None:
     return os.path.join(folder, near[0]) if near else None
 
 
+def broken_link(path: str) -> str:
+    """What to say of a local path that is a link to what is not there; empty for any other."""
+    if os.path.exists(path) or not os.path.islink(path):
+        return ""
+    return f"a broken link, to {os.readlink(path)}"
+
+
 def _with_the_suffix(wanted: str, names: list[str]) -> list[str]:
     """Those that are near without the suffix, which would make any two names alike."""
     stem, suffix = os.path.splitext(wanted)
@@ -46,7 +53,8 @@ def _digits(name: str) -> str:
 
 
 def meant(error: BaseException) -> str:
-    """`; did you mean lake/part-0.parquet?`, if this says that a file is not there; empty for any other error."""
+    """`; did you mean lake/part-0.parquet?`, or that it is a broken link, if this says that a file is not there;
+    empty for any other error."""
     if not isinstance(error, FileNotFoundError) or not isinstance(error.filename, str):
         return ""
     # What says more than the system does has its own hint.
@@ -54,5 +62,7 @@ def meant(error: BaseException) -> str:
         return ""
     import shlex
 
+    if target := broken_link(error.filename):
+        return f"; {target}"
     near = near_name(error.filename)
     return f"; did you mean {shlex.quote(near)}?" if near else ""

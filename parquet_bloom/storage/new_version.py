@@ -30,10 +30,11 @@ from parquet_bloom.storage.ownership import (
     check_takes_new,
     lost_owners,
 )
-from parquet_bloom.storage.paths import no_folder_for_output, with_parent
+from parquet_bloom.storage.paths import check_folder_for_output, with_parent
 from parquet_bloom.storage.source import (
     LocalSource,
     Source,
+    check_can_be_folder,
     is_in_store,
     is_object,
     is_url,
@@ -293,7 +294,7 @@ def output_target(
 ) -> Target:
     """The path `output`, which must not be one of the local `sources`. `instead`: what else one of them can be
     expected; `in_folder`: see Target. Raises RewriteError as resolve_target, FileNotFoundError if there is no
-    such folder, PermissionError if it takes nothing new."""
+    such folder, NotADirectoryError if none can be there, PermissionError if it takes nothing new."""
     if is_url(os.fspath(output)):
         raise RewriteError(
             f"{os.fspath(output)}: expected a local path to write to: behind URLs, files are only"
@@ -303,8 +304,10 @@ def output_target(
     found = None
     with tolerating(_NO_FILE):
         found = os.stat(path)
-    if found is None and not in_folder and not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, no_folder_for_output(path.parent), str(path.parent))
+    if found is None and in_folder:
+        check_can_be_folder(path.parent)
+    elif found is None:
+        check_folder_for_output(path.parent)
     if found is not None:
         if stat.S_ISDIR(found.st_mode):
             raise RewriteError(f"{path}: is a folder, expected a file to write")

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import address_of, not_installed, with_options
 from parquet_bloom.storage.left_out import is_log
-from parquet_bloom.storage.near_names import near_name
+from parquet_bloom.storage.near_names import broken_link, near_name
 from parquet_bloom.storage.source import (
+    check_can_be_folder,
     has_data_suffix,
     has_wildcard,
     is_data_file,
@@ -355,7 +356,9 @@ def _check_spelling(name: str) -> None:
 
 
 def _check_name(name: str) -> None:
-    """Raise FileNotFoundError for what is not there, if something there is called much the same."""
+    """Raise FileNotFoundError for what is not there, if something there is called much the same, or leads to it."""
+    if problem := broken_link(local_name(name)):
+        raise FileNotFoundError(errno.ENOENT, problem, name)
     near = None if has_wildcard(name) else near_name(name)
     if near:
         import shlex
@@ -571,20 +574,22 @@ def _identity(path: str | Path) -> tuple[int, int] | str:
     return status.st_dev, status.st_ino
 
 
-def no_folder_for_output(folder: Path) -> str:
-    """What is wrong with an output in a folder that is not there."""
+def check_folder_for_output(folder: Path) -> None:
+    """Raise FileNotFoundError if the folder of an output is not there, NotADirectoryError if it cannot be made."""
+    if folder.is_dir():
+        return
+    check_can_be_folder(folder)
     import shlex
 
-    return f"{NO_FOLDER}; mkdir -p {shlex.quote(str(folder))} makes it"
+    way_out = f"{NO_FOLDER}; mkdir -p {shlex.quote(str(folder))} makes it"
+    raise FileNotFoundError(errno.ENOENT, way_out, str(folder))
 
 
 def with_parent(target: Path) -> Path:
-    """Create the folder of `target`, and return `target`. Raises RewriteError if it cannot be one."""
-    if target.parent.is_dir():
-        return target
-    try:
-        with making_in(str(target.parent)):
-            os.makedirs(target.parent, exist_ok=True)
-    except FileExistsError:
-        raise RewriteError(f"{target.parent}: exists and is not a folder") from None
+    """Create the folder of `target`, and return `target`. Raises OSError if it cannot be one."""
+    folder = target.parent
+    if not folder.is_dir():
+        check_can_be_folder(folder)
+        with making_in(str(folder)):
+            os.makedirs(folder, exist_ok=True)
     return target

@@ -101,6 +101,16 @@ class NoStoreError(OSError):
     """What answers in the place of an object store is none."""
 
 
+def check_can_be_folder(path: str | os.PathLike[str]) -> None:
+    """Raise NotADirectoryError if a file or a broken link is where a local folder would be, or on the way to it."""
+    there = os.fspath(path)
+    while there and not os.path.lexists(there):
+        there = os.path.dirname(there)
+    if there and not os.path.isdir(there):
+        what = "a file" if os.path.exists(there) else "a broken link"
+        raise NotADirectoryError(errno.ENOTDIR, f"{what}, expected a folder", there)
+
+
 class making_in:
     """Make PermissionErrors name the folder that takes no new file, or folder, instead of the file that would be in
     it: `folder`, or what is there of the way to it."""

@@ -8,7 +8,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from parquet_bloom.arguments import columns_given, files_given, flag_given, name_given
+from parquet_bloom.arguments import (
+    PATH_OR_URL,
+    columns_given,
+    files_given,
+    flag_given,
+    name_given,
+    path_given,
+)
 from parquet_bloom.index.asking import AskedIndex
 from parquet_bloom.index.states import state_of, state_unless_asked_for
 from parquet_bloom.native.lazy import NDArray, np
@@ -130,7 +137,7 @@ def _to_look_into(
         assert among is not None
         yield in_files(among), among
         return
-    folder = open_folder(with_options(os.fspath(index), storage_options))
+    folder = open_folder(with_options(path_given("index", index, PATH_OR_URL), storage_options))
     opener = open_source if search.cache is None else search.cache.open_lasting
     with closing(AskedIndex(folder, hash_key, opener)) as asked:
         check_column(folder.path, asked.manifest, search.column)

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from parquet_bloom.arguments import files_given
+from parquet_bloom.arguments import PATH_OR_URL, files_given, path_given
 from parquet_bloom.container import ROW_GROUPS
 from parquet_bloom.errors import UnsupportedError, quoted_name
 from parquet_bloom.index.asking import AskedIndex
@@ -502,6 +502,7 @@ class Reading:
 
     def _opened_index(self) -> AskedIndex:
         assert self._index is not None
-        folder = open_folder(with_options(os.fspath(self._index), self.storage_options))
+        index = path_given("index", self._index, PATH_OR_URL)
+        folder = open_folder(with_options(index, self.storage_options))
         opener = open_source if self._cache is None else self._cache.open_lasting
         return AskedIndex(folder, self._hash_key, opener)

@@ -453,6 +453,34 @@ COMPLAINTS = {
         "-o",
         "nowhere/b.parquet",
     ): "nowhere: no such folder; mkdir -p nowhere makes it",
+    (
+        "build",
+        "events.parquet",
+        "-c",
+        "user_id",
+        "-o",
+        "events.parquet/deep/b.parquet",
+    ): "events.parquet: a file, expected a folder",
+    (
+        "build",
+        "events.parquet",
+        "-c",
+        "user_id",
+        "--output-dir",
+        "events.parquet/deep",
+    ): "events.parquet: a file, expected a folder",
+    ("report", "events.parquet", "-o", "events.parquet/x.html"): (
+        "events.parquet: a file, expected a folder"
+    ),
+    ("index", "build", "events.parquet", "-c", "user_id", "--index", "events.parquet/x"): (
+        "events.parquet: a file, expected a folder"
+    ),
+    ("inspect", "events.parquet", "--table", "iceberg"): (
+        "events.parquet: no metadata/*.metadata.json in it, expected the folder of an Iceberg table"
+    ),
+    ("find", "events.parquet", "-c", "user_id", "-v", "1", "--columns", "user-id"): (
+        "no column user-id; did you mean user_id?"
+    ),
     ("inspect", "*.pq"): (
         "*.pq: no Parquet or ORC files; there is events.parquet: did you mean '*.parquet'?"
     ),

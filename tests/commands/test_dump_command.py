@@ -51,7 +51,7 @@ def test_columns_are_named_as_everywhere(tmp_path):
     )
     # What is meant is what can be typed.
     missed = outcome("dump", path, "--footer", "-c", "a").complaint
-    assert missed == f"{path}: no column a; did you mean -c '\"a,b\"'?"
+    assert missed == f"{path}: no column a; did you mean '\"a,b\"'?"
 
 
 def test_a_terminal_gets_lines_that_fit(tmp_path, monkeypatch):

@@ -281,7 +281,7 @@ def test_names_that_need_quotes_are_shown_so(write: Callable[[bytes], Path]) -> 
         for verb in (("inspect",), ("probe", "-v", "2"), ("build", "--in-place")):
             refused = outcome(*verb, path, "-c", typed)
             first = refused.stderr.splitlines()[0]
-            assert first.endswith(f": no column {typed.split(',')[0]}; did you mean -c {quoted}?")
+            assert first.endswith(f": no column {typed.split(',')[0]}; did you mean {quoted}?")
     assert outcome("inspect", path, "-c", "zz").complaint.endswith(
         """: no column zz; the file has "a,b", "", "x\\ny", "it's,so", tab\\tname"""
     )
@@ -291,7 +291,7 @@ def test_names_that_need_quotes_are_shown_so(write: Callable[[bytes], Path]) -> 
         pb.inspect(several, columns="a,c, e")
     for typed, meant in (('"a,c,e"', "a,c,e"), ("work", """'"email, work"'""")):
         refused = outcome("inspect", several, "-c", typed)
-        assert refused.complaint.endswith(f"; did you mean -c {meant}?")
+        assert refused.complaint.endswith(f"; did you mean {meant}?")
     assert outcome("build", path, "-c", '"","x\ny"', "--in-place").code == 0
     _, _, *rows, others = outcome("inspect", path).stdout.splitlines()
     assert [row.split("\t")[1] for row in rows] == ['""', "x\\ny"]
@@ -302,9 +302,9 @@ def test_names_that_need_quotes_are_shown_so(write: Callable[[bytes], Path]) -> 
 @pytest.mark.parametrize(
     ("names", "typed", "meant"),
     [
-        (("my col",), "my", "-c 'my col'"),
-        (("x;y",), "x", "-c 'x;y'"),
-        (("tab\tname", "a", "b"), "tab", "-c $'tab\\tname', -c b, -c a"),
+        (("my col",), "my", "'my col'"),
+        (("x;y",), "x", "'x;y'"),
+        (("tab\tname", "a", "b"), "tab", "$'tab\\tname', b, a"),
         (("größe",), "grösse", "größe"),
         (("user.id", "user-id"), "user_id", "user.id, user-id"),
     ],

@@ -164,6 +164,8 @@ NOT_VALUES = {
     "tab.txt": ("x\t1\n", "line 1: a tab, expected a value alone on each line; .csv and Parquet can hold others"),
     "semicolon.csv": ("s;n\nx;1\n", "line 1: semicolons between the names, expected commas"),
     "comma.tsv": ("s,n\nx,1\n", "line 1: commas between the names, expected tabs"),
+    "page.parquet": ("<html>404</html>", "page.parquet: not a Parquet file: does not start with PAR1, but as HTML does"),
+    "page.orc": ("x\n", "expected Parquet, .csv, .tsv, or text with a value on each line"),
     "list.json": ('["x"]\n', "expected Parquet, .csv, .tsv, or text with a value on each line"),
 }  # fmt: skip
 

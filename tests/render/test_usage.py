@@ -136,11 +136,11 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("probe . -c id = 42", "42: no such file; did you mean -v 42?"),
         (
             "find . -c id -v 1 2 3",
-            "2: no such file; did you mean -v 2?",
+            "2: no such file; did you mean -v '1 2 3' or -v 1 -v 2 -v 3?",
         ),
         (
             "probe . -c id -v 1 -v 2 x-y",
-            "x-y: no such file; did you mean -v x-y?",
+            "x-y: no such file; did you mean -v '2 x-y' or -v 2 -v x-y?",
         ),
         ("build x user.id", "user.id: no such file; did you mean -c user.id?"),
         ("build x -c user_id name -o y", "name: no such file; did you mean -c name?"),
@@ -151,7 +151,7 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("diff a b c d", "c d: more arguments than expected; see pbloom diff --help"),
         ("completion", "expected bash, zsh or fish; see pbloom completion --help"),
         ("completion --shell zsh", "--shell: no such option; see pbloom completion --help"),
-        ("dump x id", "id: more arguments than expected; did you mean -c id?"),
+        ("dump x id", "id: more arguments than expected; see pbloom dump --help"),
         (
             "build --table . -c id",
             "--table: '.': expected auto, delta or iceberg; did you mean --table auto .?",
@@ -163,6 +163,14 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         (
             "probe x -c a --values-from 5,6",
             "--values-from or --ids: '5,6': no such file; did you mean -v 5 -v 6?",
+        ),
+        (
+            "probe x -c a --values-from .",
+            "--values-from or --ids: '.' is a folder, expected a file",
+        ),
+        (
+            "inspect az://c/x",
+            "az://c/x: which storage account is not said: set AZURE_STORAGE_ACCOUNT_NAME, or --storage-option account_name=NAME",
         ),
         ("completion csh", "'csh': expected bash, zsh or fish"),
         ("probe x -c", "-c: expected COLUMN after it"),
@@ -356,6 +364,7 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     table = pa.table({"user_id": [1, 2], "country": ["AT", "CH"]})
     table = table.append_column("at", pa.array([{"Day": 1}, {"Day": 2}]))
+    table = table.append_column("order id", pa.array(["a", "b"]))
     for name in ("a.parquet", "b.parquet"):
         pq.write_table(table, name)
     (tmp_path / "lake").mkdir()
@@ -383,7 +392,18 @@ def here(tmp_path, monkeypatch):
         ("advise a.parquet --budget 2 GiB", "GiB: --budget '2 GiB'"),
         ("build a.parquet -c user_id --fpp 0.1 % --in-place", "%: --fpp '0.1 %'"),
         ("index build --index i -c user_id country lake", "country: -c country"),
+        ("dump a.parquet -c order id", "id: -c 'order id'"),
+        ("diff a.parquet b.parquet -c order id", "id: -c 'order id'"),
+        ("build a.parquet -c order id -o x.parquet", "id: -c 'order id'"),
+        ("build a.parquet -c user_id order id --in-place", "order: -c 'order id'"),
+        ("find a.parquet -c user_id -v 1 --columns order id", "id: --columns 'order id'"),
+        ("find a.parquet -c country -v AT country --columns country", "country: -c country"),
+        ("probe a.parquet -c country -v new york b.parquet", "york: -v 'new york' or -v new -v york"),
+        ("probe -v new york city -c country a.parquet", "york: -v 'new york city' or -v new -v york -v city"),
+        ("probe a.parquet -c country -v new york city", "york: -v 'new york city' or -v new -v york -v city"),
+        ("probe a.parquet -c country -v 1 2 3 4 5 6 7 8 9", "2: -v 2"),
         ("inspect a.parquet,b.parquet", "a.parquet,b.parquet: a.parquet b.parquet, with spaces between"),
+        ("index build --index i -c user_id a.parquet,b.parquet", "a.parquet,b.parquet: a.parquet b.parquet, with spaces between"),
         ("inspect a.parquet, b.parquet", "a.parquet,: a.parquet, without the comma"),
     ],
 )  # fmt: skip
@@ -414,6 +434,66 @@ def test_a_file_that_is_not_there_keeps_no_other_from_being_built(arguments):
     result = outcome("build", *arguments.split(), "--in-place", "-q")
     assert (result.code, result.stderr) == (2, "pbloom: gone: No such file or directory\n")
     assert result.stdout.splitlines()[-1].startswith("2 files: 1 built, 1 failed; 1 filter, ")
+
+
+@pytest.mark.usefixtures("here")
+def test_a_word_that_is_no_column_either_is_not_suggested():
+    for verb in ("build a.parquet -c user_id blah -o x.parquet", "strip a.parquet blah --in-place"):
+        result = outcome(*verb.split())
+        assert (result.code, result.complaint) == (2, "blah: no such file or column")
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "find a.parquet -c user_id -v 1 --columns order_id",
+        "probe a.parquet -c user_id --values-from b.parquet --values-column order_id",
+        "index build --index i -c order_id a.parquet",
+    ],
+)
+def test_a_column_that_was_meant_is_quoted_for_whichever_option(asked):
+    told = outcome(*asked.split()).complaint
+    assert "no column order_id; did you mean 'order id', user_id?" in told
+
+
+@pytest.mark.usefixtures("here")
+def test_quotes_around_several_names_make_one_of_them():
+    assert outcome("inspect", "a.parquet lake\nb.parquet").complaint == (
+        "a.parquet lake\\nb.parquet: no such file; did you mean a.parquet lake b.parquet, without the quotes around all?"
+    )
+
+
+@pytest.mark.usefixtures("here")
+def test_a_file_that_is_called_like_an_option_is_named_otherwise(here):
+    (here / "a.parquet").rename("-dash.parquet")
+    said = "-d: no such option; did you mean ./-dash.parquet?"
+    assert outcome("inspect", "-dash.parquet").complaint == said
+    assert outcome("inspect", "./-dash.parquet").code == 0
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("verb", [["inspect"], ["dump", "--footer"], ["diff", "a.parquet"]])
+def test_a_link_to_nothing_is_called_so(here, verb):
+    (here / "link.parquet").symlink_to("gone.parquet")
+    assert "a broken link, to gone.parquet" in outcome(*verb, "link.parquet").complaint
+
+
+@pytest.mark.usefixtures("here")
+def test_the_key_of_an_index_is_for_an_index(monkeypatch):
+    asked = ("find", "a.parquet", "-c", "user_id", "-v", "1")
+    refused = outcome(*asked, "--hash-key", "ascii:0123456789abcdef")
+    assert (refused.code, refused.complaint) == (2, "--hash-key: expected with --index only")
+    monkeypatch.setenv("PBLOOM_HASH_KEY", "ascii:0123456789abcdef")
+    assert outcome(*asked).code == 0
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("verb", ["probe", "find"])
+def test_what_is_nearly_the_name_of_a_file_is_no_value(verb):
+    result = outcome(verb, "a.parquet", "-c", "user_id", "-v", "5", "b.parqet")
+    assert result.code == 2
+    assert "no such file; did you mean b.parquet?" in result.stderr
 
 
 @pytest.mark.usefixtures("here")

@@ -74,6 +74,13 @@ def test_a_zero_byte_is_no_path():
     assert refusal("a.parquet\n".encode("utf-16")) == "in UTF-16, expected UTF-8"
 
 
+def test_what_is_called_like_a_table_and_is_none_is_no_list():
+    for name in ("files.parquet", "files.orc", "s3://lake/FILES.PARQUET", "files.parquet.gz"):
+        assert refusal(b"<html>404</html>", name) == (
+            "not a Parquet or ORC file, expected one, or another name for a list of paths"
+        )
+
+
 @pytest.mark.parametrize(
     "data", [b"", b"\n \n", gzip.compress(b"")], ids=["empty", "blank", "packed"]
 )

@@ -242,6 +242,20 @@ def test_a_file_is_no_folder_and_a_missing_one_is_empty(tmp_path):
         assert listed("nothing") == []
         with pytest.raises(NotADirectoryError):
             listed("a")
+    in_a_file = LocalFolder(str(tmp_path / "a"))
+    assert in_a_file.entries("metadata") == []
+    with pytest.raises(NotADirectoryError, match="a file, expected a folder"):
+        in_a_file.entries("")
+
+
+@pytest.mark.parametrize("below", ["", "deep"])
+def test_no_folder_of_outputs_is_made_in_the_place_of_a_file(tmp_path, below):
+    (tmp_path / "a").touch()
+    (tmp_path / "link").symlink_to("nothing")
+    for name, what in (("a", "a file"), ("link", "a broken link")):
+        with pytest.raises(NotADirectoryError, match=f"{what}, expected a folder") as caught:
+            with_parent(tmp_path / name / below / "b.parquet")
+        assert caught.value.filename == str(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["x" * 255, "é" * 127, "\udcff" * 255])

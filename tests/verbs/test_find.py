@@ -1022,3 +1022,13 @@ def test_an_index_gives_the_columns_of_partitions(tmp_path, monkeypatch, is_name
     pb.Index.build("index", "lake", "id").close()
     found = pb.find("lake" if is_named else None, "id", 2, index="index", columns=["day", "id"])
     assert found.values.to_pylist() == [{"day": "2", "id": 2}]
+
+
+def test_an_index_is_a_path(tmp_path):
+    pq.write_table(pa.table({"id": [1]}), tmp_path / "a.parquet")
+    for ask in (
+        lambda: pb.find(tmp_path / "a.parquet", "id", 1, index=5),
+        lambda: pb.rows(tmp_path / "a.parquet", [("id", "==", 1)], index=5),
+    ):
+        with pytest.raises(TypeError, match=r"^index: 5, expected one path or URL"):
+            ask()

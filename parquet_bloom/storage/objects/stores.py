@@ -66,12 +66,14 @@ _COMMON_NAMES = (
     *sorted(_CLIENT_OPTIONS),
 )
 
-# Of credentials that only one half is set of, by the end of what obstore says.
-_HALVES: Final = {
+# Of what is not set that goes with the rest, by the end of what obstore says.
+_UNSET: Final = {
     "Missing SecretAccessKey": "the access key is set without its secret: set AWS_SECRET_ACCESS_KEY, or the storage"
     " option secret_access_key=SECRET",
     "Missing AccessKeyId": "a secret is set without its access key: set AWS_ACCESS_KEY_ID, or the storage option"
     " access_key_id=KEY",
+    "Account must be specified": "which storage account is not said: set AZURE_STORAGE_ACCOUNT_NAME, or the storage"
+    " option account_name=NAME",
 }
 
 
@@ -97,8 +99,8 @@ def opened_store(address: Address) -> Renewable[ObjectStore]:
         raise OSError(errno.EINVAL, problem, str(address)) from None
     except (BaseError, ValueError) as error:
         said = str(error).partition("\n")[0]
-        if half := next((what for each, what in _HALVES.items() if said.endswith(each)), None):
-            raise PermissionError(errno.EACCES, half, str(address)) from None
+        if unset := next((what for each, what in _UNSET.items() if said.endswith(each)), None):
+            raise PermissionError(errno.EACCES, unset, str(address)) from None
         raise OSError(errno.EINVAL, _about_options(said, address.options), str(address)) from None
 
 
