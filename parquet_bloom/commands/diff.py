@@ -16,6 +16,7 @@ from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.sections import Command, output_option
 from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.container import UNITS, FilterDescription, Units, number_of, without_numbers
+from parquet_bloom.diagnosis.diagnosis import without_list
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.program import FINE, NO
@@ -172,7 +173,7 @@ def _wrong_lines(filters: Iterable[FilterDiff], verbose: bool) -> Iterator[str]:
         for group in groups(wrong):
             first, *others = group.painted_lines
             yield f"{side}: {first}"
-            yield from others
+            yield from others if verbose else map(without_list, others)
         right = [item for item in looked_up if not getattr(item, f"wrong_{side}")]
         for column in dict.fromkeys(item.column for item in right):
             places = [item.place for item in right if item.column == column]

@@ -42,7 +42,6 @@ class Explained:
     chunk: ColumnChunk
     stored: bloom.StoredFilter
     pages: Sequence[PageNumber]
-    whose: str
     done: str
 
 
@@ -59,7 +58,7 @@ def diagnose_noting(
         return found
     pages = spread(lacking_pages(membership), SAMPLE_PAGES)
     done = found.hypothesis.what_was_done()
-    noted.append(Explained(chunk, stored, pages, found.whose, done))
+    noted.append(Explained(chunk, stored, pages, done))
     return found.diagnosis
 
 
@@ -105,7 +104,7 @@ def _explanations(
     chunk, leaf = filter.chunk, filter.chunk.leaf
     bits = bloom.read_bitset(file.source, filter.stored)
     bitset = as_bitset(bits)
-    search = HashSearch(missing_values(file, chunk, bits, filter.pages), bitset, filter.whose)
+    search = HashSearch(missing_values(file, chunk, bits, filter.pages), bitset)
     forms, places = list(key_forms(leaf.type)), list(layouts(bitset.num_blocks))
     counts = list(other_counts(bitset.num_blocks))
     every = chain(

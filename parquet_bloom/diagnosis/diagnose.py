@@ -26,7 +26,6 @@ from parquet_bloom.diagnosis.evidence import (
 )
 from parquet_bloom.diagnosis.hashes import MURMUR3_SEEDS, OTHER_HASHES, SEEDS
 from parquet_bloom.diagnosis.hypotheses import (
-    EACH_VALUE,
     Explanation,
     HashSearch,
     Hypothesis,
@@ -51,9 +50,6 @@ from parquet_bloom.parquet.filters.membership import ChunkMembership
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages.pages import located
 from parquet_bloom.values.types import LeafType
-
-# If fewer are missing, of those that no chance finds, the writer hashed others as it should.
-SHARE_OF_ALL = 0.8
 
 
 def diagnose(
@@ -97,11 +93,7 @@ def _explained(
     bitset = as_bitset(filter)
     missing = missing_values(file, chunk, filter, lacking_pages(membership))
     share_missing = membership.missing / membership.num_values
-    are_others = share_missing < SHARE_OF_ALL * (1 - filter.fpp)
-    are_negative = are_others and _are_only_negative(file, chunk, missing)
-    which = "negative" if are_negative else "missing"
-    whose = f"the {which} values, but not the others," if are_others else EACH_VALUE
-    search = HashSearch(missing, bitset, whose)
+    search = HashSearch(missing, bitset)
     leaf = chunk.leaf.type
     forms, places = list(key_forms(leaf)), list(layouts(bitset.num_blocks))
     counts = list(other_counts(bitset.num_blocks))
@@ -119,13 +111,13 @@ def _explained(
         or _best(file, chunk, search, search.shown_by_bits(share_missing))
         or _best(file, chunk, search, double(forms, (*places, *counts)))
         or _best(file, chunk, search, map(Hypothesis, rare_forms))
-        or cut_off(file, chunk, filter)
+        or cut_off(file, chunk, filter, membership)
         or too_full(filter.fpp)
         or (
             too_few(len(missing))
             or f"none of {number_of(search.num_tried, 'combination')} explains it;"
-            f" {nearest_in_words(file, chunk, search, filter)}"
-            f"{'; all missing values are negative, unlike others' if are_negative else ''}"
+            f" {nearest_in_words(file, chunk, search, filter, share_missing)}"
+            f"{'; all missing values are negative, unlike others' * _are_only_negative(file, chunk, missing)}"
             f"{TRIED_ON}{number_of(len(missing), 'missing value')}"
             f" [{number_of(len(forms) + len(rare_forms), 'other form')} of the values,"
             f" {len(OTHER_HASHES)} other hashes ({_hashes_tried()}),"

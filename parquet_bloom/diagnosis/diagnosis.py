@@ -53,6 +53,9 @@ NOTHING_TELLS: Final = (
     "either the filter is wrong, or bytes became others that fit, which takes checksums to tell"
 )
 
+# What may help where the filter may be that of another file.
+GIVEN_BOTH: Final = " (pbloom diff --diagnose finds out, given both)"
+
 # What takes the other file to know.
 FILTER_OF_ANOTHER_FILE: Final = "filter-of-another-file"
 

@@ -96,6 +96,12 @@ class Trial:
         return self.tried >= MIN_TRIED and self.share >= MIN_SHARE and self.log_luck <= MAX_LOG_LUCK
 
 
+def nothing_else_is_there(foreign_bits: int, bits_of_one: int) -> bool:
+    """Whether values can have been left out, and none hashed otherwise: hardly a bit of the filter comes from no
+    stored value. A writer may insert one more, such as a zero for each null."""
+    return foreign_bits <= bits_of_one
+
+
 NOTHING_TRIED = Trial(hits=0, tried=0, chance=1.0)
 
 

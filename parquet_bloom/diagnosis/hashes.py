@@ -15,7 +15,6 @@ import xxhash
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Deviation
-from parquet_bloom.diagnosis.evidence import MIN_SHARE
 from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.native import _kernel
 
@@ -109,6 +108,6 @@ OTHER_HASHES = (
 
 
 def hashed(plain: Sequence[bytes], hash: Hash) -> Hashes:
-    """The hash of each, shape (n,); none unless (nearly) all have one."""
+    """The hash of each that has one, shape (n,)."""
     hashes = [number for each in plain if (number := hash.function(each)) is not None]
-    return np.array(hashes if len(hashes) >= MIN_SHARE * len(plain) else [], np.uint64)
+    return np.array(hashes, np.uint64)

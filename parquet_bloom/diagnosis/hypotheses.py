@@ -7,6 +7,7 @@ another layout of its bits, another choice of where the bitset is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from heapq import nlargest
 from itertools import product
 from operator import itemgetter
@@ -16,11 +17,10 @@ from numpy.typing import NDArray
 
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.diagnosis.diagnosis import Deviation, Diagnosis
+from parquet_bloom.diagnosis.diagnosis import GIVEN_BOTH, Deviation, Diagnosis
 from parquet_bloom.diagnosis.evidence import (
     MAX_CHANCE,
     MAX_LOG_LUCK_OF_NEAREST,
-    MIN_SHARE,
     MIN_TRIED,
     NOTHING_TRIED,
     Trial,
@@ -56,10 +56,14 @@ from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 FIRST_VALUES = 32
 FIRST_SHARE = 0.9
 
+# If fewer are missing, of those that no chance finds, the writer hashed others as it should.
+SHARE_OF_ALL = 0.8
+
 # How many of those that find some of them are tried on all, to name the nearest.
 NEAREST = 8
 
 EACH_VALUE = "each value"
+MISSING_ONLY = "the missing values, but not the others,"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +105,8 @@ class Hypothesis:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A hypothesis that the bits confirm. `whose`: of which values it is said; `blocks`: of which of the filter's
-    `num_blocks`."""
+    """A hypothesis that the bits confirm. `whose`: of which values it is said, EACH_VALUE or MISSING_ONLY; `blocks`:
+    of which of the filter's `num_blocks`."""
 
     hypothesis: Hypothesis
     trial: Trial
@@ -153,11 +157,10 @@ MANY_FOR_A_CHOICE = 47
 
 class HashSearch:
     """Tries hypotheses on values in random order; `bitset`: the one that the header describes.
-    `num_tried`: how many so far. `whose`: of which values a diagnosis is said."""
+    `num_tried`: how many so far."""
 
-    def __init__(self, values: Sequence[StoredValue], bitset: Bitset, whose: str) -> None:
+    def __init__(self, values: Sequence[StoredValue], bitset: Bitset) -> None:
         self.num_tried = 0
-        self.whose = whose
         self._values = values
         self.bitset = bitset
         self._shares: list[tuple[float, Hypothesis]] = []
@@ -172,7 +175,7 @@ class HashSearch:
                 "no way to choose blocks can be told from chance, which chooses the right one of 2 for half of the"
                 " values"
             )
-        return "none of them finds more values than chance would"
+        return "none of them is seen to find more values than chance would"
 
     def convincing(self, hypotheses: Iterable[Hypothesis]) -> list[tuple[Hypothesis, Trial]]:
         """Those that luck cannot explain, the one that explains most values first."""
@@ -184,11 +187,13 @@ class HashSearch:
         return sorted(found, key=lambda pair: -pair[1].share)
 
     def trial(self, hypothesis: Hypothesis, is_left_out: NDArray[np.bool_] | None = None) -> Trial:
-        """On all values, or all but some."""
+        """On all values, or all but some; one that the hypothesis does not apply to is not found."""
         hashes = self.hashes(hypothesis)
+        num_without = len(self._values) - hashes.size
         if is_left_out is not None:
             hashes = hashes[~is_left_out]
-        return hypothesis.look_up(self.bitset, hashes)
+        found = hypothesis.look_up(self.bitset, hashes)
+        return replace(found, tried=found.tried + num_without)
 
     def hashes(self, hypothesis: Hypothesis) -> Hashes:
         """The hash of every value that the hypothesis applies to."""
@@ -211,9 +216,8 @@ class HashSearch:
         """Whether the first few values are not found, or have no such key form."""
         self.num_tried += 1
         hashes = self._hashes(hypothesis, FIRST_VALUES)
-        if not hashes.size:
-            return True
-        share = hypothesis.layout.share_found(hypothesis.choice.bitset or self.bitset, hashes)
+        found = hypothesis.layout.share_found(hypothesis.choice.bitset or self.bitset, hashes)
+        share = found * hashes.size / min(FIRST_VALUES, len(self._values))
         if share:
             self._shares.append((share, hypothesis))
         return share < FIRST_SHARE
@@ -228,9 +232,8 @@ class HashSearch:
 
 
 def converted(values: Sequence[StoredValue], key_form: KeyForm) -> list[bytes]:
-    """The values in this key form; none unless (nearly) all have it."""
-    plain = [plain for value in values if (plain := key_form.convert(value)) is not None]
-    return plain if len(plain) >= MIN_SHARE * len(values) else []
+    """Those values that have this key form, in it."""
+    return [plain for value in values if (plain := key_form.convert(value)) is not None]
 
 
 def explanations(
@@ -242,7 +245,30 @@ def explanations(
         if not trial.is_convincing:
             continue
         if blocks := _blocks_explained(file, chunk, search, hypothesis):
-            yield Explanation(hypothesis, trial, search.whose, blocks, search.bitset.num_blocks)
+            whose = _whose(file, chunk, search.bitset, hypothesis)
+            yield Explanation(hypothesis, trial, whose, blocks, search.bitset.num_blocks)
+
+
+def _whose(
+    file: ParquetContainer, chunk: ColumnChunk, bitset: Bitset, hypothesis: Hypothesis
+) -> str:
+    """Of which values it is said, by those that are found as they are stored: what a key form leaves unchanged says
+    nothing, and what is found both ways may be another value's. Raises as chunk_runs."""
+    if not hypothesis.is_placed_as_usual:
+        return EACH_VALUE
+    key_form, hash = hypothesis.key_form, hypothesis.hash
+    changed = [
+        value
+        for value in stored_values(file, chunk)
+        if hash is not XXH64 or key_form.convert(value) != value.plain
+    ]
+    hashes = hashed([value.plain for value in changed], XXH64)
+    is_found = STANDARD.finds(bitset, hashes)
+    found = [value for value, is_ in zip(changed, is_found.tolist(), strict=True) if is_]
+    otherwise = hashed(converted(found, key_form), hash)
+    kept = len(found) - int(STANDARD.finds(bitset, otherwise).sum())
+    by_luck = Trial(kept, len(changed), STANDARD.look_up(bitset, hashes).chance)
+    return EACH_VALUE if by_luck.is_luck else MISSING_ONLY
 
 
 def _blocks_explained(
@@ -255,7 +281,7 @@ def _blocks_explained(
     every = range(bitset.num_blocks)
     if hypothesis.is_placed_as_usual:
         return every
-    if HashSearch(stored_values(file, chunk), bitset, EACH_VALUE).trial(hypothesis).is_convincing:
+    if HashSearch(stored_values(file, chunk), bitset).trial(hypothesis).is_convincing:
         return every
     blocks = STANDARD.block(search.hashes(Hypothesis()), bitset.num_blocks)
     run = range(int(blocks.min()), int(blocks.max()) + 1)
@@ -275,7 +301,7 @@ def block_of_two(
     in the other block, whatever chose that. Raises as chunk_runs."""
     if filter.num_blocks != 2 or filter.fpp > MAX_CHANCE:
         return None
-    search = HashSearch(stored_values(file, chunk), as_bitset(filter), EACH_VALUE)
+    search = HashSearch(stored_values(file, chunk), as_bitset(filter))
     hypotheses = (Hypothesis(layout=layout) for layout in layouts)
     found = (
         Explanation(each, search.trial(each), EACH_VALUE, range(2), filter.num_blocks)
@@ -285,10 +311,14 @@ def block_of_two(
 
 
 def nearest_in_words(
-    file: ParquetContainer, chunk: ColumnChunk, search: HashSearch, filter: SplitBlockBloomFilter
+    file: ParquetContainer,
+    chunk: ColumnChunk,
+    search: HashSearch,
+    filter: SplitBlockBloomFilter,
+    share_missing: float,
 ) -> str:
-    """Which of those that explain too little explains most, in words; if none does and no value is found,
-    what that may mean."""
+    """Which of those that explain too little explains most, in words; if none does and hardly a value is found,
+    what that may mean. `share_missing`: of all values of the chunk, 0 to 1."""
     found = [
         (hypothesis, _without_stored(file, chunk, search, hypothesis, search.trial(hypothesis)))
         for hypothesis in search.nearest()
@@ -296,15 +326,16 @@ def nearest_in_words(
     hypothesis, trial = min(found, key=lambda pair: pair[1].log_luck, default=(None, NOTHING_TRIED))
     if hypothesis is None or trial.log_luck > MAX_LOG_LUCK_OF_NEAREST:
         said = search.none_is_nearest
-        if search.whose == EACH_VALUE:
+        if share_missing >= SHARE_OF_ALL * (1 - filter.fpp):
             said += (
                 f"; by its fill, the filter has about {number_of(round(filter.ndv_estimate), 'value')}: they"
-                " may be hashed in a way that was not tried, or be those of another file (pbloom diff --diagnose"
-                " finds out, given both), or the bits may be damaged"
+                f" may be hashed in a way that was not tried, or be those of another file{GIVEN_BOTH}, or the bits"
+                " may be damaged"
             )
         return said
+    whose = _whose(file, chunk, search.bitset, hypothesis)
     return (
-        f"the nearest, {hypothesis.name} (the writer {hypothesis.what_was_done(search.whose)}), finds"
+        f"the nearest, {hypothesis.name} (the writer {hypothesis.what_was_done(whose)}), finds"
         f" {trial.hits:,} of {trial.tried:,}, where chance would find {trial.tried * trial.chance:,.0f}"
     )
 

@@ -101,6 +101,11 @@ class BitLayout(Deviation):
         keys = self.key(hashes).astype(np.uint32)
         return self.block(hashes, bitset.num_blocks), self.positions(keys)
 
+    def finds(self, bitset: Bitset, hashes: Hashes) -> NDArray[np.bool_]:
+        """Whether each hash, shape (n,), is found in a bitset of which all blocks are known."""
+        blocks, positions = self._places(bitset, hashes)
+        return _are_set(self.arrange(bitset.words[blocks]), positions)
+
     def share_found(self, bitset: Bitset, hashes: Hashes) -> float:
         """The share of the hashes, shape (n,), that are found in known blocks; 0 if none belongs there.
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import CLOSED_EARLY, OPENED_LATE, Diagnosis
-from parquet_bloom.diagnosis.evidence import Trial, is_cut, too_few, too_full
+from parquet_bloom.diagnosis.evidence import Trial, is_cut, nothing_else_is_there, too_few, too_full
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.k_hash import KHashFilter
@@ -69,7 +69,7 @@ class Lacking:
     """An index group whose filter lacks values.
 
     `values`: all that are not null; `is_missing`: which are not found, bool, shape
-    (n,); `first_row` is counted from the start of the file.
+    (n,); `foreign_bits`: set, but by no value; `first_row` is counted from the start of the file.
     """
 
     column: OrcColumn
@@ -78,6 +78,7 @@ class Lacking:
     filter: KHashFilter
     values: Values = field(repr=False)
     is_missing: NDArray[np.bool_] = field(repr=False)
+    foreign_bits: int
     first_row: int
     num_rows: int
 
@@ -131,7 +132,9 @@ def _inverted(lacking: Lacking) -> Diagnosis | None:
 
 def _cut_off(lacking: Lacking) -> Diagnosis | None:
     """Whether all values of the first rows of the index group are found, or of the last, and those that only the
-    other rows have by luck."""
+    other rows have by luck, and have left no other bits."""
+    if not nothing_else_is_there(lacking.foreign_bits, lacking.filter.num_hashes):
+        return None
     filter, missing = lacking.filter, np.flatnonzero(lacking.is_missing)
     hashes = lookup_hashes(lacking.column, lacking.values, lacking.key_form)[:, 0]
     first, end = int(missing[0]), int(missing[-1]) + 1

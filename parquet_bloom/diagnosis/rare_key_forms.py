@@ -43,6 +43,7 @@ def rare_key_forms(leaf: LeafType, column: str) -> Iterator[KeyForm]:
         yield from _QUOTED
         yield from _prefixed(column)
         yield from _OTHER_SPELLINGS
+        yield from _padded()
         yield from _parts()
     elif leaf.logical_name == "DATE":
         yield from _date_texts()
@@ -152,6 +153,9 @@ _OTHER_SPELLINGS = (
     _of_text("percent-encoded", "percent-encoded, as in a URL", partial(quote, safe="")),
     _of_text("line", "followed by a line feed", "{}\n".format),
     _of_text("line", "followed by a carriage return and a line feed", "{}\r\n".format),
+    # Of bytes, these know no other letters.
+    key_form("lower-case", "in lower case, the letters of ASCII only", bytes.lower),
+    key_form("upper-case", "in upper case, the letters of ASCII only", bytes.upper),
     _of_text("trailing-space", "followed by a space", "{} ".format),
     _of_text("without-hyphens", "without its hyphens", lambda text: text.replace("-", "")),
     _of_text("uuid-text", "as a UUID with hyphens", lambda text: str(UUID(text))),
@@ -164,6 +168,22 @@ _OTHER_SPELLINGS = (
         "without-leading-zeros", "without leading zeros", lambda text: text.lstrip("0") or "0"
     ),
 )
+
+
+def _padded() -> Iterator[KeyForm]:
+    """As a CHAR, or a number of so many digits; a text that is as long, or longer, is the same."""
+    for length in LENGTHS[1:]:
+        clause = f"padded to {length} characters with"
+        yield _of_text("padded", f"{clause} spaces at its end", partial(_with_spaces, length))
+        yield _of_text("padded", f"{clause} zeros in front", partial(_with_zeros, length))
+
+
+def _with_spaces(length: int, text: str) -> str:
+    return text.ljust(length)
+
+
+def _with_zeros(length: int, text: str) -> str:
+    return text.rjust(length, "0")
 
 
 # ------------------------------------------------------------------------------------------------

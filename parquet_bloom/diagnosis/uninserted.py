@@ -8,7 +8,13 @@ from math import comb, log
 import numpy as np
 
 from parquet_bloom.diagnosis.diagnosis import CLOSED_EARLY, OPENED_LATE, Diagnosis
-from parquet_bloom.diagnosis.evidence import MAX_CHANCE, MAX_LOG_LUCK, MIN_MISSING, is_cut
+from parquet_bloom.diagnosis.evidence import (
+    MAX_CHANCE,
+    MAX_LOG_LUCK,
+    MIN_MISSING,
+    is_cut,
+    nothing_else_is_there,
+)
 from parquet_bloom.diagnosis.layouts import STANDARD, as_bitset
 from parquet_bloom.diagnosis.ranges import ranges, some_of
 from parquet_bloom.diagnosis.samples import (
@@ -20,6 +26,7 @@ from parquet_bloom.diagnosis.samples import (
     spread,
     stored_among,
 )
+from parquet_bloom.filters.sizing import WORDS_PER_BLOCK
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.filters.membership import ChunkMembership, PageMembership
@@ -32,8 +39,10 @@ def partial_insertion(
     filter: SplitBlockBloomFilter,
     membership: ChunkMembership,
 ) -> Diagnosis | None:
-    """Whether all values of some pages are found, and those of the others only by luck. Raises as
-    chunk_runs."""
+    """Whether all values of some pages are found, and those of the others only by luck, and have left no other bits.
+    Raises as chunk_runs."""
+    if not nothing_else_is_there(membership.foreign_bits, WORDS_PER_BLOCK):
+        return None
     found = [page for page in membership.pages if not page.missing and page.num_values]
     lacking = [page for page in membership.pages if page.missing]
     if not found or not lacking or not filter.bits_set:
@@ -73,11 +82,16 @@ def _insertion_diagnosis(membership: ChunkMembership, found: Sequence[PageMember
 
 
 def cut_off(
-    file: ParquetContainer, chunk: ColumnChunk, filter: SplitBlockBloomFilter
+    file: ParquetContainer,
+    chunk: ColumnChunk,
+    filter: SplitBlockBloomFilter,
+    membership: ChunkMembership,
 ) -> Diagnosis | None:
     """Whether all values of the first rows are found, or of the last,
-    and those that only the other rows have by luck.
+    and those that only the other rows have by luck, and have left no other bits.
     Raises as chunk_runs."""
+    if not nothing_else_is_there(membership.foreign_bits, WORDS_PER_BLOCK):
+        return None
     first, end, total = missing_between(file, chunk, filter)
     for said, found in ((CLOSED_EARLY, range(first)), (OPENED_LATE, range(end, total))):
         inside, outside = inside_and_outside(file, chunk, found)

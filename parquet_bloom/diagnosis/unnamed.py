@@ -9,7 +9,7 @@ from __future__ import annotations
 from parquet_bloom.container import number_of
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.evidence import UNREADABLE, too_few, too_full
-from parquet_bloom.diagnosis.hypotheses import EACH_VALUE, HashSearch, Hypothesis
+from parquet_bloom.diagnosis.hypotheses import HashSearch, Hypothesis
 from parquet_bloom.diagnosis.key_forms import key_forms
 from parquet_bloom.diagnosis.layouts import as_bitset
 from parquet_bloom.diagnosis.samples import stored_values
@@ -42,7 +42,7 @@ def _diagnose_unnamed(
     filter = bloom.read_bitset(file.source, stored)
     with located(file.footer, chunk):
         values = stored_values(file, chunk)
-    search = HashSearch(values, as_bitset(filter), EACH_VALUE)
+    search = HashSearch(values, as_bitset(filter))
     forms = list(key_forms(chunk.leaf.type))
     found = search.convincing([Hypothesis(), *map(Hypothesis, forms)])
     alike = _identical_blocks(filter)

@@ -244,6 +244,7 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
             filter=filter,
             values=membership.values,
             is_missing=is_missing,
+            foreign_bits=membership.foreign_bits,
             first_row=stripe.first_row + stripe.group_first_row(group),
             num_rows=stripe.group_num_rows(group),
         )

@@ -27,7 +27,7 @@ from parquet_bloom.container import (
 )
 from parquet_bloom.container.room import TO_DIFF, check_room
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.diagnosis.diagnosis import FILTER_OF_ANOTHER_FILE, Diagnosis
+from parquet_bloom.diagnosis.diagnosis import FILTER_OF_ANOTHER_FILE, GIVEN_BOTH, Diagnosis
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import FORMATS, open_file
 from parquet_bloom.filters.difference import difference
@@ -46,10 +46,11 @@ if TYPE_CHECKING:
     from parquet_bloom.storage.traffic import Requests
     from parquet_bloom.vocabulary import DiffStatus, Format
 
-# The rules about what the stored values say of the bits, or why they say nothing.
-SAID_BY_VALUES = frozenset(
-    ["PB116", "PB211", "PB401", "PB402", "PB403", "PB404", "PB405", "PB406", "PB408", "PB611"]
-)
+# The rules about what the stored values say of the bits, or why they say nothing; and about bits that say nothing of
+# any value.
+SAID_OF_BITS = frozenset(
+    ["PB116", "PB211", "PB301", "PB303", "PB401", "PB402", "PB403", "PB404", "PB405", "PB406", "PB408", "PB611"]
+)  # fmt: skip
 
 _Findings = Mapping[tuple["Place | None", "str | None"], "Sequence[Finding]"]
 
@@ -265,7 +266,9 @@ def _wrong(file: Container, options: ValidateOptions) -> _Findings:
     found: defaultdict[tuple[Place | None, str | None], list[Finding]] = defaultdict(list)
     examination = FORMATS[file.format].examination(file, options)
     for finding in examine(examination).findings:
-        if finding.rule in SAID_BY_VALUES:
+        if finding.rule in SAID_OF_BITS:
+            if finding.undiagnosed:
+                finding = replace(finding, undiagnosed=finding.undiagnosed.replace(GIVEN_BOTH, ""))
             found[finding.place, finding.column].append(finding)
     return found
 

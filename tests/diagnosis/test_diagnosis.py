@@ -1033,6 +1033,15 @@ def test_filters_of_orc_that_were_opened_late(tmp_path):
     )
 
 
+def test_values_of_orc_that_are_hashed_in_no_known_way_were_not_left_out(tmp_path):
+    path = tmp_path / "x.orc"
+    values = numbers(0)
+    others = [*(value + 10**9 for value in values[:100]), *values[100:]]
+    path.write_bytes(with_filters(filter_with(others), stored_filters()[1]))
+    (found,) = (each for each in validate(path, diagnose=True).findings if each.rule == "PB401")
+    assert found.diagnosis is None
+
+
 def test_values_that_are_missing_amid_others_of_orc_are_not_those_of_a_filter_that_was_closed(
     tmp_path,
 ):

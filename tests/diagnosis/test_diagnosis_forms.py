@@ -3,6 +3,7 @@
 import binascii
 import codecs
 import random
+import re
 import struct
 import uuid
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from make import wrong_writers as wrong
-from make.diagnosing import check, diagnosed, diagnosed_after, insert_only
+from make.diagnosing import check, diagnosed, diagnosed_after, insert_only, why_not
 from make.pages import byte_arrays
 from make.wrong_writers import Column, Writer, make_column
 
@@ -31,6 +32,10 @@ def reverse(plain: bytes) -> bytes:
 
 def recoded(read: str, write: str) -> Callable[[bytes], bytes]:
     return lambda plain: struct.pack(write, struct.unpack(read, plain)[0])
+
+
+def recoded_text(encoding: str) -> Callable[[bytes], bytes]:
+    return lambda plain: plain.decode().encode(encoding)
 
 
 def resized(read: str, width: int, order: str = "little") -> Callable[[bytes], bytes]:
@@ -392,12 +397,94 @@ def test_what_holds_of_some_values_is_not_said_of_all(tmp_path):
     assert diagnosed(path).explanation == "the writer hashed each value in upper case"
 
 
-def test_what_holds_of_negative_values_is_said_of_these(tmp_path):
-    """The others are the same in this form."""
+def test_what_leaves_others_as_they_are_is_said_of_each(tmp_path):
+    """Only negative numbers are others in this form."""
     found = diagnosed_after(tmp_path / "x.parquet", make_column("int16"), Writer(extended(2, 4)))
     assert found.explanation == (
-        "the writer hashed the negative values, but not the others, as an integer of 16 bits, taken as unsigned, in 4 bytes"
+        "the writer hashed each value as an integer of 16 bits, taken as unsigned, in 4 bytes"
     )
+
+
+def texts(*parts: Callable[[int], str]) -> Column:
+    """Of each twentieth number by the first part, of the others by the last."""
+    values = [parts[0 if i % 20 == 0 else -1](i * 7919).encode() for i in range(2000)]
+    return Column(pa.array(values, pa.binary()), values, {})
+
+
+def or_else(letter: str, prefix: str) -> Callable[[int], str]:
+    """A text with the letter for each second number, with the prefix for others."""
+    return lambda number: f"{letter if number % 2 else prefix}{number}"
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "form"),
+    [
+        (or_else("User", "user"), "lower-case", bytes.lower),
+        (or_else("Zoë", "zoe"), "upper-case", bytes.upper),
+        (or_else("Zoë", "Zoe"), "latin-1", recoded_text("latin-1")),
+        (lambda number: f"{number:08}{'abc' * (number % 2)}", "truncated", lambda plain: plain[:8]),
+    ],
+)
+def test_values_that_a_form_leaves_as_they_are_speak_neither_for_nor_against_it(
+    tmp_path, values, name, form
+):
+    column = texts(values)
+    path = wrong.write(tmp_path / "x.parquet", column)
+    insert_only(path, {form(plain) for plain in column.plain})
+    assert diagnosed(path).explanation.startswith("the writer hashed each value ")
+    assert diagnosed(path).hypothesis == name
+    insert_only(path, [*column.plain[:1000], *map(form, column.plain[1000:])])
+    assert diagnosed(path).explanation.startswith(
+        "the writer hashed the missing values, but not the others, "
+    )
+
+
+def test_a_form_that_some_values_do_not_have_is_the_nearest(tmp_path):
+    column = texts(lambda number: f"李{number}", lambda number: f"Zoë{number}")
+    path = wrong.write(tmp_path / "x.parquet", column)
+    insert_only(path, [plain.decode().encode("latin-1", "replace") for plain in column.plain])
+    assert diagnosed(path) is None
+    nearest = re.search(
+        r"the nearest, latin-1 \(the writer hashed each value as Latin-1\), finds 9(\d\d) of 1,000,",
+        why_not(path),
+    )
+    assert 20 < int(nearest[1]) < 80
+
+
+@pytest.mark.parametrize(
+    ("pad", "clause"),
+    [
+        (lambda plain: plain.ljust(4), "padded to 4 characters with spaces at its end"),
+        (lambda plain: plain.rjust(4, b"0"), "padded to 4 characters with zeros in front"),
+    ],
+)
+@pytest.mark.parametrize("page", [1 << 20, 1 << 10])
+def test_padded_values_were_not_left_out(tmp_path, pad, clause, page):
+    """Of numbers in order, the first are short: those that are padded, and missing."""
+    values = [b"%d" % i for i in range(1, 5000)]
+    column = Column(pa.array(values, pa.binary()), values, {})
+    path = wrong.write(
+        tmp_path / "x.parquet", column, data_page_size=page, write_batch_size=page >> 4
+    )
+    insert_only(path, map(pad, values))
+    found = diagnosed(path)
+    check(found, "padded")
+    assert found.explanation == f"the writer hashed each value {clause}"
+
+
+@pytest.mark.parametrize("page", [1 << 20, 1 << 10])
+@pytest.mark.parametrize("are_first", [True, False])
+def test_values_that_are_hashed_in_no_known_way_were_not_left_out(tmp_path, are_first, page):
+    values = [b"%d" % i for i in range(5000)]
+    column = Column(pa.array(values, pa.binary()), values, {})
+    path = wrong.write(
+        tmp_path / "x.parquet", column, data_page_size=page, write_batch_size=page >> 4
+    )
+    insert_only(
+        path,
+        [b"<%s>" % each if (i < 1000) == are_first else each for i, each in enumerate(values)],
+    )
+    assert diagnosed(path) is None
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,8 @@ def found_in(path):
 @pytest.mark.parametrize(("num_blocks", "is_known"), [(1, True), (2, False), (4, True)])
 def test_two_blocks_tell_little_of_how_they_were_chosen(num_blocks, is_known):
     """A missing value is in the other block, whatever chose that."""
-    search = HashSearch((), Bitset(np.zeros((num_blocks, 8), np.uint32), num_blocks), "each value")
-    assert ("more values than chance would" in search.none_is_nearest) == is_known
+    search = HashSearch((), Bitset(np.zeros((num_blocks, 8), np.uint32), num_blocks))
+    assert ("to find more values than chance would" in search.none_is_nearest) == is_known
 
 
 def test_what_was_tried(tmp_path):
@@ -54,7 +54,7 @@ def test_what_was_tried(tmp_path):
     found = found_in(path)
     assert found.diagnosis is None
     assert re.match(
-        r"none of \d,\d{3} combinations explains it; none of them finds more values than chance would;"
+        r"none of \d,\d{3} combinations explains it; none of them is seen to find more values than chance would;"
         r" by its fill, the filter has about (49\d|50\d) values: they may be hashed in a way that was not tried,"
         r" or be those of another file \(pbloom diff --diagnose finds out, given both\), or the bits may be damaged; tried on 386 missing values \[",
         found.undiagnosed,

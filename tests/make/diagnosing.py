@@ -15,17 +15,31 @@ from parquet_bloom.parquet.filters.membership import check_membership
 
 
 def diagnosed(path: Path, row_group: int = 0, column: str = "values") -> Diagnosis | None:
+    return claim(_answer(path, row_group, column))
+
+
+def why_not(path: Path) -> str:
+    """Why nothing is claimed."""
+    found = _answer(path, 0, "values")
+    assert isinstance(found, str)
+    return found
+
+
+def _answer(path: Path, row_group: int, column: str) -> Diagnosis | str | None:
     with open_parquet(path) as file:
         chunk = file.chunk(row_group, column)
         stored = bloom.read_header(file.source, file.footer, chunk)
         assert stored is not None
         filter = bloom.read_bitset(file.source, stored)
-        return claimed(file, chunk, stored, check_membership(file, chunk, filter))
+        return diagnose(file, chunk, stored, check_membership(file, chunk, filter))
 
 
 def claimed(*chunk: Any) -> Diagnosis | None:
     """What `diagnose` claims, not why it cannot."""
-    found = diagnose(*chunk)
+    return claim(diagnose(*chunk))
+
+
+def claim(found: Diagnosis | str | None) -> Diagnosis | None:
     return None if isinstance(found, str) else found
 
 

@@ -83,6 +83,25 @@ def test_index_groups():
 
 
 @pytest.mark.usefixtures("here")
+def test_bits_that_exclude_nothing():
+    data = sound()
+    Path("ones.parquet").write_bytes(with_bitset(data, b"\xff" * len(bitset(data, 0)), 0))
+    assert "b: error PB303 all-bits-set: column a, row group 0: every bit is set: the filter excludes nothing" in said(
+        "good.parquet", "ones.parquet"
+    )  # fmt: skip
+
+
+def test_what_was_tried_is_listed_if_asked_for(others):
+    copied(others, 1, 1)
+    (short,) = (line for line in said("copied.parquet", "a.parquet") if "none of" in line)
+    assert short.endswith("; tried on 997 missing values, in ways that --verbose lists")
+    (long,) = (
+        line for line in said("copied.parquet", "a.parquet", "--verbose") if "none of" in line
+    )
+    assert long.endswith(" that were not inserted]")
+
+
+@pytest.mark.usefixtures("here")
 def test_json():
     def filters(*arguments):
         return json.loads(outcome("diff", *arguments, "--json").stdout)["filters"]
@@ -173,7 +192,4 @@ def test_a_filter_that_is_wrong_in_both_says_nothing_of_either(others):
     (first, *_) = diff("copied.parquet", "copied.parquet", row_groups=1, diagnose=True).filters
     for (each,) in (first.wrong_a, first.wrong_b):
         assert each.diagnosis is None
-        assert (
-            "or be those of another file (pbloom diff --diagnose finds out, given both)"
-            in each.undiagnosed
-        )
+        assert "or be those of another file, or the bits" in each.undiagnosed

@@ -397,6 +397,7 @@ def test_other_stored_values_are_no_evidence():
         filter=filter,
         values=values,
         is_missing=is_missing,
+        foreign_bits=0,
         first_row=0,
         num_rows=400,
     )
@@ -442,6 +443,7 @@ def hypothesis_names():
             filter=None,
             values=values.get(kind, Numbers(np.empty(0, np.int64))),
             is_missing=np.zeros(0, np.bool_),
+            foreign_bits=0,
             first_row=0,
             num_rows=0,
         )
