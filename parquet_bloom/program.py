@@ -360,8 +360,16 @@ def run(commands: click.Group) -> NoReturn:
         # Without a stderr there is nothing to flush.
         if sys.stderr is not None:
             sys.stderr.flush()
-        os._exit(end.code if isinstance(end.code, int) else TROUBLE)
-    os._exit(FINE)
+        _exit(end.code if isinstance(end.code, int) else TROUBLE)
+    _exit(FINE)
+
+
+def _exit(code: int) -> NoReturn:
+    """After ^C, of that signal: a shell then ends the loop or script that it runs, as it does not for an exit code."""
+    if code == SIGNALLED + signal.SIGINT:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    os._exit(code)
 
 
 def _run(commands: click.Group) -> None:
