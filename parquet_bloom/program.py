@@ -365,7 +365,7 @@ def run(commands: click.Group) -> NoReturn:
 
 
 def _exit(code: int) -> NoReturn:
-    """After ^C, of that signal: a shell then ends the loop or script that it runs, as it does not for an exit code."""
+    """After ^C, of that signal: a shell then ends the loop that it runs, as it does not for an exit code."""
     if code == SIGNALLED + signal.SIGINT:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)

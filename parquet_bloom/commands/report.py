@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
@@ -183,7 +184,13 @@ def _of_many(
         # Of several tables, `build` chooses the columns, out of all.
         build, why_not = (), _CHOSEN
     said = [*tables_among(files.names, "--table {}")] if view is None else []
-    page = render_lake_report(found, inputs.names, inputs.narrowed_names, build, why_not, said)
+    if inputs.are_lacking:
+        # What names all files means those, too, that were not looked at for want of a column.
+        found = replace(found, lacking=found.lacking.union(options.columns or ()))
+    rate = () if advised.fpp is None else ("--fpp", repr(advised.fpp))
+    page = render_lake_report(
+        found, inputs.names, inputs.narrowed_names, build, why_not, said, rate
+    )
     return page.encode(), lake_summary(found), code
 
 

@@ -44,7 +44,13 @@ class AsFile:
 
     def options(self, words: Sequence[str]) -> tuple[str, ...] | None:
         """Those that a command takes besides, None if the command is not to be had."""
-        return None if _OF_FILES & {*words} and self.is_of_table else ()
+        is_changed = _OF_FILES & {*words}
+        return None if is_changed and (self.is_of_web_server or self.is_of_table) else ()
+
+    @property
+    def is_of_web_server(self) -> bool:
+        """Whether it is where nothing can be written."""
+        return self.place.startswith(("http://", "https://"))
 
 
 @dataclass(frozen=True, slots=True)

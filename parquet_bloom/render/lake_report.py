@@ -86,11 +86,12 @@ def render_lake_report(
     build: Sequence[str] = (),
     why_not: str = "",
     said: Sequence[str] = (),
+    rate: Sequence[str] = (),
 ) -> str:
     """The page. `names`: the words with which a command means all of the files, if there are any; `narrowed`: those
     that mean them beside the words of `build`, which a command needs to change all these files,
     none where none can, and `why_not`; `said`: what to know of folders that are
-    those of tables."""
+    those of tables; `rate`: with which a command that chooses the columns has the rate that was asked for."""
     report = replace(report, broken=_as_advised(report))
     first, *others = report.names
     last = os.path.basename(first.rstrip("/"))
@@ -99,7 +100,7 @@ def render_lake_report(
     verdict, wanted = _verdict(report), _wanted(report)
     wanted, held = _sparing(report, wanted, build)
     readable, to_change = _readable(report, names), _to_change(report, narrowed)
-    to_build = _to_build(report, wanted, to_change, build)
+    to_build = _to_build(report, wanted, to_change, build, rate)
     incomplete = [*_incomplete(report, to_change, build)]
     # Those that are wanted have a step of their own, and optional ones need none.
     in_some = [
@@ -313,6 +314,7 @@ def _to_build(
     wanted: Sequence[ColumnAdvice],
     names: Sequence[str],
     options: Sequence[str],
+    rate: Sequence[str],
 ) -> _ToBuild:
     """In all files; one command for all columns of the same rate. Of several tables, each has its own columns and
     rates, see builds_of_tables."""
@@ -325,7 +327,7 @@ def _to_build(
             budgets = {table.budget.bytes for table in report.advice if table.budget}
             within = [word for each in budgets for word in ("--budget", str(each))]
             chosen = ("-c", ",".join(map(quoted_name, among))) if among else ()
-            yield command("build", *names, "--auto", *chosen, *within, *options, *others)
+            yield command("build", *names, "--auto", *chosen, *rate, *within, *options, *others)
 
     def build(each: ColumnAdvice, files: Sequence[str]) -> str:
         found = command(

@@ -4,6 +4,7 @@ import random
 import re
 import shlex
 from html import unescape
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -91,3 +92,26 @@ def test_a_page_has_steps_until_nothing_is_left(tmp_path, seed, options):
         for command in commands:
             run(command)
     raise AssertionError(commands)
+
+
+@pytest.mark.parametrize(
+    ("options", "command"),
+    [
+        (("--fpp", "0.0001"), "pbloom build lake --auto --fpp 0.0001 --in-place"),
+        (("-c", "id,code"), "pbloom build lake -c id,code --fpp 0.01 --in-place --union-by-name"),
+    ],
+)
+def test_a_page_over_several_schemas_asks_for_what_was_asked(
+    tmp_path, monkeypatch, options, command
+):
+    """The rate, and columns that some files lack."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    Path("lake").mkdir()
+    for number, schema in enumerate((("id",), ("id", "code"))):
+        table = pa.table({name: rng.integers(0, 1 << 40, ROWS) for name in schema})
+        pq.write_table(table, f"lake/{number}.parquet", row_group_size=ROWS // 4)
+    outcome("report", "lake", *options, "-o", "page.html")
+    page = unescape(Path("page.html").read_text())
+    assert {*re.findall(r'<p class="next">(pbloom [^<]*)', page)} == {command}
+    run(command)

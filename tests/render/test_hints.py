@@ -10,7 +10,7 @@ from make.footers import with_pointer
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.render.hints import for_many, in_options, next_line, with_hint
+from parquet_bloom.render.hints import NextLines, for_many, in_options, next_line, with_hint
 
 
 @pytest.mark.parametrize(
@@ -250,3 +250,9 @@ def test_many_files_that_need_help_are_named_by_what_means_all_if_no_others_chan
     )
     other = f"{command} --existing replace"
     assert for_many(other, "a", ["lake"], many) == other.replace(" a ", " FILE ")
+
+
+def test_nothing_is_changed_on_web_servers():
+    path = "https://host/a.parquet"
+    assert NextLines().lines(path, "build FILE -c n --in-place") == []
+    assert NextLines().lines(path, "advise FILE -c n") == [f"next: pbloom advise {path} -c n"]
