@@ -385,7 +385,10 @@ def _shown(said: Callable[[int, int], str]) -> Iterator[Callable[[int, int], Non
             if not tasks:
                 with _writing, undisturbed():
                     tasks.append(bars.add_task(label, total=None))
-            bars.update(tasks[0], description=label, completed=done, total=total or None)
+            # Of one there is no part of which it is known whether it is done.
+            bars.update(
+                tasks[0], description=label, completed=done, total=total if total > 1 else None
+            )
             _draw(bars)
 
         try:

@@ -19,7 +19,7 @@ exec sleep 600
 
 @pytest.mark.parametrize(
     ("name", "code", "said"),
-    [("INT", 130, "pbloom: interrupted\n"), ("TERM", 143, ""), ("HUP", 129, "")],
+    [("INT", -2, "pbloom: interrupted\n"), ("TERM", 143, ""), ("HUP", 129, "")],
 )
 def test_nothing_that_it_has_started_goes_on(tmp_path, name, code, said):
     pq.write_table(pa.table({"id": [1]}), tmp_path / "a.parquet")
