@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import pairwise
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 from weakref import ReferenceType, ref
@@ -219,9 +220,9 @@ _LONGEST_HELP: Final = 1_000
 
 def strict(parser: Any, check: Callable[[str, str | None], None]) -> Any:
     """A parser of click that refuses what click takes for something else than was meant: the name of a long option
-    after one dash, as `-fpp` for `-f pp`, and `-column` for the column `olumn`; and a second file or folder of an
-    option that takes one, of which it would drop the first. `check`: of any other name, and the value after its =,
-    before the parser looks for it."""
+    after one dash, as `-fpp` for `-f pp`, and `-column` for the column `olumn`; another option where the value of one
+    is left out; and a second file or folder of an option that takes one, of which it would drop the first. `check`:
+    of any other name, and the value after its =, before the parser looks for it."""
     match_long: Any = getattr(parser, "_match_long_opt", None)
     parse: Any = parser.parse_args
 
@@ -232,6 +233,14 @@ def strict(parser: Any, check: Callable[[str, str | None], None]) -> Any:
         match_long(name, value, state)
 
     def parse_args(args: list[str]) -> tuple[dict[str, Any], list[str], list[click.Parameter]]:
+        known = {**parser._short_opt, **parser._long_opt}
+        words = args[: args.index("--")] if "--" in args else args
+        for name, value in pairwise(words):
+            if name in known and known[name].takes_value and value in known:
+                way = f"{max(known[name].obj.opts, key=len)}={value}"
+                raise click.UsageError(
+                    f"{name}: expected a value, found {value}; {way} takes it for one", parser.ctx
+                )
         found, rest, given = parse(args)
         for option, times in Counter(given).items():
             if times > 1 and isinstance(option, click.Option) and _is_single(option):

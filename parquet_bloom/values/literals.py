@@ -274,7 +274,7 @@ def _reader(parse: Callable[[str], object], expected: str) -> Reader:
 
 def _boolean(leaf: LeafType, text: str) -> bool:
     if text not in ("true", "false"):
-        raise not_a_value(leaf, text, "true or false")
+        raise not_a_value(leaf, text, "true or false, of which no filter tells")
     return text == "true"
 
 

@@ -683,3 +683,13 @@ def test_modules_that_are_the_command(module):
         2,
         "pbloom: gone.parquet: No such file or directory\n",
     )
+
+
+def test_an_option_is_no_value_of_the_one_before(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"id": [1], "-o": ["-v"]}), "a.parquet")
+    told = "-c: expected a value, found -o; --column=-o takes it for one"
+    assert outcome("build", "a.parquet", "-c", "-o", "b.parquet").complaint == told
+    assert outcome("build", "a.parquet", "--column=-o", "-o", "b.parquet").code == 0
+    assert outcome("probe", "b.parquet", "--column=-o", "--value=-v").code == 0
+    assert outcome("probe", "b.parquet", "--column=-o", "-v", "-1").code == 1

@@ -363,9 +363,9 @@ REFUSED: list[tuple[str, str, str]] = [
     ),
     ("FIXED_LEN_BYTE_ARRAY(3)", "0x00ff", "3 bytes, found 2"),
     ("FIXED_LEN_BYTE_ARRAY(3)", "0x", "3 bytes, found 0"),
-    ("BOOLEAN", "yes", "true or false"),
-    ("BOOLEAN", "1", "true or false"),
-    ("BOOLEAN", "", "true or false"),
+    ("BOOLEAN", "yes", "true or false, of which no filter tells"),
+    ("BOOLEAN", "1", "true or false, of which no filter tells"),
+    ("BOOLEAN", "", "true or false, of which no filter tells"),
 ]
 
 
