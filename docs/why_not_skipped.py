@@ -42,9 +42,10 @@ These hold for every engine:
 - If all values of a chunk are in its dictionary, a filter may make no difference:
 {only_dictionaries}.
 - A categorical column, such as `category` of pandas or `Enum` of polars and DuckDB, is written with its whole dictionary in
-  each row group of a file. Who looks there finds each of its values in all of these, and reads all of them. Written as
-  text, as after `astype(str)` in pandas, it has its own values in each. `pbloom advise` says what a look-up reads either
-  way. Filters that `pbloom build` adds hold only what rows have.
+  each row group of a file, so that each of its values is found there in all of these. Filters that `pbloom build` adds
+  hold only what rows have: Spark (measured), Trino and Iceberg (by their sources) ask both, and leave row groups out. Impala asks none of a column that is all dictionary, and reads all of these; nor does ClickHouse, where it looks
+  into dictionaries. Written as text, as after `astype(str)` in pandas, the column has its own values in each.
+  `pbloom advise` says what a look-up reads either way.
 - Members of structs, elements of lists, values of maps and shredded fields of a VARIANT: few engines use
   their filters, for [some predicates](engines.md#predicates-and-nested-columns).
 - A file of one row group can only be skipped whole.

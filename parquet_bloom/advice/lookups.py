@@ -5,7 +5,7 @@ For a value v, let S be the groups whose statistics do not rule it out, and H th
     by statistics           |S|
     with filters            |H| + sum of the FPPs of the filters in S that are not in H
     v itself not stored     sum of the FPPs of all filters in S
-    in dictionaries         the groups of S whose dictionary has v, where these are searched instead:
+    in dictionaries         the groups of S whose dictionary has v, where these are searched first:
                             |H|, or more where dictionaries have values that no row there has
 
 Of a table of very many groups, a sample of them tells how many statistics leave (see groups), so S is
@@ -21,6 +21,7 @@ filter has an FPP of 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
@@ -86,6 +87,19 @@ class ExpectedReads:
     with_filter_if_absent: float
     holding: float
     in_dictionaries: float
+
+    def after_dictionaries(self) -> ExpectedReads:
+        """The same where dictionaries are searched, too, and filters are asked about what these leave."""
+        left = min(self.by_statistics, self.in_dictionaries)
+        others = self.by_statistics - self.holding
+        share_of_others = (left - self.holding) / others if others else 0.0
+        share = left / self.by_statistics if self.by_statistics else 0.0
+        return replace(
+            self,
+            by_statistics=left,
+            with_filter=self.holding + (self.with_filter - self.holding) * share_of_others,
+            with_filter_if_absent=self.with_filter_if_absent * share,
+        )
 
     def at_mean_fpp(self, fpp: float) -> float:
         """How many groups are read with other filters, whose mean FPP is this: those that are read in vain, in

@@ -125,6 +125,7 @@ class ParquetSurveyor:
             wanted=WantedFilter(
                 path="",
                 column_path=leaf.path,
+                index=leaf.index if leaf.is_shared else None,
                 fpp=self._options.target_for(leaf.name),
                 digits=kind.digits,
             ),

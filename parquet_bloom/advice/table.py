@@ -27,7 +27,13 @@ from parquet_bloom.advice.sketch import (
     limit_for,
 )
 from parquet_bloom.advice.survey import AnySurveyor, bytes_elsewhere, survey_columns
-from parquet_bloom.advice.verdict import Evidence, judge
+from parquet_bloom.advice.verdict import (
+    DICTIONARY,
+    MIN_MAX,
+    Evidence,
+    asks_after_dictionaries,
+    judge,
+)
 from parquet_bloom.container import UNITS
 from parquet_bloom.container.protocols import Column, Container
 from parquet_bloom.dataclass import dataclass
@@ -277,7 +283,14 @@ def judge_table(table: TableSketch, options: AdviseOptions) -> list[JudgedColumn
 
 def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedColumn:
     column, subject, sketch = _surveyed(table, place), table.subjects[place], table.columns[place]
-    reads, unit = sketch.expected_reads(), UNITS[table.format].group
+    reads, unit, before = sketch.expected_reads(), UNITS[table.format].group, MIN_MAX
+    # Of a column whose filters nobody uses, it is no matter who is asked about.
+    engines = options.engines if any(use.uses for use in subject.engines) else ()
+    users = tuple(
+        use.engine for use in subject.engines if use.uses and (not engines or use.engine in engines)
+    )
+    if reads and engines and asks_after_dictionaries(column.counts, reads, users):
+        reads, before = reads.after_dictionaries(), DICTIONARY
     target = fpp = options.target_for(subject.name)
     offers = tuple(each_offer(sketch, reads)) if reads else ()
     if reads and options.fpp is None:
@@ -285,16 +298,11 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
     stay = may_stay(options, column.counts) and 0 < column.counts.with_filter < column.counts.groups
     if reads and stay:
         offers = tuple(each_offer(sketch, reads, stay=True))
-    # Of a column whose filters nobody uses, it is no matter who is asked about.
-    engines = options.engines if any(use.uses for use in subject.engines) else ()
     ignoring = without_filters(engines, table.format)
     why = {use.engine: use.reason for use in subject.engines}
     # What new filters of the target cost and save is known better than by an offer.
     is_counted = fpp == target and not stay
     chosen = None if is_counted else next((each for each in offers if each.rate == fpp), None)
-    users = tuple(
-        use.engine for use in subject.engines if use.uses and (not engines or use.engine in engines)
-    )
     evidence = Evidence(
         files=table.files,
         counts=column.counts,
@@ -308,6 +316,7 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
         seldom_asked=subject.seldom_asked,
         is_measured=sketch.is_measured,
         reads=reads,
+        before=before,
         unit=unit,
         target=target,
         reachable=min((each.rate for each in offers if each.fpp <= each.rate), default=None),

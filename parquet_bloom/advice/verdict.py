@@ -1,10 +1,11 @@
 """Whether a column should get filters: the rules, in order, and nowhere else.
 
-Of R groups (row groups, or index groups of ORC), let a look-up read S with min/max statistics alone
-and F with filters (see `lookups`). Files that are searched together count together.
+Of R groups (row groups, or index groups of ORC), let a look-up read S with min/max statistics alone, or with
+dictionaries where all engines that are asked about search these first, and F with filters (see `lookups`). Files
+that are searched together count together.
 
     skip      the column cannot have a filter, has no values, or no engine would use its filters
-              all values are in dictionaries, which all engines that are asked about search instead
+              all values are in dictionaries, and to all engines that are asked about a search of these tells as much
               the target FPP is out of reach at the largest size
               one group with few distinct values: other values are seldom looked up
               S < 1.5 and S - F < 0.5: the column is sorted, min/max leaves one group
@@ -22,7 +23,7 @@ and these values are looked up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import field
 
 from parquet_bloom.advice.budget import LEAST_SAVED, RATES, Offer
@@ -47,6 +48,9 @@ SORTED_SAVED = 0.5
 WORTHWHILE = 0.55
 MANY_SAVED = 2.0
 
+MIN_MAX = "min/max"
+DICTIONARY = "the dictionary"
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -58,12 +62,13 @@ class Evidence:
     `engines`: for which alone to judge, none for all; `ignoring`: those of them that use no filter of any column,
     with what to do about it; `not_by`: all of them that do not use filters of the column, with why; `not_for`: what
     it is about the column that others do not use its filters for; `reads`: None if nothing can be looked up;
-    `unit`: what a group is called; `target`: the usual rate; `reachable`: the lowest of the
-    rates that were tried which filters keep, None for none; `built`: what the column has once its filters are built,
-    at another rate or beside filters that stay, None for new ones of the target alone; `is_budgeted`: a budget has
-    chosen it; `highest_rate`: what filters that more absent values pass are too small for; `accepted_rate`: the
-    highest that a policy accepts, None without one; `is_required`: it wants filters of the column; `worse_there`: by
-    the rate of new filters, how many groups have one that lets more pass, as far as that is known.
+    `before`: what alone tells what is read without filters; `unit`: what a group is called; `target`: the usual
+    rate; `reachable`: the lowest of the rates that were tried which filters keep, None for none; `built`: what the
+    column has once its filters are built, at another rate or beside filters that stay, None for new ones of the
+    target alone; `is_budgeted`: a budget has chosen it; `highest_rate`: what filters that more absent values pass
+    are too small for; `accepted_rate`: the highest that a policy accepts, None without one; `is_required`: it wants
+    filters of the column; `worse_there`: by the rate of new filters, how many groups have one that lets more pass,
+    as far as that is known.
     """
 
     files: int
@@ -74,6 +79,7 @@ class Evidence:
     seldom_asked: str
     is_measured: bool
     reads: ExpectedReads | None
+    before: str = MIN_MAX
     unit: str = "row group"
     target: float = DEFAULT_FPP
     reachable: float | None = None
@@ -152,8 +158,8 @@ class Evidence:
 
     @property
     def in_dictionaries(self) -> tuple[str, ...]:
-        """The engines that search dictionaries instead, if these have all values."""
-        return always_so("only dictionaries", self.users) if self.counts.only_dictionary else ()
+        """The engines to which filters tell no more than dictionaries."""
+        return searching_instead(self.counts, self.reads, self.users)
 
     @property
     def all_search_dictionaries(self) -> bool:
@@ -171,6 +177,31 @@ class Evidence:
         """`20 row groups in 2 files`"""
         files = f" in {number_of(self.files, 'file')}" if self.files > 1 else ""
         return number_of(self.counts.groups, self.unit) + files
+
+
+def searching_instead(
+    counts: ColumnCounts, reads: ExpectedReads | None, among: Container[str]
+) -> tuple[str, ...]:
+    """The engines to which filters tell no more than dictionaries, as these have all values: those that do not ask
+    filters then, and those that ask both, unless dictionaries have values that no row there has."""
+    if not counts.only_dictionary:
+        return ()
+    if has_unused(reads):
+        return always_so("only dictionaries, with unused entries", among)
+    return always_so("only dictionaries", among)
+
+
+def has_unused(reads: ExpectedReads | None) -> bool:
+    """Whether dictionaries have so many values that no row there has that a search of them reads more."""
+    return reads is not None and reads.in_dictionaries - reads.holding >= LEAST_SAVED
+
+
+def asks_after_dictionaries(
+    counts: ColumnCounts, reads: ExpectedReads | None, users: tuple[str, ...]
+) -> bool:
+    """Whether all of these search dictionaries, and filters tell some of them more."""
+    searching = always_so("only dictionaries", users) if counts.only_dictionary else ()
+    return {*searching} == {*users} != {*searching_instead(counts, reads, users)}
 
 
 def seldom_asked(type: LeafType) -> str:
@@ -244,7 +275,7 @@ def _reason_to_skip(evidence: Evidence) -> str:
         return f"one {evidence.unit} with {number_of(evidence.ndv, 'distinct value')}"
     if reads.by_statistics < SORTED and evidence.saved < SORTED_SAVED:
         return (
-            f"min/max alone leaves {_mean(reads.by_statistics)} of {evidence.groups} to read,"
+            f"{evidence.before} alone leaves {_mean(reads.by_statistics)} of {evidence.groups} to read,"
             " so a filter would save nothing"
         )
     if evidence.saved < NOTHING_SAVED * reads.by_statistics:
@@ -269,11 +300,11 @@ def _searched_instead(evidence: Evidence) -> str:
 def _repeated(evidence: Evidence) -> str:
     """That a search of dictionaries reads more than it would if these had the values of rows alone."""
     count, reads = evidence.counts.with_unused, evidence.reads
-    if reads is None or reads.in_dictionaries - reads.holding < LEAST_SAVED:
+    if reads is None or not has_unused(reads):
         return ""
     return (
         f"in {number_of(count, evidence.unit)}, the dictionary has values that no row there has, as of a categorical "
-        f"column: where dictionaries are searched, a look-up reads {_mean(reads.in_dictionaries)}, and"
+        f"column: by dictionaries alone, a look-up reads {_mean(reads.in_dictionaries)}, and"
         f" {_mean(reads.holding)} if the column is written as text"
     )
 
@@ -312,9 +343,9 @@ def _reason_to_doubt(evidence: Evidence) -> str:
             f" the table has more; name all its files to have them judged together{_or_smaller(evidence)}"
         )
     if reads.with_filter > WORTHWHILE * reads.by_statistics:
-        return "a filter saves less than half of what min/max leaves to read"
+        return f"a filter saves less than half of what {evidence.before} leaves to read"
     if evidence.saved < min(MANY_SAVED, (1 - WORTHWHILE) * evidence.counts.groups):
-        return f"min/max leaves few {evidence.unit}s to read, so a filter saves few"
+        return f"{evidence.before} leaves few {evidence.unit}s to read, so a filter saves few"
     if evidence.seldom_asked and not evidence.is_measured:
         return f"{evidence.seldom_asked} are rarely looked up by equality"
     if evidence.counts.filter_bytes > evidence.counts.chunk_bytes:
@@ -340,11 +371,11 @@ def _comparison(evidence: Evidence) -> str:
     there = evidence.groups_there
     if evidence.has_all and there is not None and there - read < LEAST_SAVED:
         # It was said what is read with filters: new ones would save no more.
-        return f"min/max alone leaves {_mean(reads.by_statistics)} to read"
+        return f"{evidence.before} alone leaves {_mean(reads.by_statistics)} to read"
     a_filter = "a new filter (--existing replace)" if evidence.has_all else "a filter"
     return (
         f"a look-up reads {_mean(read)} of {evidence.groups} with {a_filter}{at_rate},"
-        f" {_mean(reads.by_statistics)} with min/max alone"
+        f" {_mean(reads.by_statistics)} with {evidence.before} alone"
     )
 
 

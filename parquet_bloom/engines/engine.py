@@ -75,6 +75,7 @@ Situation = Literal[
     "more than 128 MiB",
     "not a power of two",
     "only dictionaries",
+    "only dictionaries, with unused entries",
     "without length",
 ]
 

@@ -34,7 +34,8 @@ from parquet_bloom.vocabulary import Format
 class WantedFilter:
     """The filter to get in every part of a file at `path`.
 
-    `column_path`: the names from the root of the schema to the leaf. `ndv`: the most distinct
+    `column_path`: the names from the root of the schema to the leaf; `index`: of one that shares these with others,
+    which only pbloom can tell apart. `ndv`: the most distinct
     values to expect, in up to `rows`; `num_bytes`: of the largest bitset; `dictionary_bytes`: the most that a
     dictionary of all values may take; `only_dictionary`: whether the chunks have such dictionaries now; `digits`: of
     a DECIMAL of Parquet; `column_id` and `type`: of an ORC column.
@@ -48,6 +49,7 @@ class WantedFilter:
     num_bytes: int = 0
     dictionary_bytes: int = 0
     only_dictionary: bool = False
+    index: int | None = None
     digits: int = 0
     column_id: int = 0
     type: str = ""
@@ -77,7 +79,8 @@ def all_settings(
 def _command(wanted: WantedFilter) -> str:
     # A leading dash would make it an option.
     path = f"./{wanted.path}" if wanted.path.startswith("-") else wanted.path
-    column = shlex.quote(quoted_name(".".join(wanted.column_path)))
+    name = ".".join(wanted.column_path)
+    column = shlex.quote(quoted_name(name if wanted.index is None else f"{name}#{wanted.index}"))
     return f"pbloom build {shlex.quote(path)} -c {column} --fpp {wanted.fpp!r}"
 
 

@@ -28,6 +28,7 @@ from parquet_bloom.advice.table import (
     table_key,
     whole_table,
 )
+from parquet_bloom.advice.verdict import searching_instead
 from parquet_bloom.arguments import (
     PATH_OR_URL,
     SomeNames,
@@ -43,7 +44,7 @@ from parquet_bloom.container.room import (
     check_room,
 )
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.engines.reading import EngineUse, always_so, engines_named
+from parquet_bloom.engines.reading import EngineUse, engines_named
 from parquet_bloom.engines.settings import WriterSettings
 from parquet_bloom.errors import ColumnError
 from parquet_bloom.files import FORMATS, open_file
@@ -109,12 +110,14 @@ class ColumnAdvice:
     `filter_share`: their share of the file, 0 to 1; `filter_bytes_there`:
     the filters that are there, as they are stored.
 
-    In all files that were judged together: `groups` with a non-null value; `groups_*`: how many of
-    them a look-up reads on average, by min/max statistics alone, with filters, and with filters if
-    the value is not stored; `groups_filter_there`: with the filters that are there, as far as their lengths say in
-    Parquet, None without any; `basis`: which values are looked up; `values_stored` of `values_asked` are stored;
-    `fpp`: the rate to build at, the target, a lower one, as there are many groups, or that of a budget, None where
-    that leaves the column out; `rates`: what several would cost and save, None unless that was asked for.
+    In all files that were judged together: `groups` with a non-null value; `groups_*`: how many of them a look-up
+    reads on average, by min/max statistics alone, or by dictionaries, too, if all engines that are asked about
+    search these; with filters; and with filters if the value is not stored;
+    `groups_filter_there`: with the filters that are there, as far as their lengths say in Parquet, None without
+    any; `basis`: which values are looked up; `values_stored` of `values_asked` are stored; `fpp`: the rate to build
+    at, the target, a lower one, as there are many groups, or that of a budget, None where that leaves the column
+    out; `rates`: what several would cost and save, None unless that was asked for; `searching_dictionaries`: the
+    engines that would use the filters, but to which dictionaries tell as much.
     """
 
     column: str
@@ -149,17 +152,12 @@ class ColumnAdvice:
     values_stored: int = 0
     settings: tuple[WriterSettings, ...] = ()
     rates: tuple[RateOffer, ...] | None = field(default=None, metadata=WHERE_KNOWN)
+    searching_dictionaries: tuple[str, ...] = field(default=(), metadata=IN_PYTHON)
 
     @property
     def is_needless(self) -> bool:
         """Whether there are filters that are of no use to any reader."""
         return self.reason.endswith(NEEDLESS)
-
-    @property
-    def searching_dictionaries(self) -> tuple[str, ...]:
-        """The engines that would use the filters, but search the dictionaries instead, as these have all values."""
-        users = [use.engine for use in self.engines if use.uses]
-        return always_so("only dictionaries", users) if self.only_dictionary else ()
 
 
 def to_do(advice: ColumnAdvice, *, is_broken: bool = False) -> str:
@@ -739,6 +737,9 @@ def _advice(
         ndv_error=column.ndv_error,
         group_ndv=counts.group_ndv,
         only_dictionary=counts.only_dictionary if counts.groups else None,
+        searching_dictionaries=searching_instead(
+            counts, reads, [use.engine for use in subject.engines if use.uses]
+        ),
         filter_bytes=filter_bytes,
         filter_share=filter_bytes / file_size,
         groups=judged.evidence.counts.groups,

@@ -22,8 +22,8 @@ from parquet_bloom.parquet.thrift.ttypes import Encoding
 GROUP = 500
 MANY = random.Random(1).sample([f"c{i:05}" for i in range(4000)], 4000)
 NOTE = (
-    "; in 8 row groups, the dictionary has values that no row there has, as of a categorical column: where dictionaries"
-    " are searched, a look-up reads 7.97, and 1.00 if the column is written as text"
+    "; in 8 row groups, the dictionary has values that no row there has, as of a categorical column: by dictionaries"
+    " alone, a look-up reads 7.97, and 1.00 if the column is written as text"
 )
 # In each group 20 others of 400, which are fewer than it has rows.
 FEW = [None if i % 7 == 0 else f"k{i // GROUP * 20 + i % 20:02}" for i in range(4 * GROUP)]
@@ -111,18 +111,38 @@ def test_the_advice_is_that_for_text(pair):
 
 
 def test_who_searches_the_dictionaries_is_told(tmp_path):
-    """One dictionary for all is no use: what a look-up reads there is what min/max leaves."""
-    reads = []
+    """One dictionary for all is no use: what a look-up reads there is what min/max leaves, unless filters are asked."""
+    reads = {}
     for name, values in (("categorical", pa.array(MANY).dictionary_encode()), ("text", MANY)):
         path = tmp_path / f"{name}.parquet"
         pq.write_table(pa.table({"x": values}), path, row_group_size=GROUP)
-        (each,) = pb.advise(path, engines=["Spark"]).columns
-        reads.append((each.verdict, round(each.groups_filter)))
+        for engine in ("Spark", "Trino", "Iceberg", "Impala"):
+            (each,) = pb.advise(path, engines=[engine]).columns
+            reads[name, engine] = (each.verdict, round(each.groups_filter))
+            assert (engine in each.searching_dictionaries) == (each.verdict == "skip")
         of_any = pb.advise(path).columns[0].reason
         assert [reason.endswith(NOTE) for reason in (each.reason, of_any)] == [
             name == "categorical"
         ] * 2
-    assert reads == [("skip", 8), ("skip", 1)]
+    assert reads == {
+        **{("categorical", engine): ("build", 1) for engine in ("Spark", "Trino", "Iceberg")},
+        ("categorical", "Impala"): ("skip", 8),
+        **{("text", engine): ("skip", 1) for engine in ("Spark", "Trino", "Iceberg", "Impala")},
+    }
+
+
+def test_an_engine_that_asks_both_is_judged_by_what_dictionaries_leave(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": pa.array(MANY).dictionary_encode()}), path, row_group_size=GROUP)
+    (both,) = pb.advise(path, engines=["Spark", "Impala"]).columns
+    assert both.reason.startswith(
+        "a look-up reads 1.01 of 8 row groups with a filter, 7.97 with the dictionary alone; Impala searches the"
+        " dictionaries instead, which have all values; dictionaries: Spark looks there as well as in the filter; "
+    )
+    (other,) = pb.advise(path, engines=["Spark", "DuckDB"]).columns
+    assert "with min/max alone" in other.reason
+    (impala,) = pb.advise(path, engines=["Impala", "pyarrow"]).columns
+    assert impala.reason.startswith("not needed for Impala: ")
 
 
 @pytest.fixture
@@ -152,13 +172,17 @@ def in_dictionaries(paths: list[Path], asked: set[str] | None = None) -> float:
 def test_dictionaries_of_each_file_exclude_the_others(lake):
     for sample in (None, {*MANY[100:900:7]}):
         given = {"value_sample": {"x": sorted(sample)}} if sample else {}
-        (report,) = pb.advise(lake, engines=["Spark"], **given).reports
+        left = in_dictionaries(lake, sample)
+        (report,) = pb.advise(lake, engines=["Impala"], **given).reports
         (each,) = report.columns
         assert each.groups_statistics > 19
-        assert each.groups_filter == pytest.approx(in_dictionaries(lake, sample), rel=0.01)
+        assert each.groups_filter == pytest.approx(left, rel=0.01)
         assert each.groups_filter < 6
+        (report,) = pb.advise(lake, engines=["Spark"], **given).reports
+        (both,) = report.columns
+        assert both.groups_statistics == pytest.approx(left, rel=0.01)
         (text,) = pb.advise(lake, engines=["DuckDB"], **given).reports
-        assert text.columns[0].groups_filter < each.groups_filter - 1
+        assert both.groups_filter < text.columns[0].groups_filter < each.groups_filter - 1
 
 
 def test_advice_on_dictionaries_is_the_same_however_files_are_split(lake):

@@ -46,6 +46,11 @@ def test_the_shared_name_is_refused_with_the_indexes(path):
         assert str(caught.value) == f"{path}: {AMBIGUOUS}"
 
 
+def test_each_has_a_command_of_its_own(path):
+    commands = [each.settings[0].text for each in pb.advise(path).columns]
+    assert [each.split()[4] for each in commands] == ["'a#0'", "b", "'a#2'"]
+
+
 def test_one_of_them_goes_through_every_verb(path):
     data = path.read_bytes()
     assert pb.advise(path, columns=["#2"]).columns[0].column == "a#2"
