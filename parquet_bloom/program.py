@@ -233,7 +233,7 @@ def strict(parser: Any, check: Callable[[str, str | None], None]) -> Any:
         match_long(name, value, state)
 
     def parse_args(args: list[str]) -> tuple[dict[str, Any], list[str], list[click.Parameter]]:
-        known = {**parser._short_opt, **parser._long_opt}
+        known = {} if match_long is None else {**parser._short_opt, **parser._long_opt}
         words = args[: args.index("--")] if "--" in args else args
         for name, value in pairwise(words):
             if name in known and known[name].takes_value and value in known:
