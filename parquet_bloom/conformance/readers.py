@@ -2,7 +2,8 @@
 its file.
 
     plain       filtered      filtered-damaged   verdict
-    wrong                                        not applicable: the engine cannot be asked that
+    lacks rows  right                            loses: takes no filter for one that excludes
+    wrong       otherwise                        not applicable: the engine cannot be asked that
     right       not all of the rows              loses
     right       all of them, and others          differs
     right       error                            fails
@@ -37,7 +38,7 @@ def read_results(
 ) -> Iterator[Result]:
     """A result for each case of a manifest; `shown`: the folder, in what is said. Raises AdapterError, also if the
     rows are the same for all of them, and wrong for some."""
-    given: list[tuple[Sequence[int], bool]] = []
+    given: list[tuple[list[Sequence[int]], bool]] = []
     for number, case in enumerate(cases):
         judge = _Judge(folder, case, session, shown)
         verdict, found = judge.verdict()
@@ -52,17 +53,18 @@ def read_results(
             about=case["about"],
         )
         progress(number + 1, len(cases))
-        if judge.rows is not None:
-            given.append((judge.rows, verdict != NOT_APPLICABLE))
+        if judge.given:
+            given.append((judge.given, verdict != NOT_APPLICABLE))
     _check_given(given)
 
 
-def _check_given(given: Sequence[tuple[Sequence[int], bool]]) -> None:
-    """`given`: rows without filters, and whether these are right."""
+def _check_given(given: Sequence[tuple[Sequence[Sequence[int]], bool]]) -> None:
+    """`given`: by case, the rows of each form that was asked, and whether these are right without filters."""
     wrong = sum(not is_right for _, is_right in given)
-    if 0 < wrong < len(given) and all(rows == given[0][0] for rows, _ in given):
+    rows = [each for of_case, _ in given for each in of_case]
+    if 0 < wrong < len(given) and all(each == rows[0] for each in rows):
         raise AdapterError(
-            f"nothing was judged: the adapter answers rows {_few(given[0][0])} whatever it is asked, which is wrong "
+            f"nothing was judged: the adapter answers rows {_few(rows[0])} whatever it is asked, which is wrong "
             f"in {wrong:,} of {number_of(len(given), 'case')}"
         )
 
@@ -73,22 +75,24 @@ class _Judge:
     def __init__(self, folder: Path, case: Mapping[str, Any], session: Session, shown: str) -> None:
         self._folder, self._case, self._session, self._shown = folder, case, session, shown
         self.is_declined = False
-        # What is answered without filters.
-        self.rows: Sequence[int] | None = None
+        # The rows of each answer that has some.
+        self.given: list[Sequence[int]] = []
 
     def verdict(self) -> tuple[str, str]:
         """With what was found that is not as it should be."""
         plain = self._ask("plain")
-        self.rows = plain.get("rows")
-        if not self._is_right(plain):
+        if "rows" not in plain:
             self.is_declined = "skip" in plain
             return NOT_APPLICABLE, self._said(plain)
         filtered = self._ask("filtered")
+        if self._lacks(plain) and self._is_right(filtered):
+            return LOST, f"without filters: {self._said(plain)}, found with filters"
+        if not self._is_right(plain):
+            return NOT_APPLICABLE, self._said(plain)
         if "rows" not in filtered:
             return "fails", self._said(filtered)
         if not self._is_right(filtered):
-            lacking = Counter(self._case["rows"]) - Counter(filtered["rows"])
-            return LOST if lacking else DIFFERENT, self._said(filtered)
+            return LOST if self._lacks(filtered) else DIFFERENT, self._said(filtered)
         if "filtered-damaged" not in self._case["files"]:
             return "ignores", ""
         if not self._is_right(self._ask("filtered-damaged")):
@@ -112,7 +116,13 @@ class _Judge:
             "key": case["key"],
             "sql": sql.replace("{path}", path),
         }
-        return self._session.ask(question)
+        answer = self._session.ask(question)
+        self.given += [answer["rows"]] if "rows" in answer else []
+        return answer
+
+    def _lacks(self, answer: Answer) -> bool:
+        """Whether there are rows that it has not, or not as often."""
+        return bool(Counter(self._case["rows"]) - Counter(answer["rows"]))
 
     def _is_right(self, answer: Answer) -> bool:
         return "rows" in answer and sorted(answer["rows"]) == self._case["rows"]

@@ -98,6 +98,17 @@ class Told:
         ({"filtered": {"error": "/files/readers/a: no page"}}, "fails", "suite/readers/a: no page"),
         ({"plain": {"skip": "not today"}}, "not applicable", "not today"),
         ({"plain": NOBODY}, "not applicable", "no page"),
+        (
+            {"plain": {"rows": []}},
+            "loses",
+            "without filters: rows [], expected [2002], found with filters",
+        ),
+        (
+            {"plain": {"rows": []}, "filtered": {"rows": []}},
+            "not applicable",
+            "rows [], expected [2002]",
+        ),
+        ({"plain": {"rows": [2002, 0]}}, "not applicable", "rows [0, 2002], expected [2002]"),
     ],
 )
 def test_verdicts(forms, verdict, found):

@@ -51,6 +51,7 @@ def test_a_right_reader_fails_nothing_and_uses_what_can_be_used():
         "BelievesUnknownKinds": {"unknown/algorithm", "unknown/hash", "unknown/compression"},
         "TakesDamageForNothing": {id for id in BY_ID if id.startswith(("broken/", "unknown/"))},
         "TakesNoneForNothing": {"legal/some-groups"},
+        "NeedsFilters": {"legal/first-group", "types/int32-date-plain"},
         "NeedsLength": {"legal/no-length"},
         "ReadsShort": {"legal/large"},
         "KnowsOneHeader": {"legal/header-extra-field", "legal/blocks-1"},

@@ -176,6 +176,13 @@ class TakesNoneForNothing(Reader):
         return super().excludes(data, footer, group, values, question)
 
 
+class NeedsFilters(Reader):
+    """A row group without a filter has no value, in whatever file."""
+
+    def bitset(self, data: bytes, meta: Any) -> bytes | None:
+        return ABSENT if meta.bloom_filter_offset is None else super().bitset(data, meta)
+
+
 class NeedsLength(Reader):
     def believed(self, data: bytes, header: Any, room: int | None) -> bytes | None:
         return super().believed(data, header, room) if room else ABSENT
