@@ -1,7 +1,8 @@
 """What `pbloom conformance` found as JUnit XML: a suite for each group, a test for each case.
 
 What makes the exit code 1 is a failure; a case that is not judged, or whose failure is known, is skipped; what fails
-at a level that was not asked for is output of a test that passed.
+at a level that was not asked for is output of a test that passed. If the adapter is at fault, so that the exit code
+is 2, that is the error of a test of its own.
 """
 
 from __future__ import annotations
@@ -14,8 +15,25 @@ from parquet_bloom.conformance.report import BAD, Failures, Report, Result
 from parquet_bloom.render import junit
 
 
-def junit_xml(report: Report, level: Level, known: Failures | None) -> bytes:
-    return junit.document(f"pbloom conformance {report.kind}", list(_suites(report, level, known)))
+def junit_xml(report: Report, level: Level, known: Failures | None, why: str) -> bytes:
+    """`why`: too little was judged, or empty."""
+    suites = [*_suites(report, level, known), *([_adapter_suite(why)] if why else [])]
+    return _document(report.kind, suites)
+
+
+def error_xml(kind: str, why: str) -> bytes:
+    """Of an adapter that leaves nothing to report."""
+    return _document(kind, [_adapter_suite(why)])
+
+
+def _document(kind: str, suites: list[ET.Element]) -> bytes:
+    return junit.document(f"pbloom conformance {kind}", suites)
+
+
+def _adapter_suite(why: str) -> ET.Element:
+    suite = junit.suite("adapter")
+    junit.err(junit.case(suite, "adapter"), why)
+    return suite
 
 
 def _suites(report: Report, level: Level, known: Failures | None) -> Iterator[ET.Element]:

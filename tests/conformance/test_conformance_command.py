@@ -595,6 +595,38 @@ ABOUT_LARGE, ABOUT_ABSENT = (
 )
 
 
+@pytest.mark.parametrize(
+    ("told", "skipped", "why"),
+    [
+        (None, 0, "expected a first line such as "),
+        ({"rows": []}, 0, "the adapter answers rows [] whatever it is asked, which is wrong in 27 of 28 cases"),
+        ({"rows": 1}, 28, "nothing was judged: legal/first-group, legal/last-group, "),
+        ({"skip": "no SQL"}, 28, "nothing was judged: no SQL"),
+        ({"said": "reading"}, 0, "none of the first 5 lines is an answer: "),
+    ],
+)  # fmt: skip
+def test_an_adapter_at_fault_is_an_error_of_junit(tmp_path, told, skipped, why):
+    """Of a file without a test, or with none but skipped ones, CI servers say that nothing has failed."""
+    program = tmp_path / "adapter.py"
+    program.write_text("" if told is None else TOLD.replace('{"rows": []}', "told"))
+    adapter = command(program, json.dumps(told))
+    asked = ("--adapter", adapter, "--case", "legal", "--format", "junit")
+    result = outcome("conformance", "read", *asked)
+    assert result.code == 2
+    assert why in result.complaint
+    found = cases_of(result.stdout)
+    assert found.pop("adapter") == [("error", result.complaint, result.complaint)]
+    assert [each[0][0] for each in found.values()] == ["skipped"] * skipped
+    assert counts_of(result.stdout)["adapter"] == ("1", "0", "1", "0")
+
+
+def test_a_writer_at_fault_is_an_error_of_junit():
+    asked = ("--adapter", command("-c", ""), "--case", "few", "--format", "junit")
+    result = outcome("conformance", "write", *asked)
+    (error,) = ET.fromstring(result.stdout).iter("error")
+    assert (result.code, error.get("message")) == (2, result.complaint)
+
+
 def cases_of(text):
     root = ET.fromstring(text)
     assert root.get("name") == "pbloom conformance read"
