@@ -114,6 +114,11 @@ class Report:
         able = [each for each in self.of(group) if each.applies and each.can_use]
         return sum(each.verdict == "uses" for each in able), len(able)
 
+    @property
+    def unused(self) -> list[str]:
+        """The cases that are right although no row group was left out by a filter, where one could have been."""
+        return [each.id for each in self.results if each.can_use and each.verdict == "ignores"]
+
     def of(self, group: str) -> list[Result]:
         return [each for each in self.results if group in ("", each.group)]
 

@@ -27,6 +27,7 @@ def write_report(report: Report, level: Level, known: Failures | None) -> None:
     rows = [_row(report, group) for group in (*report.groups, "")]
     write_table(("group", "must", "should", "may", "uses filters", "not applicable"), rows)
     _write_not_judged(report)
+    _write_unused(report)
     _write_broken(report, level, known or {})
     _write_unasked(report, level)
     if known is not None:
@@ -90,6 +91,14 @@ def _write_not_judged(report: Report) -> None:
         write_text(f"  {reason_of(each)}")
     if len(found) > MOST_SHOWN:
         write_text(f"  and for {len(found) - MOST_SHOWN:,} other reasons: --json shows all")
+
+
+def _write_unused(report: Report) -> None:
+    """Rows are right in these, so that no line below names them."""
+    if unused := report.unused:
+        of = report.uses()[1]
+        cases = f"{len(unused):,} of {number_of(of, 'case')}"
+        write_text(f"filters not used in {cases} where they can be: {shortened(unused)}")
 
 
 def _num_not_judged(report: Report) -> str:

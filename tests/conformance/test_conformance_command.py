@@ -226,6 +226,23 @@ def test_what_people_see(judged, tmp_path):
     assert (result.code, result.stderr) == (1, "")
 
 
+def test_cases_in_which_filters_are_not_used_are_named(judged):
+    """As they are right, nothing else says which they are; where filters can be of no use, they are not among them."""
+    told = of_last(filtered_damaged=NOBODY) | {
+        "legal/first-group plain": {"rows": [1]},
+        "legal/first-group filtered": {"rows": [1]},
+        "legal/first-group filtered-damaged": {"rows": [1]},
+        "semantics/or plain": {"rows": RIGHT_OF_OR},
+        "semantics/or filtered": {"rows": RIGHT_OF_OR},
+    }
+    result = judged(told, *asked_also("first-group"), "--case", "semantics/or")
+    line = "filters not used in 1 of 2 cases where they can be: legal/last-group"
+    assert (result.code, result.stdout.splitlines()[-1]) == (0, line)
+
+
+(RIGHT_OF_OR,) = ([*case.rows] for case in suite.cases() if case.id == "semantics/or")
+
+
 def reported(count, *more, kind="read"):
     """Of a reader that loses rows in so many cases of one group, and in these; and declines one."""
     many = [(f"types/t{number}", f"t = {number}") for number in range(count)]
