@@ -362,7 +362,8 @@ def write(
         results = tuple(write_results(folder, columns, session, Path(output), show))
         engine = Greeting(created_by(Path(output)), "") if session is None else session.greeting
     report = Report(version, "write", engine.engine, engine.version, engine.inside, results)
-    asked.tell(report, known, _diagnosing(report, asked.level, known, written or keep))
+    num_rows = {column["id"]: column["rows"] for column in columns}
+    asked.tell(report, known, _diagnosing(report, asked.level, known, written or keep, num_rows))
 
 
 def _outputs(written: Path | None, keep: Path | None) -> AbstractContextManager[str]:
@@ -382,20 +383,24 @@ _KEEPING: Final = (
 
 
 def _diagnosing(
-    report: Report, level: Level, known: Failures | None, folder: Path | None
+    report: Report,
+    level: Level,
+    known: Failures | None,
+    folder: Path | None,
+    num_rows: Mapping[str, int],
 ) -> list[str]:
-    """What says what the writer did to the files that are not right, which `folder` has."""
+    """What says what the writer did to the files that are not right, which `folder` has; of many, to the one with
+    most rows: more missing values prove more, and many files that nothing explains take long."""
     failed = [
         each.id.partition("/")[2] for each in report.broken(level) if each.id not in (known or {})
     ]
     if folder is None:
         return [_KEEPING] if failed else []
-    files = dict.fromkeys(output_of(folder, column) for column in failed)
-    names = [str(each) for each in files if each.exists()]
-    if not names:
+    there = [each for each in dict.fromkeys(failed) if output_of(folder, each).exists()]
+    if not there:
         return []
-    named = names if len(names) <= MOST_NAMES else [str(folder)]
-    return [next_line("validate", *named, "--diagnose")]
+    named = there if len(there) <= MOST_NAMES else [max(there, key=num_rows.__getitem__)]
+    return [next_line("validate", *(str(output_of(folder, each)) for each in named), "--diagnose")]
 
 
 @conformance.command("list", cls=Command)

@@ -374,6 +374,24 @@ def test_what_an_adapter_wrote_can_be_kept(spoils, tmp_path, monkeypatch):
     assert other.startswith("row group 1, column v: 4 of 4 values are not in the filter")
 
 
+def test_of_many_files_that_are_wrong_the_largest_is_diagnosed(tmp_path):
+    """Which has most to prove something by; a file that is not there has nothing."""
+    names = ("few", "ten-groups", "constant", "long-texts", "sorted", "repeated")
+    for name in names:
+        (tmp_path / f"{name}.parquet").write_bytes(b"PAR1")
+    cases = [word for name in ("many", *names) for word in ("--case", name)]
+    asked = ("conformance", "write", "--written", tmp_path, *cases)
+    path = tmp_path / "constant.parquet"
+    assert outcome(*asked).stdout.splitlines()[-1] == f"next: pbloom validate {path} --diagnose"
+    (tmp_path / "many.parquet").write_bytes(b"PAR1")
+    path = tmp_path / "many.parquet"
+    assert outcome(*asked).stdout.splitlines()[-1] == f"next: pbloom validate {path} --diagnose"
+    five = cases[2:-2]
+    last = outcome(*asked[:4], *five).stdout.splitlines()[-1]
+    named = {f"{tmp_path}/{name}.parquet" for name in five[1::2]}
+    assert {*last.removeprefix("next: pbloom validate ").split()[:-1]} == named
+
+
 def test_that_nothing_was_judged_is_no_success(tmp_path):
     result = outcome("conformance", "write", "--written", tmp_path, "--case", FEW)
     complaint = f"{tmp_path}: nothing to judge, expected files such as {FEW}.parquet"
