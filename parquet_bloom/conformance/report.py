@@ -31,9 +31,10 @@ Failures: TypeAlias = Mapping[str, Mapping[str, Any]]
 @dataclass(frozen=True, slots=True)
 class Result:
     """`verdict`: of readers, uses, ignores, loses, differs, fails or not applicable; of writers, right, loses, fails
-    or not applicable. `found`: what is not as it should be. `can_use`: whether a filter could be of use.
-    `is_declined`: if it is not applicable, because it is about something else, or the engine says that it cannot.
-    `more`: what is wrong besides, in other chunks. `about`: what the case, or the column, is there for."""
+    or not applicable. `found`: what is not as it should be, or, of what is right, where there is no filter to judge.
+    `can_use`: whether a filter could be of use. `is_declined`: if it is not applicable, because it is about something
+    else, or the engine says that it cannot. `more`: what is found besides, in other chunks. `about`: what the case,
+    or the column, is there for."""
 
     id: str
     level: Level
@@ -84,7 +85,8 @@ class News:
 
 @dataclass(frozen=True, slots=True)
 class NotJudged:
-    """The cases, or columns, that could not be judged for one reason, although nobody has declined them."""
+    """The cases, or columns, that could not be judged for one reason, although nobody has declined them; or only in
+    part."""
 
     names: tuple[str, ...]
     reason: str
@@ -115,6 +117,13 @@ class Report:
         return sum(each.verdict == "uses" for each in able), len(able)
 
     @property
+    def partly_judged(self) -> list[NotJudged]:
+        """Columns that are right where they have filters, and have none in some chunks."""
+        return self._by_reason(
+            each for each in self.results if each.verdict == "right" and each.found
+        )
+
+    @property
     def unused(self) -> list[str]:
         """The cases that are right although no row group was left out by a filter, where one could have been."""
         return [each.id for each in self.results if each.can_use and each.verdict == "ignores"]
@@ -131,11 +140,13 @@ class Report:
 
     @property
     def not_judged(self) -> list[NotJudged]:
-        """By reason, those that are about fewest first: a file that is wrong before many that are not there."""
+        return self._by_reason(each for each in self.results if each.is_not_judged)
+
+    def _by_reason(self, results: Iterable[Result]) -> list[NotJudged]:
+        """Those that are about fewest first: a file that is wrong before many that are not there."""
         names: dict[str, dict[str, None]] = {}
-        for each in self.results:
-            if each.is_not_judged:
-                names.setdefault(each.found, {})[self._name(each)] = None
+        for each in results:
+            names.setdefault(each.found, {})[self._name(each)] = None
         found = [NotJudged(tuple(of_reason), reason) for reason, of_reason in names.items()]
         return sorted(found, key=lambda each: len(each.names))
 

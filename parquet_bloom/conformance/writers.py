@@ -118,6 +118,7 @@ def judged(
     values each leaf is to have; `reason`: why no file is expected; `is_declined`: as the engine says."""
     all_found: Mapping[str, Sequence[str]] = dict.fromkeys(CHECKS, ())
     unreadable, lost, is_empty = "", False, False
+    bare: Sequence[str] = ()
     if not reason:
         try:
             file = JudgedFile.of(output)
@@ -131,12 +132,10 @@ def judged(
             if not reason and not file.has_filters and not is_empty:
                 reason = "no filter"
             all_found = {check: (*file.found(check),) for check in CHECKS}
-            lost = bool(all_found["values"])
+            lost, bare = bool(all_found["values"]), file.bare
     for check, level in CHECKS.items():
         result = partial(Result, f"{check}/{column['id']}", level, about=column["about"])
-        found, *more = all_found[check] or ("",)
-        if more:
-            found += f"; {len(more)} more"
+        found, more = _with_others(all_found[check])
         if reason:
             yield result("not applicable", reason, is_declined=is_declined)
         elif unreadable and check != "header":
@@ -149,9 +148,18 @@ def judged(
             found_none = "no floating-point numbers"
             yield result("not applicable", found_none, is_declined=True)
         elif check == "values" and lost:
-            yield result("loses", found, more=(*more,))
+            yield result("loses", found, more=(*more, *bare))
+        elif check == "values":
+            found, more = _with_others(bare)
+            yield result("right", found, more=more)
         else:
-            yield result("fails" if found else "right", found, more=(*more,))
+            yield result("fails" if found else "right", found, more=more)
+
+
+def _with_others(found: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """The first, with the number of the others, and these; empty if nothing is found."""
+    first, *others = found or ("",)
+    return first + (f"; {len(others)} more" if others else ""), (*others,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,6 +325,12 @@ class JudgedFile:
     @property
     def has_values(self) -> bool:
         return any(chunk.values for chunk in self.chunks)
+
+    @property
+    def bare(self) -> list[str]:
+        """Each chunk that has values and no filter: nothing is lost there, and nothing judged."""
+        bare = [each.where for each in self.chunks if each.header is None and each.values]
+        return [f"{where}: no filter" for where in bare]
 
     def found(self, check: str) -> Iterator[str]:
         yield from filter(None, (chunk.found(check) for chunk in self.chunks))

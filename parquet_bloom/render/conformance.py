@@ -27,6 +27,7 @@ def write_report(report: Report, level: Level, known: Failures | None) -> None:
     rows = [_row(report, group) for group in (*report.groups, "")]
     write_table(("group", "must", "should", "may", "uses filters", "not applicable"), rows)
     _write_not_judged(report)
+    _write_partly_judged(report)
     _write_unused(report)
     _write_broken(report, level, known or {})
     _write_unasked(report, level)
@@ -87,10 +88,22 @@ def _write_not_judged(report: Report) -> None:
     if not found:
         return
     write_text(f"{_num_not_judged(report)} not judged:")
+    _write_reasons(found)
+
+
+def _write_reasons(found: Sequence[NotJudged]) -> None:
     for each in found[:MOST_SHOWN]:
         write_text(f"  {reason_of(each)}")
     if len(found) > MOST_SHOWN:
         write_text(f"  and for {len(found) - MOST_SHOWN:,} other reasons: --json shows all")
+
+
+def _write_partly_judged(report: Report) -> None:
+    """Whose table looks as if all of it were right."""
+    if found := report.partly_judged:
+        count = sum(len(each.names) for each in found)
+        write_text(f"{number_of(count, 'column')} judged in part:")
+        _write_reasons(found)
 
 
 def _write_unused(report: Report) -> None:

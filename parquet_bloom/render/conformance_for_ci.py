@@ -1,8 +1,8 @@
 """What `pbloom conformance` found as JUnit XML: a suite for each group, a test for each case.
 
 What makes the exit code 1 is a failure; a case that is not judged, or whose failure is known, is skipped; what fails
-at a level that was not asked for is output of a test that passed. If the adapter is at fault, so that the exit code
-is 2, that is the error of a test of its own.
+at a level that was not asked for, or has no filter in some chunks, is output of a test that passed. If the adapter is
+at fault, so that the exit code is 2, that is the error of a test of its own.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _suites(report: Report, level: Level, known: Failures | None) -> Iterator[ET
                 junit.skip(case, f"{result.verdict}: {result.found}")
             elif result.id in (known or {}):
                 junit.skip(case, f"known: {result.verdict}: {result.found}")
-            elif result.verdict in BAD:
+            elif result.verdict in BAD or result.found:
                 junit.tell(case, _lines(result))
         yield suite
 

@@ -392,6 +392,27 @@ def test_of_many_files_that_are_wrong_the_largest_is_diagnosed(tmp_path):
     assert {*last.removeprefix("next: pbloom validate ").split()[:-1]} == named
 
 
+def test_chunks_without_a_filter_are_named_beside_those_that_have_one(told, tmp_path):
+    """As the table counts what is right: of a struct, a member may have none, and of a column, a row group."""
+    options = {"store_schema": False, "row_group_size": 150}
+    filters = {"v.a": {"ndv": 150, "fpp": 0.01}}
+    path = tmp_path / "struct.parquet"
+    pq.write_table(told("struct").table, path, bloom_filter_options=filters, **options)
+    data = with_meta(path.read_bytes(), 1, 0, bloom_filter_offset=None, bloom_filter_length=None)
+    path.write_bytes(data)
+    asked = ("conformance", "write", "--written", tmp_path, "--case", "struct")
+    result = outcome(*asked)
+    assert (result.code, result.stdout.splitlines()[-2:]) == (
+        0,
+        ["1 column judged in part:", "  struct: row group 0, column v.b: no filter; 2 more"],
+    )
+    others = [f"row group 1, column v.{member}: no filter" for member in "ab"]
+    (right,) = (each for each in json.loads(outcome(*asked, "--json").stdout)["results"] if each["found"] and each["verdict"] == "right")  # fmt: skip
+    assert (right["id"], right["more"]) == ("values/struct", others)
+    junit = outcome(*asked, "--format", "junit").stdout
+    assert "<system-out>right: row group 0, column v.b: no filter; 2 more\n" in junit
+
+
 def test_that_nothing_was_judged_is_no_success(tmp_path):
     result = outcome("conformance", "write", "--written", tmp_path, "--case", FEW)
     complaint = f"{tmp_path}: nothing to judge, expected files such as {FEW}.parquet"
