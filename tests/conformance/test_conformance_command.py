@@ -743,7 +743,7 @@ def test_the_files_are_the_same_everywhere():
     assert digest == DATA
 
 
-DATA = "47419eb5c7e283026d6f47eeedcbd65f7a3b8c2c8bff8ccc8424941f718a81c5"
+DATA = "c43334d8165ea03505c06637c9268998c34c3b9507833d4a13c058834058b685"
 
 
 # An adapter that finds no file.

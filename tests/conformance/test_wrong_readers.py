@@ -69,6 +69,7 @@ def test_a_right_reader_fails_nothing_and_uses_what_can_be_used():
             *("several/widened", "several/widened-float"),
         },
         "Shortens": {"types/decimal-scale-bytes"},
+        "FoldsCase": {"legal/text"},
         "HashesText": {"semantics/as-text", "semantics/double-literal", "semantics/between"},
         "TakesAnyLiteral": {
             f"semantics/{id}"

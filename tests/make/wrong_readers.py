@@ -314,6 +314,14 @@ class Shortens(Reader):
         return [number.to_bytes(size, "big", signed=True)]
 
 
+class FoldsCase(Reader):
+    """Text in lower case, as names of columns are compared."""
+
+    def same(self, question: Question, value: bytes) -> list[bytes]:
+        is_text = question["type"].endswith("STRING")
+        return [value.decode().lower().encode()] if is_text else super().same(question, value)
+
+
 class HashesText(Reader):
     """Of each literal what is written."""
 
