@@ -21,10 +21,11 @@ from parquet_bloom.diagnosis.hypotheses import (
     Hypothesis,
     double,
     explanations,
+    of_two_blocks,
     single,
 )
 from parquet_bloom.diagnosis.key_forms import key_forms
-from parquet_bloom.diagnosis.layouts import as_bitset, bitset_choices, layouts, other_counts
+from parquet_bloom.diagnosis.layouts import MOVED, as_bitset, bitset_choices, layouts, other_counts
 from parquet_bloom.diagnosis.rare_key_forms import rare_key_forms
 from parquet_bloom.diagnosis.samples import SAMPLE_PAGES, PageNumber, missing_values, spread
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
@@ -107,6 +108,10 @@ def _explanations(
     search = HashSearch(missing_values(file, chunk, bits, filter.pages), bitset)
     forms, places = list(key_forms(leaf.type)), list(layouts(bitset.num_blocks))
     counts = list(other_counts(bitset.num_blocks))
+    # Of two blocks, several ways of choosing one are the same.
+    choosing = (Hypothesis(layout=layout) for layout in (*places, *MOVED))
+    of_two = [each.layout for each in choosing if each.what_was_done() in wanted]
+    yield from of_two_blocks(file, chunk, bits, of_two)
     every = chain(
         single(forms, places, bitset_choices(file, filter.stored, bits), counts),
         double(forms, (*places, *counts)),

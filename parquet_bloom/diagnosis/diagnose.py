@@ -1,10 +1,10 @@
 """Why stored values are missing from a filter.
 
-In stages, each tried only if the ones before explain nothing: zeros and NaNs; one deviation from how
-the format hashes and places a value; all in one block, or in two; the filter of another chunk; blocks that
-were lost, or changed; pages whose values were not inserted; other salts, and bits that no word has; two
-deviations; rare forms of a text, or as a text; first or last rows whose values were not inserted. Nothing is
-claimed that luck could explain (see evidence).
+In stages, each tried only if the ones before explain nothing: zeros and NaNs; another choice of one of two
+blocks; one deviation from how the format hashes and places a value; all in one block, or in two; the filter of
+another chunk; blocks that were lost, or changed; pages whose values were not inserted; other salts, and bits
+that no word has; two deviations; rare forms of a text, or as a text; first or last rows whose values were not
+inserted. Nothing is claimed that luck could explain (see evidence).
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from parquet_bloom.diagnosis.hypotheses import (
     Explanation,
     HashSearch,
     Hypothesis,
-    block_of_two,
     double,
     explanations,
     nearest_in_words,
+    of_two_blocks,
     single,
 )
 from parquet_bloom.diagnosis.key_forms import INTEGERS, key_forms
@@ -101,8 +101,9 @@ def _explained(
     choices = list(bitset_choices(file, stored, filter))
     return (
         made_equal(file, chunk, filter, membership, missing)
+        # Of a bitset that may begin a block later, nobody knows the second one.
+        or next(of_two_blocks(file, chunk, filter, (*places, *MOVED)), None)
         or _best(file, chunk, search, single(forms, places, choices, counts))
-        or block_of_two(file, chunk, filter, (*places, *MOVED))
         or one_block(file, chunk, filter)
         or filter_of_another(file, chunk, bitset, missing)
         or blocks_lost(file, chunk, filter, missing)

@@ -291,23 +291,21 @@ def _blocks_explained(
     return run if hypothesis.look_up(bitset, own).is_convincing else range(0)
 
 
-def block_of_two(
+def of_two_blocks(
     file: ParquetContainer,
     chunk: ColumnChunk,
     filter: SplitBlockBloomFilter,
-    layouts: Sequence[BitLayout],
-) -> Explanation | None:
-    """The way of choosing one of two blocks that all values are found by, not only those that are missing: these are
+    layouts: Iterable[BitLayout],
+) -> Iterator[Explanation]:
+    """The ways of choosing one of two blocks that all values are found by, not only those that are missing: these are
     in the other block, whatever chose that. Raises as chunk_runs."""
     if filter.num_blocks != 2 or filter.fpp > MAX_CHANCE:
-        return None
+        return
     search = HashSearch(stored_values(file, chunk), as_bitset(filter))
-    hypotheses = (Hypothesis(layout=layout) for layout in layouts)
-    found = (
-        Explanation(each, search.trial(each), EACH_VALUE, range(2), filter.num_blocks)
-        for each in hypotheses
-    )
-    return next((each for each in found if each.trial.is_beyond_luck), None)
+    for hypothesis in (Hypothesis(layout=layout) for layout in layouts):
+        trial = search.trial(hypothesis)
+        if trial.is_beyond_luck:
+            yield Explanation(hypothesis, trial, EACH_VALUE, range(2), filter.num_blocks)
 
 
 def nearest_in_words(

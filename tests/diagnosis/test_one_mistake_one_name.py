@@ -5,6 +5,7 @@ import pytest
 from make import wrong_writers as wrong
 from make.commands import outcome
 from make.wrong_writers import Writer
+from oracle import specification as spec
 
 from parquet_bloom.verbs.validate import validate
 
@@ -53,3 +54,32 @@ def test_what_explains_most_is_said_of_those(tmp_path):
     last = Writer(form=lambda plain: plain + b"\0")
     path = written_by(tmp_path / "x.parquet", [*2 * [Writer(form=local_part)], last])
     assert said(path) == [PART, PART, "the writer hashed each value with a zero byte appended"]
+
+
+# Of two blocks, these do the same.
+REVERSED = Writer(block=lambda hash, z: z - 1 - spec.block_index(hash, z))
+HALVES_SWAPPED = Writer(block=lambda hash, z: (spec.block_index(hash, z) + z // 2) % z)
+
+
+@pytest.mark.parametrize(
+    ("writer", "done"),
+    [
+        (REVERSED, "stored the blocks in reverse order"),
+        (HALVES_SWAPPED, "stored the second half of the blocks in front of the first"),
+    ],
+)
+def test_two_blocks_are_said_to_be_where_those_of_larger_filters_are(tmp_path, writer, done):
+    """In front of the footer, two in reverse order look like a bitset that begins a block later, too."""
+    path = tmp_path / "x.parquet"
+    names = [
+        [b"g%dnb%d" % (group, n) for n in range(count)]
+        for group, count in enumerate((400, 60, 60, 60))
+    ]
+    rows = [of_group[n % len(of_group)] for of_group in names for n in range(COUNT)]
+    table = pa.table({"values": pa.array(rows, pa.binary())})
+    wrong.write_table(path, table, row_group_size=COUNT, fpp=0.05)
+    all_blocks = [wrong.header(path, group).num_blocks for group in range(len(names))]
+    assert all_blocks == [16, 2, 2, 2]
+    for group, num_blocks in enumerate(all_blocks):
+        wrong.overwrite(path, writer.bitset(names[group], num_blocks), group)
+    assert said(path) == 4 * [f"the writer {done}"]
