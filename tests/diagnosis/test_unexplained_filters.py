@@ -501,7 +501,7 @@ def test_what_is_looked_at_first_is_not_repaired_with_others(tmp_path, monkeypat
     pb.build("b.parquet", "d.parquet", columns="n", existing="replace")
     told = [line.partition("; next: ")[2] for line in outcome("validate", ".").stdout.splitlines()]
     assert [*filter(None, told)] == [
-        "pbloom repair a.parquet c.parquet --rebuild --in-place",
+        "pbloom validate a.parquet -c n --diagnose; next: pbloom repair a.parquet c.parquet --rebuild --in-place",
         "pbloom validate b.parquet -c n --pages --diagnose",
     ]
     told = outcome("validate", ".", "--pages", "--diagnose").stdout
@@ -512,6 +512,28 @@ def test_what_is_looked_at_first_is_not_repaired_with_others(tmp_path, monkeypat
     assert "next: pbloom validate b.parquet -c n --pages --diagnose<" in page
     repairs = re.findall("pbloom repair [^<]*", page)
     assert {*repairs} == {"pbloom repair a.parquet c.parquet --rebuild --in-place"}
+
+
+def test_one_of_several_wrong_files_is_diagnosed_before_all_are_repaired(tmp_path, monkeypatch):
+    """As it is of a single one; the diagnosis is not asked for again."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b", "c"):
+        lacking(f"{name} 1.parquet", MANY, "my n")
+    repair = "pbloom repair . --rebuild --in-place"
+    look = "pbloom validate 'a 1.parquet' -c 'my n' --diagnose"
+    told = outcome("validate", ".").stdout.splitlines()
+    assert [line.split("; next: ")[1:] for line in told if "; next" in line] == [[look, repair]]
+    told = outcome("validate", ".", "--diagnose").stdout.splitlines()
+    assert [line.split("; next: ")[1:] for line in told if "; next" in line] == [[repair]]
+    # Of one that is wrong among others, too.
+    pb.repair("a 1.parquet", rebuild=True, in_place=True)
+    pb.repair("b 1.parquet", rebuild=True, in_place=True)
+    told = outcome("validate", ".").stdout.splitlines()
+    look, repair = (
+        each.replace("a 1", "c 1")
+        for each in (look, "pbloom repair 'a 1.parquet' --rebuild --in-place")
+    )
+    assert [line.split("; next: ")[1:] for line in told if "; next" in line] == [[look, repair]]
 
 
 def test_one_file_to_look_at_hides_no_repair_of_many_others(tmp_path, monkeypatch):
