@@ -42,7 +42,7 @@ from parquet_bloom.diagnosis.other_chunks import filter_of_another
 from parquet_bloom.diagnosis.ranges import ranges
 from parquet_bloom.diagnosis.rare_key_forms import rare_key_forms
 from parquet_bloom.diagnosis.samples import PageNumber, StoredValue, missing_values, stored_values
-from parquet_bloom.diagnosis.uninserted import cut_off, partial_insertion
+from parquet_bloom.diagnosis.uninserted import cut_off, left_out, partial_insertion
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
 from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.filters import bloom
@@ -93,6 +93,7 @@ def _explained(
     bitset = as_bitset(filter)
     missing = missing_values(file, chunk, filter, lacking_pages(membership))
     share_missing = membership.missing / membership.num_values
+    are_few = share_missing < FEW_MISSING
     search = HashSearch(missing, bitset)
     leaf = chunk.leaf.type
     forms, places = list(key_forms(leaf)), list(layouts(bitset.num_blocks))
@@ -118,6 +119,7 @@ def _explained(
             too_few(len(missing))
             or f"none of {number_of(search.num_tried, 'combination')} explains it;"
             f" {nearest_in_words(file, chunk, search, filter, share_missing)}"
+            f"{'' if are_few else left_out(file, chunk, filter, membership, missing)}"
             f"{'; all missing values are negative, unlike others' * _are_only_negative(file, chunk, missing)}"
             f"{TRIED_ON}{number_of(len(missing), 'missing value')}"
             f" [{number_of(len(forms) + len(rare_forms), 'other form')} of the values,"
@@ -126,7 +128,7 @@ def _explained(
             f" pairs of these, {number_of(len(choices), 'other place')} of the bitset, other salts,"
             f" filters of other chunks, lost or changed blocks, pages, first and last rows that were not inserted]"
         )
-        + (changed_bytes(bitset, missing) if share_missing < FEW_MISSING else "")
+        + (changed_bytes(bitset, missing) if are_few else "")
     )
 
 

@@ -1,6 +1,7 @@
 """Where nothing explains a filter, `--diagnose` says so, and what was tried."""
 
 import json
+import random
 import re
 
 import numpy as np
@@ -91,10 +92,33 @@ def test_all_missing_values_are_negative(tmp_path):
     column = make_column("int64")
     path = wrong.write(tmp_path / "file.parquet", column)
     insert_only(path, [plain for plain in column.plain if plain[-1] < 0x80])
-    said = "; all missing values are negative, unlike others; tried on "
+    said = "all bits are those of the other values; all missing values are negative, unlike others; tried on "
     assert said in found_in(path).undiagnosed
     insert_only(path, column.plain[::2])
     assert "negative" not in found_in(path).undiagnosed
+
+
+LEFT_OUT = "; the missing 50 % were inserted in no form: all bits are those of the other values"
+
+
+def test_values_that_were_inserted_in_no_form(tmp_path):
+    """Every second value, or half of them; but not those that may be there in another form, or were."""
+    column = make_column("int64")
+    path = wrong.write(tmp_path / "file.parquet", column)
+    insert_only(path, column.plain[::2])
+    apart = f"{LEFT_OUT}, and one value in 2 is missing, at equal distances; tried on 200 missing values ["
+    assert apart in found_in(path).undiagnosed
+    insert_only(path, random.Random(1).sample(column.plain, 200))
+    assert f"{LEFT_OUT}; tried on 200 missing values [" in found_in(path).undiagnosed
+    others = [plain[3:] + b"other" + plain[:3] for plain in column.plain[1::2]]
+    insert_only(path, column.plain[::2] + others)
+    assert "in no form" not in found_in(path).undiagnosed
+    # A bit of each is lost.
+    path = wrong.write(tmp_path / "other.parquet", column, fpp=1e-9)
+    bits = np.frombuffer(wrong.read_bits(path), "<u4").reshape(-1, 8).copy()
+    bits[::2, 3] = 0
+    wrong.overwrite(path, bits.tobytes())
+    assert "in no form" not in (found_in(path).undiagnosed or "")
 
 
 @pytest.mark.parametrize("lost", [6, 20, 40, 100])
