@@ -38,12 +38,14 @@ from parquet_bloom.parquet.pages.pages import located
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A filter that `done` explains, and what is needed to try something else: the `pages` to sample."""
+    """A filter that `done` explains, or another of `same`, see Explanation; and what is needed to try something else:
+    the `pages` to sample."""
 
     chunk: ColumnChunk
     stored: bloom.StoredFilter
     pages: Sequence[PageNumber]
     done: str
+    same: tuple[str, ...]
 
 
 def diagnose_noting(
@@ -59,7 +61,7 @@ def diagnose_noting(
         return found
     pages = spread(lacking_pages(membership), SAMPLE_PAGES)
     done = found.hypothesis.what_was_done()
-    noted.append(Explained(chunk, stored, pages, done))
+    noted.append(Explained(chunk, stored, pages, done, found.same))
     return found.diagnosis
 
 
@@ -72,7 +74,8 @@ def agreed(
         columns[each.chunk.leaf.index].append(each)
     for of_column in columns.values():
         wanted = {each.done for each in of_column}
-        if len(wanted) > 1:
+        # Values of one filter may tell apart what is the same for those of another.
+        if len({(each.done, each.same) for each in of_column}) > 1:
             yield from _agreed([(each.chunk, _tried(file, each, wanted)) for each in of_column])
 
 

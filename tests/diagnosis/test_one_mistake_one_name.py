@@ -1,5 +1,7 @@
 """What a writer did to all row groups of a column is called the same in all of them."""
 
+from decimal import Decimal
+
 import pyarrow as pa
 import pytest
 from make import wrong_writers as wrong
@@ -54,6 +56,41 @@ def test_what_explains_most_is_said_of_those(tmp_path):
     last = Writer(form=lambda plain: plain + b"\0")
     path = written_by(tmp_path / "x.parquet", [*2 * [Writer(form=local_part)], last])
     assert said(path) == [PART, PART, "the writer hashed each value with a zero byte appended"]
+
+
+HEX = "the writer hashed each value as hexadecimal digits"
+OR_UPPER = " (or as hexadecimal digits in upper case, which is the same for these values)"
+
+
+def test_forms_that_are_the_same_are_told_apart_by_other_row_groups(tmp_path):
+    """Digits have no letters among theirs."""
+    digits = [b"%d" % n for n in range(COUNT)]
+    letters = [b"jklmno%d" % n for n in range(COUNT)]
+    path = tmp_path / "x.parquet"
+    rows = pa.array([*digits, *digits, *letters], pa.binary())
+    wrong.write_table(path, pa.table({"values": rows}), row_group_size=COUNT)
+    writer = Writer(form=lambda plain: plain.hex().encode())
+    for group, values in enumerate((digits, digits, letters)):
+        num_blocks = wrong.header(path, group).num_blocks
+        wrong.overwrite(path, writer.bitset(values, num_blocks), group)
+    assert said(path, row_groups=[0, 1]) == 2 * [HEX + OR_UPPER]
+    assert said(path) == 3 * [HEX]
+
+
+def test_forms_that_are_the_same_for_all_row_groups_are_both_named(tmp_path):
+    """A decimal of 23 digits in 10 bytes, of which none needs more than 4, nor less."""
+    numbers = [2**30 + n for n in range(2 * COUNT)]
+    path = tmp_path / "x.parquet"
+    decimals = pa.array(map(Decimal, numbers), pa.decimal128(23, 0))
+    wrong.write_table(path, pa.table({"values": decimals}), row_group_size=COUNT)
+    for group, values in enumerate((numbers[:COUNT], numbers[COUNT:])):
+        num_blocks = wrong.header(path, group).num_blocks
+        plain = [n.to_bytes(4, "big") for n in values]
+        wrong.overwrite(path, Writer().bitset(plain, num_blocks), group)
+    minimal = "the writer hashed each value as the fewest big-endian bytes that hold it"
+    assert said(path) == 2 * [
+        f"{minimal} (or as 4 big-endian bytes, which is the same for these values)"
+    ]
 
 
 # Of two blocks, these do the same.
