@@ -21,10 +21,11 @@ from parquet_bloom.diagnosis.hypotheses import (
     Hypothesis,
     double,
     explanations,
+    of_two_blocks,
     single,
 )
 from parquet_bloom.diagnosis.key_forms import key_forms
-from parquet_bloom.diagnosis.layouts import as_bitset, bitset_choices, layouts, other_counts
+from parquet_bloom.diagnosis.layouts import MOVED, as_bitset, bitset_choices, layouts, other_counts
 from parquet_bloom.diagnosis.rare_key_forms import rare_key_forms
 from parquet_bloom.diagnosis.samples import SAMPLE_PAGES, PageNumber, missing_values, spread
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
@@ -37,12 +38,14 @@ from parquet_bloom.parquet.pages.pages import located
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A filter that `done` explains, and what is needed to try something else: the `pages` to sample."""
+    """A filter that `done` explains, or another of `same`, see Explanation; and what is needed to try something else:
+    the `pages` to sample."""
 
     chunk: ColumnChunk
     stored: bloom.StoredFilter
     pages: Sequence[PageNumber]
     done: str
+    same: tuple[str, ...]
 
 
 def diagnose_noting(
@@ -58,7 +61,7 @@ def diagnose_noting(
         return found
     pages = spread(lacking_pages(membership), SAMPLE_PAGES)
     done = found.hypothesis.what_was_done()
-    noted.append(Explained(chunk, stored, pages, done))
+    noted.append(Explained(chunk, stored, pages, done, found.same))
     return found.diagnosis
 
 
@@ -71,7 +74,8 @@ def agreed(
         columns[each.chunk.leaf.index].append(each)
     for of_column in columns.values():
         wanted = {each.done for each in of_column}
-        if len(wanted) > 1:
+        # Values of one filter may tell apart what is the same for those of another.
+        if len({(each.done, each.same) for each in of_column}) > 1:
             yield from _agreed([(each.chunk, _tried(file, each, wanted)) for each in of_column])
 
 
@@ -107,6 +111,10 @@ def _explanations(
     search = HashSearch(missing_values(file, chunk, bits, filter.pages), bitset)
     forms, places = list(key_forms(leaf.type)), list(layouts(bitset.num_blocks))
     counts = list(other_counts(bitset.num_blocks))
+    # Of two blocks, several ways of choosing one are the same.
+    choosing = (Hypothesis(layout=layout) for layout in (*places, *MOVED))
+    of_two = [each.layout for each in choosing if each.what_was_done() in wanted]
+    yield from of_two_blocks(file, chunk, bits, of_two)
     every = chain(
         single(forms, places, bitset_choices(file, filter.stored, bits), counts),
         double(forms, (*places, *counts)),

@@ -1,10 +1,10 @@
 """Why stored values are missing from a filter.
 
-In stages, each tried only if the ones before explain nothing: zeros and NaNs; one deviation from how
-the format hashes and places a value; all in one block, or in two; the filter of another chunk; blocks that
-were lost, or changed; pages whose values were not inserted; other salts, and bits that no word has; two
-deviations; rare forms of a text, or as a text; first or last rows whose values were not inserted. Nothing is
-claimed that luck could explain (see evidence).
+In stages, each tried only if the ones before explain nothing: zeros and NaNs; another choice of one of two
+blocks; one deviation from how the format hashes and places a value; all in one block, or in two; the filter of
+another chunk; blocks that were lost, or changed; pages whose values were not inserted; other salts, and bits
+that no word has; two deviations; rare forms of a text, or as a text; first or last rows whose values were not
+inserted. Nothing is claimed that luck could explain (see evidence).
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from parquet_bloom.diagnosis.hypotheses import (
     Explanation,
     HashSearch,
     Hypothesis,
-    block_of_two,
     double,
     explanations,
     nearest_in_words,
+    of_two_blocks,
     single,
 )
 from parquet_bloom.diagnosis.key_forms import INTEGERS, key_forms
@@ -42,7 +42,7 @@ from parquet_bloom.diagnosis.other_chunks import filter_of_another
 from parquet_bloom.diagnosis.ranges import ranges
 from parquet_bloom.diagnosis.rare_key_forms import rare_key_forms
 from parquet_bloom.diagnosis.samples import PageNumber, StoredValue, missing_values, stored_values
-from parquet_bloom.diagnosis.uninserted import cut_off, partial_insertion
+from parquet_bloom.diagnosis.uninserted import cut_off, left_out, partial_insertion
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
 from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.filters import bloom
@@ -93,6 +93,7 @@ def _explained(
     bitset = as_bitset(filter)
     missing = missing_values(file, chunk, filter, lacking_pages(membership))
     share_missing = membership.missing / membership.num_values
+    are_few = share_missing < FEW_MISSING
     search = HashSearch(missing, bitset)
     leaf = chunk.leaf.type
     forms, places = list(key_forms(leaf)), list(layouts(bitset.num_blocks))
@@ -101,8 +102,9 @@ def _explained(
     choices = list(bitset_choices(file, stored, filter))
     return (
         made_equal(file, chunk, filter, membership, missing)
+        # Of a bitset that may begin a block later, nobody knows the second one.
+        or next(of_two_blocks(file, chunk, filter, (*places, *MOVED)), None)
         or _best(file, chunk, search, single(forms, places, choices, counts))
-        or block_of_two(file, chunk, filter, (*places, *MOVED))
         or one_block(file, chunk, filter)
         or filter_of_another(file, chunk, bitset, missing)
         or blocks_lost(file, chunk, filter, missing)
@@ -117,6 +119,7 @@ def _explained(
             too_few(len(missing))
             or f"none of {number_of(search.num_tried, 'combination')} explains it;"
             f" {nearest_in_words(file, chunk, search, filter, share_missing)}"
+            f"{'' if are_few else left_out(file, chunk, filter, membership, missing)}"
             f"{'; all missing values are negative, unlike others' * _are_only_negative(file, chunk, missing)}"
             f"{TRIED_ON}{number_of(len(missing), 'missing value')}"
             f" [{number_of(len(forms) + len(rare_forms), 'other form')} of the values,"
@@ -125,7 +128,7 @@ def _explained(
             f" pairs of these, {number_of(len(choices), 'other place')} of the bitset, other salts,"
             f" filters of other chunks, lost or changed blocks, pages, first and last rows that were not inserted]"
         )
-        + (changed_bytes(bitset, missing) if share_missing < FEW_MISSING else "")
+        + (changed_bytes(bitset, missing) if are_few else "")
     )
 
 

@@ -106,18 +106,21 @@ class Hypothesis:
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """A hypothesis that the bits confirm. `whose`: of which values it is said, EACH_VALUE or MISSING_ONLY; `blocks`:
-    of which of the filter's `num_blocks`."""
+    of which of the filter's `num_blocks`; `same`: the clauses of other forms that give the same bytes."""
 
     hypothesis: Hypothesis
     trial: Trial
     whose: str
     blocks: range
     num_blocks: int
+    same: tuple[str, ...] = ()
 
     @property
     def diagnosis(self) -> Diagnosis:
         hypothesis, trial = self.hypothesis, self.trial
         done = f"the writer {hypothesis.what_was_done(self.whose)}"
+        if self.same:
+            done += f" (or {' or '.join(self.same)}, which is the same for these values)"
         if len(self.blocks) < self.num_blocks:
             (which,) = ranges(self.blocks)
             blocks, look = ("block", "looks") if len(self.blocks) == 1 else ("blocks", "look")
@@ -240,13 +243,36 @@ def explanations(
     file: ParquetContainer, chunk: ColumnChunk, search: HashSearch, hypotheses: Iterable[Hypothesis]
 ) -> Iterator[Explanation]:
     """Those hypotheses that luck cannot explain, the best first."""
-    for hypothesis, trial in search.convincing(hypotheses):
+    convincing = search.convincing(hypotheses)
+    for hypothesis, trial in convincing:
         trial = _without_stored(file, chunk, search, hypothesis, trial)
         if not trial.is_convincing:
             continue
         if blocks := _blocks_explained(file, chunk, search, hypothesis):
             whose = _whose(file, chunk, search.bitset, hypothesis)
-            yield Explanation(hypothesis, trial, whose, blocks, search.bitset.num_blocks)
+            same = tuple(_same_forms(search, hypothesis, [each for each, _ in convincing]))
+            yield Explanation(hypothesis, trial, whose, blocks, search.bitset.num_blocks, same)
+
+
+def _same_forms(
+    search: HashSearch, hypothesis: Hypothesis, others: Iterable[Hypothesis]
+) -> Iterator[str]:
+    """The clauses of the forms of those of the others that differ in nothing else, nor in the bytes of any value. How
+    the sign of a number is taken says its type."""
+    for each in others:
+        clause = each.key_form.clause
+        if "taken as" not in clause and _differ_in_form_alone(search, each, hypothesis):
+            yield clause
+
+
+def _differ_in_form_alone(search: HashSearch, one: Hypothesis, other: Hypothesis) -> bool:
+    is_alone = (
+        one.key_form is not other.key_form
+        and one.hash is other.hash
+        and one.layout is other.layout
+        and one.choice is other.choice
+    )
+    return is_alone and np.array_equal(search.hashes(one), search.hashes(other))
 
 
 def _whose(
@@ -291,23 +317,21 @@ def _blocks_explained(
     return run if hypothesis.look_up(bitset, own).is_convincing else range(0)
 
 
-def block_of_two(
+def of_two_blocks(
     file: ParquetContainer,
     chunk: ColumnChunk,
     filter: SplitBlockBloomFilter,
-    layouts: Sequence[BitLayout],
-) -> Explanation | None:
-    """The way of choosing one of two blocks that all values are found by, not only those that are missing: these are
+    layouts: Iterable[BitLayout],
+) -> Iterator[Explanation]:
+    """The ways of choosing one of two blocks that all values are found by, not only those that are missing: these are
     in the other block, whatever chose that. Raises as chunk_runs."""
     if filter.num_blocks != 2 or filter.fpp > MAX_CHANCE:
-        return None
+        return
     search = HashSearch(stored_values(file, chunk), as_bitset(filter))
-    hypotheses = (Hypothesis(layout=layout) for layout in layouts)
-    found = (
-        Explanation(each, search.trial(each), EACH_VALUE, range(2), filter.num_blocks)
-        for each in hypotheses
-    )
-    return next((each for each in found if each.trial.is_beyond_luck), None)
+    for hypothesis in (Hypothesis(layout=layout) for layout in layouts):
+        trial = search.trial(hypothesis)
+        if trial.is_beyond_luck:
+            yield Explanation(hypothesis, trial, EACH_VALUE, range(2), filter.num_blocks)
 
 
 def nearest_in_words(

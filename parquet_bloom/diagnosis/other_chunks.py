@@ -36,37 +36,41 @@ def filter_of_another(
     Values that both chunks store prove nothing and are left out, as are chunks that cannot be read.
     """
     hashes = hashed([value.plain for value in missing], XXH64)
-    for other in _others(file, chunk):
-        with suppress(ParquetBloomError):
-            if trial := _trial_of_values(file, chunk, bitset, other):
-                return Diagnosis(
-                    "filter-of-another-chunk",
-                    f"the filter belongs to {other.where}: the values stored there are found",
-                    trial.hits,
-                    trial.tried,
-                )
-        with suppress(ParquetBloomError):
-            if trial := _trial_of_filter(file, other, hashes):
-                return Diagnosis(
-                    "filter-at-another-chunk",
-                    f"the missing values are found in the filter of {other.where}",
-                    trial.hits,
-                    trial.tried,
-                )
+    for others in _others(file, chunk):
+        # Of filters that all moved on by one, each is said to belong to the next, though most are also at the last.
+        for other in others:
+            with suppress(ParquetBloomError):
+                if trial := _trial_of_values(file, chunk, bitset, other):
+                    return Diagnosis(
+                        "filter-of-another-chunk",
+                        f"the filter belongs to {other.where}: the values stored there are found",
+                        trial.hits,
+                        trial.tried,
+                    )
+        for other in others:
+            with suppress(ParquetBloomError):
+                if trial := _trial_of_filter(file, other, hashes):
+                    return Diagnosis(
+                        "filter-at-another-chunk",
+                        f"the missing values are found in the filter of {other.where}",
+                        trial.hits,
+                        trial.tried,
+                    )
     return None
 
 
-def _others(file: ParquetContainer, chunk: ColumnChunk) -> Iterator[ColumnChunk]:
-    """The same column in the nearest row groups, then the nearest columns of the row group."""
+def _others(file: ParquetContainer, chunk: ColumnChunk) -> Iterator[list[ColumnChunk]]:
+    """The same column in the nearest row groups, in the first and in the last; then the nearest columns of the row
+    group."""
     # The nearest is the chunk's own.
     groups = sorted(range(file.num_row_groups), key=lambda group: abs(group - chunk.row_group))[1:]
     leaves = sorted(file.footer.leaves, key=lambda leaf: abs(leaf.index - chunk.leaf.index))[1:]
     # Bits have no stored bytes to hash.
     leaves = [leaf for leaf in leaves if leaf.type.physical != "BOOLEAN"]
-    for group in groups[:MAX_ROW_GROUPS]:
-        yield file.footer.chunk(group, chunk.leaf)
-    for leaf in leaves[:MAX_COLUMNS]:
-        yield file.footer.chunk(chunk.row_group, leaf)
+    ends = {0, file.num_row_groups - 1} - {chunk.row_group}
+    near = dict.fromkeys((*groups[:MAX_ROW_GROUPS], *sorted(ends)))
+    yield [file.footer.chunk(group, chunk.leaf) for group in near]
+    yield [file.footer.chunk(chunk.row_group, leaf) for leaf in leaves[:MAX_COLUMNS]]
 
 
 def _trial_of_values(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,6 +155,23 @@ def missing_between(
             end = total + int(missing[-1]) + 1
         total += hashes.size
     return first or 0, end, total
+
+
+def missing_distance(
+    file: ParquetContainer, chunk: ColumnChunk, filter: SplitBlockBloomFilter
+) -> tuple[int, int, int]:
+    """The greatest distance of which those between the values that are not found are multiples, as rows have them;
+    how many such values there are, and how many from the first to the last of them are at this distance. Raises as
+    chunk_runs."""
+    first, last, distance, count, total = None, 0, 0, 0, 0
+    for hashes in _in_order(file, chunk):
+        missing = np.flatnonzero(~filter.check_hashes(hashes)) + total
+        if missing.size:
+            first = int(missing[0]) if first is None else first
+            distance = gcd(distance, int(np.gcd.reduce(missing - first)))
+            last, count = int(missing[-1]), count + missing.size
+        total += hashes.size
+    return distance, count, (last - (first or 0)) // max(1, distance) + 1
 
 
 def inside_and_outside(

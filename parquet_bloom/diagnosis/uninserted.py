@@ -1,31 +1,36 @@
-"""Pages, first and last rows whose values were not inserted."""
+"""Pages, first and last rows whose values were not inserted, and values here and there."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from math import comb, log
+from math import comb, log, sqrt
 
 import numpy as np
 
 from parquet_bloom.diagnosis.diagnosis import CLOSED_EARLY, OPENED_LATE, Diagnosis
 from parquet_bloom.diagnosis.evidence import (
+    DEVIATIONS,
     MAX_CHANCE,
     MAX_LOG_LUCK,
     MIN_MISSING,
     is_cut,
     nothing_else_is_there,
 )
-from parquet_bloom.diagnosis.layouts import STANDARD, as_bitset
+from parquet_bloom.diagnosis.hashes import XXH64, hashed
+from parquet_bloom.diagnosis.layouts import STANDARD, as_bitset, bits_set_of
 from parquet_bloom.diagnosis.ranges import ranges, some_of
 from parquet_bloom.diagnosis.samples import (
     SAMPLE_PAGES,
     PageNumber,
+    StoredValue,
     inside_and_outside,
     missing_between,
+    missing_distance,
     page_hashes,
     spread,
     stored_among,
 )
+from parquet_bloom.filters.rates import percent
 from parquet_bloom.filters.sizing import WORDS_PER_BLOCK
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet.file import ParquetContainer
@@ -106,3 +111,33 @@ def spelled(pages: Collection[PageNumber]) -> str:
     numbers = {page for page in pages if page is not None}
     words = f"data page{'s' if len(numbers) > 1 else ''} {some_of(ranges(numbers))}"
     return f"the dictionary and {words}" if None in pages else words
+
+
+# Of bits that were set and are lost, most of a value's are still there.
+_LEFT_OF_LOST = (WORDS_PER_BLOCK - 1) / WORDS_PER_BLOCK
+
+
+def left_out(
+    file: ParquetContainer,
+    chunk: ColumnChunk,
+    filter: SplitBlockBloomFilter,
+    membership: ChunkMembership,
+    missing: Sequence[StoredValue],
+) -> str:
+    """That values were inserted in no form, if the bits say so: they have as many as chance sets, and hardly another
+    comes from no stored value. And whether they are at equal distances. Raises as chunk_runs."""
+    if not nothing_else_is_there(membership.foreign_bits, WORDS_PER_BLOCK):
+        return ""
+    bits = bits_set_of(as_bitset(filter), hashed([value.plain for value in missing], XXH64))
+    deviation = DEVIATIONS * sqrt(bits.tried * bits.chance * (1 - bits.chance))
+    is_by_chance = abs(bits.hits - bits.tried * bits.chance) <= deviation
+    if not is_by_chance or bits.tried * (_LEFT_OF_LOST - bits.chance) <= deviation:
+        return ""
+    share = membership.missing / membership.num_values
+    said = f"; the missing {percent(share)} were inserted in no form: all bits are those of the other values"
+    distance, count, at_this_distance = missing_distance(file, chunk, filter)
+    are_apart = distance > 1 and (1 - count) * log(distance) <= MAX_LOG_LUCK
+    # Luck finds some.
+    if are_apart and count >= (1 - MAX_CHANCE) * at_this_distance:
+        return f"{said}, and one value in {distance:,} is missing, at equal distances"
+    return said

@@ -79,23 +79,24 @@ class FindingGroup:
         severity = self.first.severity
         return [painted(severity) + first.removeprefix(severity), *others]
 
-    def remark(self, path: str) -> Remark:
-        """For many files, where it does not matter in which places of each it is."""
+    def remark(self, path: str, looks: Sequence[str] = ()) -> Remark:
+        """For many files, where it does not matter in which places of each it is. `looks`: the commands that say more
+        of it in the file at `path`."""
         first = self.first
         columns = self.columns
         commands = united(filter(None, (each.next for each in self.findings)))
         by_hand = next((f"next: {each.by_hand}" for each in self.findings if each.by_hand), None)
         parts = first.statement, self.diagnosis, by_hand
+        commands_in_order = [*(f"next: {each}" for each in looks), *next_commands(self.findings)]
         return Remark(
             what=f"{painted(first.severity)} {first.definition.heading}{': ' if columns else ''}{columns}",
             why=without_list("; ".join(filter(None, parts))),
-            text=without_list(
-                "; ".join([*map(str.strip, self.painted_lines), *next_commands(self.findings)])
-            ),
+            text=without_list("; ".join([*map(str.strip, self.painted_lines), *commands_in_order])),
             rank=first.rank,
             varies=any(each.statement != first.statement for each in self.findings),
             next=for_any(commands[0], path) if commands else None,
             comes_first=any(each.is_to_be_looked_at for each in self.findings),
+            look=next(iter(looks), None),
         )
 
 
@@ -218,7 +219,10 @@ class ValidationView(SummarizedView[ValidationReport]):
         return FileSummary(
             state=report.state,
             line=self._painted_summary(report),
-            remarks=[group.remark(report.path) for group in grouped_for_terminal(report.findings)],
+            remarks=[
+                group.remark(report.path, self._diagnosing(report.path, group.findings))
+                for group in grouped_for_terminal(report.findings)
+            ],
             numbers=numbers_of(report),
         )
 
@@ -239,7 +243,7 @@ class ValidationView(SummarizedView[ValidationReport]):
             write_text("  -c NAME shows a column, --verbose shows all.")
         # Where nothing is cut, no command is.
         write_next = write_line if verbose else write_text
-        for command in self._diagnosing(report):
+        for command in self._diagnosing(report.path, report.findings):
             write_next(f"  next: {command}")
         for command in next_commands(item for group in found for item in group.findings):
             write_next(f"  {command}")
@@ -253,14 +257,14 @@ class ValidationView(SummarizedView[ValidationReport]):
     def _painted_summary(self, report: ValidationReport) -> str:
         return _summary(report, painted(report.state), self._there)
 
-    def _diagnosing(self, report: ValidationReport) -> list[str]:
+    def _diagnosing(self, path: str, findings: Iterable[Finding]) -> list[str]:
         """What says what the writer did, before another filter takes the place of the only evidence."""
-        found = filter(_may_be_diagnosed, report.findings)
+        found = filter(_may_be_diagnosed, findings)
         columns = dict.fromkeys(each.column for each in found if each.column is not None)
         return united(
             line.removeprefix("next: ")
             for column in columns
-            for line in self._next_lines.lines(report.path, self._diagnose, quoted_name(column))
+            for line in self._next_lines.lines(path, self._diagnose, quoted_name(column))
         )
 
 

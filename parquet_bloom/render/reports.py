@@ -41,7 +41,8 @@ class Remark(NamedTuple):
     that have the same `what`, differ only in numbers in `why`, and are helped by the same command, `next`, in which
     the file is called FILE: no shell takes a range of numbers. Those of the highest `rank` come first. `varies`: in
     the file itself there are several, and `why` is about the first. `comes_first`: before `repair` changes what may
-    be the only trace of something else."""
+    be the only trace of something else. `look`: the command that says more of this file, before anything changes
+    there; of several, one is enough."""
 
     what: str
     why: str
@@ -50,6 +51,7 @@ class Remark(NamedTuple):
     varies: bool = False
     next: str | None = None
     comes_first: bool = False
+    look: str | None = None
 
     @property
     def likeness(self) -> tuple[str, str, str | None]:
@@ -57,10 +59,13 @@ class Remark(NamedTuple):
         return self.what, without_numbers(self.why), self.next
 
     def without_others(self) -> Remark:
-        """Without the command, if that is for a table, and so for files of which something else is said."""
+        """Without its commands, if they are for a table, and so for files of which something else is said."""
         if self.next is None or "FILE" in self.next.split():
             return self
-        return self._replace(next=None, text=self.text.replace(f"; next: {self.next}", ""))
+        text = self.text
+        for command in filter(None, (self.look, self.next)):
+            text = text.replace(f"; next: {command}", "")
+        return self._replace(next=None, look=None, text=text)
 
 
 def about_alike(
@@ -72,6 +77,8 @@ def about_alike(
     are_varied = any(each.varies for each in remarks)
     why = in_the_first(reasons[0]) if are_varied else in_one(reasons)
     text = f"{first.what}: {why}" if first.what else why
+    if first.look is not None:
+        text += f"; next: {first.look}"
     if first.next is None:
         return text
     return f"{text}; next: {for_many(first.next, 'FILE', names, concerned)}"

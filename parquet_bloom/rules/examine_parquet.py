@@ -97,6 +97,7 @@ class ParquetExamination(Examination[Item, LeafColumn]):
 
     file: ParquetContainer
     _explained: list[Explained] = field(default_factory=list)
+    _of_headers: dict[ChunkKey, list[Finding]] = field(default_factory=dict)
 
     @cached_property
     def _stored(self) -> list[ChunkFilter]:
@@ -188,7 +189,9 @@ class ParquetExamination(Examination[Item, LeafColumn]):
         if stored.names_nothing:
             yield structure_parquet.unnamed(self.file, chunk, stored, self._may_diagnose)
         else:
-            yield from structure_parquet.check_header(self.file, chunk, stored)
+            of_header = list(structure_parquet.check_header(self.file, chunk, stored))
+            self._of_headers[chunk.key] = of_header
+            yield from of_header
         yield from structure_parquet.check_sharing(self.file, chunk, stored)
         yield from self._keep(chunk, stored)
         if stored.is_leaked:
@@ -336,6 +339,9 @@ class ParquetExamination(Examination[Item, LeafColumn]):
             digest=_digest(chunk, bits),
             max_bits=partial(self._max_bits, chunk, bits),
         )
+        if view.is_right and view.num_values:
+            for found in self._of_headers.get(chunk.key, ()):
+                structure_parquet.settle_length(found)
         # Why the values were not looked up comes before what there is to say about the bits.
         seen.findings += problems
         if membership is not None and not membership.bounds_are_values and not self.options.pages:

@@ -88,7 +88,10 @@ def _check_weight(view: FilterView, bits: SplitBlockBloomFilter) -> Iterator[Fin
         yield view.finding("PB308", "the chunk has no values, so it needs no filter", found=size)
         return
     target = view.policy.max_fpp or USUAL_FPP
-    if size > NEGLIGIBLE_BYTES and (folds := _folds(bits, target)) >= LEAST_FOLDS:
+    # Bits of other values, or of too few, tell nothing of the size that these need.
+    lacks_values = view.membership is not None and view.membership.missing > 0
+    is_worth_a_look = size > NEGLIGIBLE_BYTES and not lacks_values
+    if is_worth_a_look and (folds := _folds(bits, target)) >= LEAST_FOLDS:
         yield view.finding(
             "PB304",
             f"the filter could be folded {folds} times and stay within an FPP of"

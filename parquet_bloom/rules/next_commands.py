@@ -32,7 +32,8 @@ _REBUILD: Final = "pbloom build FILE -c COLUMN --existing replace --in-place"
 _STRIP_COLUMN: Final = "pbloom strip FILE -c COLUMN --in-place"
 # Nothing is written to such a file, whatever else there is to say of it.
 _ENCRYPTION_STRIPPED: Final = "PB508"
-_OVERSIZED: Final = "PB304"
+# Of whatever a new filter of the values has not: another number of blocks, fewer than 64 bytes, too many bits.
+_NOT_IN_REBUILT: Final = frozenset({"PB201", "PB202", "PB301"})
 # Of filters of one block, and of those that a dictionary makes needless.
 _ONE_BLOCK: Final = "PB202"
 _NEEDLESS: Final = "PB305"
@@ -146,8 +147,8 @@ class NextCommands:
         if found.definition.repair == "set length":
             # Values that the filter lacks are the greater loss, and say more about what is wrong.
             found = self._lacking.get(_chunk_of(found), found)
-        if found.rule == _OVERSIZED and not self._limits(_REBUILD, found.column, True):
-            # What is rebuilt for the values that it lacks is as large as it need be.
+        if found.rule in _NOT_IN_REBUILT and not self._limits(_REBUILD, found.column, False):
+            # What is rebuilt for the values that it lacks is a new filter.
             found = self._lacking.get(_chunk_of(found), found)
         if found.rule == _HIGH_FPP:
             # Bits of other values may be the reason, of which `advise` knows nothing: it goes by the size.

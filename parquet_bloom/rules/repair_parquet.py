@@ -25,7 +25,6 @@ from typing import NamedTuple
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FilterError, TamperedError, without_place
-from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.legacy.chunk_filters import headers_at
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import RepairOptions, ValidateOptions
@@ -204,15 +203,9 @@ def _length_may_be_right(
 ) -> bool:
     """Whether the footer's length, which differs from the header's, fits whole blocks in a place of
     their own, so that the header may be wrong. `offsets`: of all headers, sorted."""
-    length = stored.length or 0
-    num_bytes = length - stored.header_bytes - stored.modules.bitset_overhead
-    end = stored.offset + length
-    return (
-        num_bytes > 0
-        and num_bytes % BLOCK_BYTES == 0
-        and not file.footer.layout.overlaps_data(stored.offset, end)
-        and bisect_right(offsets, stored.offset) == bisect_left(offsets, end)
-    )
+    end = stored.offset + (stored.length or 0)
+    is_alone = bisect_right(offsets, stored.offset) == bisect_left(offsets, end)
+    return is_alone and structure_parquet.fits_by_length(file, stored)
 
 
 def _examine_bits(
@@ -318,7 +311,10 @@ def _look_up(
     # If the values of several chunks are all found, the filter is that of the one that explains the
     # most bits.
     for proven in sharing.values():
-        waiting[min(proven)[1]].doubt = None
+        right = waiting[min(proven)[1]]
+        right.doubt = None
+        for finding, _ in right.problems:
+            structure_parquet.settle_length(finding)
     return useless
 
 

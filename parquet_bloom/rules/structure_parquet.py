@@ -251,7 +251,7 @@ def check_header(
     reaches_in = stored.end > file.footer.start
     by_length = stored.length is not None and stored.offset + stored.length <= file.footer.start
     if not (reaches_in and by_length):
-        yield from _check_length(chunk, stored)
+        yield from _check_length(file, chunk, stored)
     layout, found = file.footer.layout, _bytes(stored)
     if layout.is_alone(stored.offset, stored.end):
         return
@@ -286,7 +286,19 @@ def _has_blocks(stored: bloom.StoredFilter) -> bool:
     return stored.num_bytes > 0 and stored.num_bytes % BLOCK_BYTES == 0
 
 
-def _check_length(chunk: ColumnChunk, stored: bloom.StoredFilter) -> Iterator[Finding]:
+# What is wrong where the header is right, by rule.
+_OF_LENGTH: Final = {
+    "PB112": "bloom_filter_length cuts the filter short: readers that trust it lose rows",
+    "PB113": (
+        "bloom_filter_length is more than the header and bitset take up: readers that trust it look"
+        " for blocks in the wrong bytes, and lose rows"
+    ),
+}
+
+
+def _check_length(
+    file: ParquetContainer, chunk: ColumnChunk, stored: bloom.StoredFilter
+) -> Iterator[Finding]:
     length = stored.end - stored.offset
     if stored.length == length:
         return
@@ -301,16 +313,52 @@ def _check_length(chunk: ColumnChunk, stored: bloom.StoredFilter) -> Iterator[Fi
     if stored.length is None:
         rule = "PB111"
         message = f"bloom_filter_length is missing: {engine_note('without length')}"
-    elif stored.length < length:
-        rule = "PB112"
-        message = "bloom_filter_length cuts the filter short: readers that trust it lose rows"
     else:
-        rule = "PB113"
-        message = (
-            "bloom_filter_length is more than the header and bitset take up: readers that trust it look"
-            " for blocks in the wrong bytes, and lose rows"
-        )
+        rule = "PB112" if stored.length < length else "PB113"
+        message = _doubt_about_header(file, stored, stored.length) or _OF_LENGTH[rule]
     yield chunk_finding(rule, chunk, message, expected=length, found=stored.length)
+
+
+def _doubt_about_header(file: ParquetContainer, stored: bloom.StoredFilter, length: int) -> str:
+    """What is wrong where the header's numBytes may be, by what begins where; empty if it is right."""
+    end = stored.offset + length
+    inside = file.footer.layout.filters.sharing(stored.offset, end)
+    if not fits_by_length(file, stored) or any(start > stored.offset for start, _ in inside):
+        return ""
+    by_header, by_length = (_ends_where_more_begins(file, each) for each in (stored.end, end))
+    if by_header and not by_length:
+        return ""
+    amount = "less" if end < stored.end else "more"
+    message = f"bloom_filter_length is {amount} than the header and bitset take up"
+    if by_length and not by_header:
+        return (
+            f"{message}, but more begins just where it ends: the header's numBytes seems wrong, and readers that"
+            " trust it lose rows"
+        )
+    return f"{message}, and either that or the header's numBytes is wrong: readers lose rows"
+
+
+def fits_by_length(file: ParquetContainer, stored: bloom.StoredFilter) -> bool:
+    """Whether the footer's length has room for whole blocks, and none for pages or page indexes, so that it may be
+    right where the header says otherwise."""
+    length = stored.length or 0
+    num_bytes = length - stored.header_bytes - stored.modules.bitset_overhead
+    return (
+        num_bytes > 0
+        and num_bytes % BLOCK_BYTES == 0
+        and not file.footer.layout.overlaps_data(stored.offset, stored.offset + length)
+    )
+
+
+def _ends_where_more_begins(file: ParquetContainer, end: int) -> bool:
+    return end == file.footer.start or file.footer.layout.everything.num_at(end) > 0
+
+
+def settle_length(found: Finding) -> None:
+    """Say that not the header is wrong: all values were found by it."""
+    if found.rule in _OF_LENGTH:
+        # A record can be changed.
+        vars(found)["message"] = _OF_LENGTH[found.rule]
 
 
 def check_sharing(

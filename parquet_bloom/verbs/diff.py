@@ -1,7 +1,7 @@
 """Compare the filters of two files: which there are, what is said about them, which bits differ.
 
 Two filters are the same if their bits and these attributes are: in Parquet, what header and footer
-say, a length being right or wrong; in ORC, stream, bloomEncoding, and the numbers of bits and
+say, a length being what follows from the header or not; in ORC, stream, bloomEncoding, and the numbers of bits and
 hashes. Their positions, their compression and who built them do not matter.
 """
 

@@ -640,6 +640,23 @@ def test_filter_of_the_next_row_group(tmp_path):
     check(diagnosed(path, 0, "left"), "filter-of-another-chunk", "row group 1, column left")
 
 
+@pytest.mark.parametrize("num_groups", [3, 20])
+@pytest.mark.parametrize("step", [1, -1])
+def test_filters_that_moved_on_by_one_row_group(tmp_path, num_groups, step):
+    """Each is said to belong to the next, the last one to the first. Most are also found at the one before."""
+    path = tmp_path / "x.parquet"
+    table = pa.table({"values": make_column("int64").array})
+    wrong.write_table(path, table, row_group_size=400 // num_groups)
+    owners = [(group + step) % num_groups for group in range(num_groups)]
+    wrong.point_to(path, {(group, 0): (owner, "values") for group, owner in enumerate(owners)})
+    for group in {0, 1, num_groups - 1}:
+        check(
+            diagnosed(path, group),
+            "filter-of-another-chunk",
+            f"the filter belongs to row group {owners[group]}, column values",
+        )
+
+
 def test_own_filter_at_another_chunk(tmp_path):
     """This chunk points to bits of nothing, and the other one to the filter of this one."""
     path = four_chunks(tmp_path / "x.parquet")

@@ -1,6 +1,7 @@
 """Where nothing explains a filter, `--diagnose` says so, and what was tried."""
 
 import json
+import random
 import re
 
 import numpy as np
@@ -91,10 +92,33 @@ def test_all_missing_values_are_negative(tmp_path):
     column = make_column("int64")
     path = wrong.write(tmp_path / "file.parquet", column)
     insert_only(path, [plain for plain in column.plain if plain[-1] < 0x80])
-    said = "; all missing values are negative, unlike others; tried on "
+    said = "all bits are those of the other values; all missing values are negative, unlike others; tried on "
     assert said in found_in(path).undiagnosed
     insert_only(path, column.plain[::2])
     assert "negative" not in found_in(path).undiagnosed
+
+
+LEFT_OUT = "; the missing 50 % were inserted in no form: all bits are those of the other values"
+
+
+def test_values_that_were_inserted_in_no_form(tmp_path):
+    """Every second value, or half of them; but not those that may be there in another form, or were."""
+    column = make_column("int64")
+    path = wrong.write(tmp_path / "file.parquet", column)
+    insert_only(path, column.plain[::2])
+    apart = f"{LEFT_OUT}, and one value in 2 is missing, at equal distances; tried on 200 missing values ["
+    assert apart in found_in(path).undiagnosed
+    insert_only(path, random.Random(1).sample(column.plain, 200))
+    assert f"{LEFT_OUT}; tried on 200 missing values [" in found_in(path).undiagnosed
+    others = [plain[3:] + b"other" + plain[:3] for plain in column.plain[1::2]]
+    insert_only(path, column.plain[::2] + others)
+    assert "in no form" not in found_in(path).undiagnosed
+    # A bit of each is lost.
+    path = wrong.write(tmp_path / "other.parquet", column, fpp=1e-9)
+    bits = np.frombuffer(wrong.read_bits(path), "<u4").reshape(-1, 8).copy()
+    bits[::2, 3] = 0
+    wrong.overwrite(path, bits.tobytes())
+    assert "in no form" not in (found_in(path).undiagnosed or "")
 
 
 @pytest.mark.parametrize("lost", [6, 20, 40, 100])
@@ -501,7 +525,7 @@ def test_what_is_looked_at_first_is_not_repaired_with_others(tmp_path, monkeypat
     pb.build("b.parquet", "d.parquet", columns="n", existing="replace")
     told = [line.partition("; next: ")[2] for line in outcome("validate", ".").stdout.splitlines()]
     assert [*filter(None, told)] == [
-        "pbloom repair a.parquet c.parquet --rebuild --in-place",
+        "pbloom validate a.parquet -c n --diagnose; next: pbloom repair a.parquet c.parquet --rebuild --in-place",
         "pbloom validate b.parquet -c n --pages --diagnose",
     ]
     told = outcome("validate", ".", "--pages", "--diagnose").stdout
@@ -512,6 +536,28 @@ def test_what_is_looked_at_first_is_not_repaired_with_others(tmp_path, monkeypat
     assert "next: pbloom validate b.parquet -c n --pages --diagnose<" in page
     repairs = re.findall("pbloom repair [^<]*", page)
     assert {*repairs} == {"pbloom repair a.parquet c.parquet --rebuild --in-place"}
+
+
+def test_one_of_several_wrong_files_is_diagnosed_before_all_are_repaired(tmp_path, monkeypatch):
+    """As it is of a single one; the diagnosis is not asked for again."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b", "c"):
+        lacking(f"{name} 1.parquet", MANY, "my n")
+    repair = "pbloom repair . --rebuild --in-place"
+    look = "pbloom validate 'a 1.parquet' -c 'my n' --diagnose"
+    told = outcome("validate", ".").stdout.splitlines()
+    assert [line.split("; next: ")[1:] for line in told if "; next" in line] == [[look, repair]]
+    told = outcome("validate", ".", "--diagnose").stdout.splitlines()
+    assert [line.split("; next: ")[1:] for line in told if "; next" in line] == [[repair]]
+    # Of one that is wrong among others, too.
+    pb.repair("a 1.parquet", rebuild=True, in_place=True)
+    pb.repair("b 1.parquet", rebuild=True, in_place=True)
+    told = outcome("validate", ".").stdout.splitlines()
+    look, repair = (
+        each.replace("a 1", "c 1")
+        for each in (look, "pbloom repair 'a 1.parquet' --rebuild --in-place")
+    )
+    assert [line.split("; next: ")[1:] for line in told if "; next" in line] == [[look, repair]]
 
 
 def test_one_file_to_look_at_hides_no_repair_of_many_others(tmp_path, monkeypatch):

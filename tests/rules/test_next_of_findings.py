@@ -317,20 +317,34 @@ def test_whether_a_filter_that_is_required_deserves_its_bytes_is_not_asked(polic
     assert next_of("PB306", path) == set()
 
 
-def test_a_filter_that_is_wrong_and_too_large_is_built_once(tmp_path):
-    """Repaired, it is as large as it need be; but no limit of a policy is known to repair."""
+def test_of_a_filter_that_lacks_values_nobody_knows_if_it_is_too_large(tmp_path):
     path = tmp_path / "a.parquet"
     data = built(written(pa.table({"n": range(1000)})), ["n"])
     path.write_bytes(with_bits(data, bits_of(range(1000, 2000), 4096)))
-    commands = {"PB401": f"pbloom repair {path} --rebuild --in-place"}
-    commands["PB304"] = commands["PB401"]
+    assert "PB304" in {each.rule for each in validate(path, deep=False).findings}
+    assert {"PB304", "PB401"} & {each.rule for each in validate(path).findings} == {"PB401"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "num_blocks", "num_values"), [("PB201", 43, 900), ("PB202", 1, 20), ("PB301", 2, 180)]
+)
+def test_a_filter_that_is_wrong_and_not_what_would_be_built_is_built_once(
+    rule, num_blocks, num_values, tmp_path
+):
+    """Repaired, it is a new filter; but no limit of a policy is known to repair."""
+    path = tmp_path / "a.parquet"
+    data = built(written(pa.table({"n": range(1000)})), ["n"])
+    path.write_bytes(with_bits(data, bits_of(range(1000, 1000 + num_values), num_blocks)))
+    repair = f"pbloom repair {path} --rebuild --in-place"
     found = validate(path).findings
-    assert {each.rule: each.next for each in found if each.rule in commands} == commands
-    found = validate(path, policy=Policy(max_fpp=0.001)).findings
-    commands["PB304"] = f"pbloom build {path} -c n --existing replace --in-place --fpp 0.001"
-    assert {each.rule: each.next for each in found if each.rule in commands} == commands
+    assert {each.rule: each.next for each in found if each.rule in ("PB401", rule)} == {
+        "PB401": repair,
+        rule: repair,
+    }
+    (next_of_rule,) = next_of(rule, path, max_fpp=0.001)
+    assert next_of_rule == f"pbloom build {path} -c n --existing replace --in-place --fpp 0.001"
     pb.repair(path, rebuild=True, in_place=True)
-    assert not {each.rule for each in validate(path).findings} & commands.keys()
+    assert not {each.rule for each in validate(path).findings} & {"PB401", rule}
 
 
 def test_no_filters_are_stripped_for_those_of_one_stripe(tmp_path):

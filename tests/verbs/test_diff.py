@@ -246,9 +246,9 @@ def test_headers_that_nobody_knows_are_not_called_the_same(plain: bytes, pair: P
 @pytest.mark.parametrize(
     ("lengths", "reason"),
     [
-        ((None, 0), "bloom_filter_length is missing in a, right in b"),
-        ((0, 1), "bloom_filter_length is right in a, wrong in b"),
-        ((-1, None), "bloom_filter_length is wrong in a, missing in b"),
+        ((None, 0), "bloom_filter_length is missing in a, as the header says in b"),
+        ((0, 1), "bloom_filter_length is as the header says in a, not as the header says in b"),
+        ((-1, None), "bloom_filter_length is not as the header says in a, missing in b"),
         ((1, -1), ""),
         ((None, None), ""),
     ],

@@ -316,11 +316,11 @@ def read_whole(file: OpenFile, row_group: int, leaf: LeafColumn) -> tuple[ReadFi
         return NoFilters(NO_KEY, 1)
     except (FilterError, TamperedError) as error:
         return NoFilters(without_place(error, file.path, chunk.where), 1)
-    length = "wrong"
+    length = "not as the header says"
     if stored.length is None:
         length = "missing"
     elif stored.length == stored.end - stored.offset:
-        length = "right"
+        length = "as the header says"
     says = {
         "algorithm": stored.algorithm,
         "hash": stored.hash,
