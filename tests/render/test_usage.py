@@ -134,6 +134,11 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("probe", "expected --column COLUMN; see pbloom probe --help"),
         ("probe x id 42", "id: no such file; did you mean -c id?"),
         ("probe . -c id = 42", "42: no such file; did you mean -v 42?"),
+        ("find 42 . -c id", "42: no such file; did you mean -v 42?"),
+        ("index probe --index i -c id 42", "42: no such file; did you mean -v 42?"),
+        ("find --index i 42 -c id", "42: no such file; did you mean -v 42?"),
+        ("find 42 -c id", "expected at least one --value, or --values-from or --ids"),
+        ("probe . -c id=42", "id=42: no value; did you mean -c id -v 42?"),
         (
             "find . -c id -v 1 2 3",
             "2: no such file; did you mean -v '1 2 3' or -v 1 -v 2 -v 3?",
