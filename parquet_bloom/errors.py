@@ -202,6 +202,10 @@ def no_column(name: str, names: Sequence[str], what: str = "file", path: str = "
     )
 
 
+# Before names that are close to a wrong one.
+DID_YOU_MEAN = "; did you mean "
+
+
 def did_you_mean(name: str, names: Iterable[str], path: str = "") -> str:
     """`; did you mean user_id?`, if any of `names` is close; of one with a comma that was not quoted, each part is,
     and of one that is several of `names` with commas between, the list of them. What the file at `path` has as a
@@ -214,10 +218,30 @@ def did_you_mean(name: str, names: Iterable[str], path: str = "") -> str:
     if len(parts) > 1 and {*parts} <= {*among}:
         import json
 
-        return f"; did you mean {json.dumps(parts, ensure_ascii=False)}?"
+        return f"{DID_YOU_MEAN}{json.dumps(parts, ensure_ascii=False)}?"
     close = [each for each in among if "," in each and name in re.split(" *, *", each)]
-    close = close or [*similar(name, among), *similar(name, partitions, cutoff=0.6)]
-    return f"; did you mean {_listed(close[:3])}?" if close else ""
+    close = close or [*_similar_columns(name, among), *similar(name, partitions, cutoff=0.6)]
+    return f"{DID_YOU_MEAN}{_listed(close[:3])}?" if close else ""
+
+
+def _similar_columns(name: str, columns: Sequence[str]) -> list[str]:
+    """Those that are similar to a name. Of one with dots, first what is on the same path: `user.list.element.id` for
+    `user.id`, as nobody types what stands in it for the list, and `user` where whole columns are taken."""
+    close = similar(name, columns)
+    if {_loosely(each) for each in close} == {_loosely(name)}:
+        return close
+    wanted = _loosely(name).split(".")
+    related = [each for each in columns if _are_on_one_path(wanted, _loosely(each).split("."))]
+    return [*dict.fromkeys([*related, *close])]
+
+
+def _are_on_one_path(wanted: Sequence[str], path: Sequence[str]) -> bool:
+    """Whether a path begins and ends as is wanted, with the parts between in the same order, or is of what the wanted
+    one is in."""
+    if len(path) < len(wanted):
+        return path == wanted[: len(path)]
+    parts = iter(path)
+    return (path[0], path[-1]) == (wanted[0], wanted[-1]) and all(each in parts for each in wanted)
 
 
 def _listed(names: Sequence[str]) -> str:

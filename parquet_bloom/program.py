@@ -311,11 +311,18 @@ class Program(Ordered):
 
     def make_context(self, *args: Any, **settings: Any) -> click.Context:
         with in_order():
-            return super().make_context(*args, **settings)
+            try:
+                return super().make_context(*args, **settings)
+            except BaseException:
+                _settle()
+                raise
 
     def invoke(self, ctx: click.Context) -> Any:
         with in_order(), listening(terminal.complain):
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            finally:
+                _settle()
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         return super().get_command(ctx, {"inject": "build"}.get(name, name))
@@ -343,8 +350,7 @@ class _Ending:
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    """End in good order, as after ^C: first remove what is temporary, undisturbed by more signals. Raised in a
-    destructor or a hook of fork, it is dropped by Python: then the next signal ends the program."""
+    """End in good order, as after ^C: first remove what is temporary, undisturbed by more signals."""
     if _Ending.is_on_its_way():
         return
     end = EndedError(number)
@@ -355,6 +361,32 @@ def _leave(number: int, frame: FrameType | None) -> None:
     finally:
         # Its traceback has this frame.
         del end
+
+
+# What is raised there is over by then, or dropped again.
+_SOON_SECONDS: Final = 0.01
+
+
+def _raise_again(told: sys.UnraisableHookArgs) -> None:
+    """Python drops what is raised in a destructor, a hook of fork, or by a lock of an import. What a signal has asked
+    for still has to end the program: it is sent again once that is over."""
+    end = told.exc_value
+    if not isinstance(end, KeyboardInterrupt):
+        sys.__unraisablehook__(told)
+        return
+    number = end.number if isinstance(end, EndedError) else signal.SIGINT
+    signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(number))
+    signal.setitimer(signal.ITIMER_REAL, _SOON_SECONDS)
+
+
+def _settle() -> None:
+    """Once a command has done what it does, or is refused, there is nothing to remove: a signal ends the program at
+    once. What it raised between the commands and the end, click would take for its own, or nobody would."""
+    if _Ending.known is not None and _Ending.known() is not None:
+        return
+    for number in (signal.SIGINT, *_ENDED_BY):
+        if signal.getsignal(number) in (_interrupt, _leave):
+            signal.signal(number, signal.SIG_DFL)
 
 
 def run(commands: click.Group) -> NoReturn:
@@ -384,6 +416,7 @@ def _exit(code: int) -> NoReturn:
 def _run(commands: click.Group) -> None:
     with in_order():
         terminal.prepare()
+        sys.unraisablehook = _raise_again
         # A shell that runs it in the background has it ignored.
         if callable(signal.getsignal(signal.SIGINT)):
             signal.signal(signal.SIGINT, _interrupt)

@@ -9,6 +9,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from make.commands import PATIENCE_SECONDS
 
 from parquet_bloom.interruptions import counted, hold
 from parquet_bloom.parallel import work_in_order
@@ -59,7 +60,7 @@ class Dropping:
 
 
 @pytest.mark.usefixtures("as_the_program")
-def test_what_python_drops_is_raised_again_by_the_next_signal(monkeypatch):
+def test_what_was_dropped_keeps_no_later_signal_from_the_end(monkeypatch):
     dropped = []
     monkeypatch.setattr(sys, "unraisablehook", lambda told: dropped.append(told.exc_type))
     cleaned = []
@@ -148,6 +149,68 @@ def test_what_is_ignored_while_the_program_is_loaded_is_ignored_later(tmp_path):
         check=False,
     )
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+PROGRAM = """
+import os, signal, sys
+import click
+from parquet_bloom import program
+def end():
+    os.kill(os.getpid(), signal.{number})
+class Dropping:
+    def __del__(self):
+        end()
+@click.group(cls=program.Program)
+def commands():
+    pass
+@commands.command()
+@click.pass_context
+def work(ctx):
+    {work}
+sys.argv = ["pbloom", "work"]
+program.run(commands)
+"""
+
+
+def run_program(number, work):
+    program = PROGRAM.format(number=number, work=work)
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_SECONDS,
+    )
+    return ran.returncode, ran.stdout, ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "told"),
+    [("SIGTERM", 143, ""), ("SIGHUP", 129, ""), ("SIGINT", -2, "pbloom: interrupted\n")],
+)
+def test_what_python_drops_ends_the_program_a_moment_later(number, code, told):
+    """As in the callbacks of locks of imports, which are in use whenever a command loads something."""
+    assert run_program(number, "Dropping(); signal.pause()") == (code, "", told)
+
+
+def test_what_else_python_drops_is_shown_as_ever():
+    raising = "type('Raising', (), {'__del__': lambda self: 1 / 0})()"
+    code, _, told = run_program("SIGTERM", raising)
+    assert code == 0
+    assert told.startswith("Exception ignored in: ")
+    assert told.endswith("\nZeroDivisionError: division by zero\n")
+
+
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP", "SIGINT"])
+@pytest.mark.parametrize("how", ["", "sys.exit(1)", "raise click.UsageError('wrong')"])
+@pytest.mark.parametrize(
+    "when", ["ctx.find_root().call_on_close(end)", "program._exit = lambda _: end()"]
+)
+def test_a_signal_after_the_command_is_the_end_without_a_traceback(number, how, when):
+    """Where click would say that it was aborted, or nothing would be there to catch it."""
+    code, answer, told = run_program(number, f"{when}; {how}")
+    assert (code, answer) == (-getattr(signal, number), "")
+    assert told == ("pbloom: wrong\n" if "wrong" in how else "")
 
 
 @pytest.mark.parametrize(

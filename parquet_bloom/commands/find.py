@@ -285,12 +285,13 @@ def _since(report: FindReport) -> str:
 
 
 def _gives(column: str, part: str, names: Sequence[str], num_values: int) -> list[str]:
-    """What gives way on a narrow terminal: all texts are shortened before anything is left out, first the value. Of
-    the place, the file and the row say where it is without the row group. The user knows the value, if it is one;
-    that of each of several rows goes after what else is in the row."""
+    """What gives way on a narrow terminal: all texts are shortened before anything is left out. Of the place, the
+    file and the row say where it is without the row group. The user knows the value, if it is one, but not which of
+    several is in a row. What was asked for by --columns is not left out: without room for the file beside it, rows
+    become records."""
     shortened = [f"{each}…" for each in (column, "file", *names)]
-    others = reversed(names) if num_values > 1 else ()
-    return [*shortened, part, *others, column, "row", "file"]
+    known = [column] if num_values == 1 else []
+    return [*shortened, part, *known, "row", "file"]
 
 
 def _complain_of_unknown(report: FindReport, asked: Sequence[object]) -> None:

@@ -428,26 +428,30 @@ def literals(command: Callback) -> Callback:
         if values_column is not None and not values_from:
             raise click.UsageError("--values-column: expected with --values-from or --ids only")
         names = click.get_current_context().params.get("files") or ()
-        if len(names) > 1 and not values_from:
+        if names and not values_from:
             from parquet_bloom.render.stray_words import value_meant
 
-            if meant := value_meant(names):
+            is_index_asked = bool(given.get("index") or given.get("index_path"))
+            if meant := value_meant(names, is_index_asked, are_given=bool(texts)):
                 raise click.UsageError(meant)
         from parquet_bloom.values.literals import check_literal
         from parquet_bloom.values.types import literal
 
         values: tuple[object, ...] = tuple(literal(text, read_as) for text in dict.fromkeys(texts))
+        named = given.get("columns")
+        columns = named if isinstance(named, tuple) else ()
         if values_from:
             from parquet_bloom.commands.value_files import values_in
 
-            named = given.get("columns")
-            columns = named if isinstance(named, tuple) else ()
             for file in values_from:
                 values += tuple(values_in(file, values_column, columns, read_as))
         if not values:
             if values_from:
                 raise click.UsageError(f"{values_from[0].name}: no values")
-            raise click.UsageError("expected at least one --value, or --values-from or --ids")
+            from parquet_bloom.render.stray_words import condition_meant
+
+            expected = "expected at least one --value, or --values-from or --ids"
+            raise click.UsageError(condition_meant(columns) or expected)
         for each in values if read_as is not None else ():
             if isinstance(each, literal):
                 check_literal(each)

@@ -192,15 +192,25 @@ def output_meant(files: Sequence[str]) -> str | None:
     return None
 
 
-def value_meant(files: Sequence[str]) -> str | None:
-    """What to say of FILE... where values are given: after one that is there,
-    what is no file and no place for files may be one."""
-    if not os.path.lexists(files[0]):
+def value_meant(files: Sequence[str], is_index_asked: bool, are_given: bool) -> str | None:
+    """What to say of FILE... where values are expected: after one that is there, or beside an index, what is no file
+    and no place for files may be one; where none `are_given` yet, so may what stands before the first file."""
+    if not is_index_asked and not any(map(os.path.lexists, files[:1] if are_given else files)):
         return None
-    for name in filter(_is_no_file, files[1:]):
+    for name in filter(_is_no_file, files):
         # `-c id = 42`
         if any(map(str.isalnum, name)):
             return f"{name}: no such file; did you mean -v {shlex.quote(name)}?"
+    return None
+
+
+def condition_meant(columns: Sequence[str]) -> str | None:
+    """What to say of the names of columns where no value is given: as in `id=42`, one may be in them."""
+    for each in columns:
+        column, equals, value = each.partition("=")
+        if column and equals and value:
+            as_typed = shlex.quote(quoted_name(column))
+            return f"{each}: no value; did you mean -c {as_typed} -v {shlex.quote(value)}?"
     return None
 
 

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import (
     AbstractContextManager,
     contextmanager,
@@ -171,7 +171,11 @@ def write_bytes(data: bytes) -> None:
 def write_line(*cells: str) -> None:
     """Cells separated by tabs."""
     with standard_output() as out:
-        out.write(in_color("\t".join(map(printable, cells))) + "\n")
+        out.write(_line(cells))
+
+
+def _line(cells: Iterable[str]) -> str:
+    return in_color("\t".join(map(printable, cells))) + "\n"
 
 
 def write_text(text: str) -> None:
@@ -271,8 +275,8 @@ def write_table(
         for row in (header, *(rows[:MOST_ROWS] if left else rows))
     ]
     if not sys.stdout.isatty():
-        for row in table:
-            write_line(*row)
+        with standard_output() as out:
+            out.writelines(map(_line, table))
         return
     used = [not rows or any(column[1:]) for column in zip(*table, strict=True)]
     table = [[printable(cell) for cell in compress(row, used)] for row in table]

@@ -16,10 +16,14 @@ from parquet_bloom.errors import similar
 from parquet_bloom.render.hints import command
 from parquet_bloom.render.stray_words import Typed, column_meant, option_meant
 from parquet_bloom.render.wording import either
+from parquet_bloom.storage.paths import is_index
 from parquet_bloom.storage.source import has_data_suffix, is_url
 
 # How alike a name must be to be suggested: --colum is near --column, --foo near nothing.
 _NEAR: Final = 0.65
+
+# How the commands about an index name it.
+_INDEX: Final = "--index"
 
 # So few commands are all named.
 _FEW: Final = 8
@@ -136,7 +140,7 @@ def in_one_line(error: click.UsageError, words: Sequence[str] = ()) -> str:
         ):
             return column
         case click.MissingParameter():
-            return f"expected {_missing(error)}; {_see_help(error)}"
+            return f"expected {_missing(error)}; {_index_meant(error, words) or _see_help(error)}"
         case click.BadOptionUsage():
             return f"{error.option_name}: expected {_expected_after(error)}"
         case click.BadParameter():
@@ -331,13 +335,22 @@ def _names_in(ctx: click.Context) -> list[str]:
 def _before_file(error: click.exceptions.NoSuchCommand, names: Sequence[str]) -> str:
     """The command of the same group that shows a file, or the first that takes any; of none, what else judges one."""
     group, ctx, name = error.cmd, error.ctx, error.command_name
+    if ctx is not None and ctx.info_name == "index" and is_index(name):
+        return f"did you mean {command('index', 'check', _INDEX, name)}?"
     if ctx is None or not isinstance(group, click.Group):
         return _see_help(error)
     by_rank = sorted(names, key=lambda each: each != "inspect")
     for chosen, found in _commands_of(group, ctx, by_rank):
         if _takes_files(found):
             _, *groups = ctx.command_path.split()
-            return f"expected one before the file, such as {command(*groups, chosen, name)}"
+            options = [
+                word
+                for each in found.params
+                if isinstance(each, click.Option) and each.required
+                for word in (max(each.opts, key=len), _taken(each, ctx))
+            ]
+            shown = command(*groups, chosen, *options, name)
+            return f"expected one before the file, such as {shown}"
     judging = command("validate", name, "--diagnose")
     return f"expected {either(names)}, of which none takes a file; {judging} judges one"
 
@@ -355,6 +368,14 @@ def _missing(error: click.MissingParameter) -> str:
         return f"{_name(param)} {_taken(param, ctx)}"
     arguments = [each for each in ctx.command.params if isinstance(each, click.Argument)]
     return " ".join(_taken(each, ctx) for each in arguments)
+
+
+def _index_meant(error: click.MissingParameter, words: Sequence[str]) -> str:
+    """How to name the index that was typed without its option; empty if none was."""
+    if error.param is None or _INDEX not in error.param.opts:
+        return ""
+    named = next(filter(is_index, words), None)
+    return f"did you mean {_INDEX} {shlex.quote(named)}?" if named else ""
 
 
 def _expected_after(error: click.BadOptionUsage) -> str:

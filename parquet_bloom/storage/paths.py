@@ -97,7 +97,7 @@ def expand(
             errors += (not_listed(*each) for each in unlisted[num_unlisted:])
         if not found and len(unlisted) == num_unlisted:
             hint = _with_other_suffix(name) or _elsewhere(name, options)
-            problem = IS_INDEX if _is_index(name) else NO_FILES + hint
+            problem = IS_INDEX if is_index(name) else NO_FILES + hint
             errors.append(FileNotFoundError(errno.ENOENT, problem, _shown(name)))
     return inputs if len(named) == 1 else _each_once(inputs, errors), errors
 
@@ -243,7 +243,7 @@ def _list(name: str, left_out: LeftOut | None, unlisted: list[tuple[str, str]]) 
     yield from _below("" if root == Path() else str(root), "", left_out, unlisted)
 
 
-def _is_index(name: str) -> bool:
+def is_index(name: str) -> bool:
     """Whether a folder is an index, whose own files are none of its data; in a store,
     that would be another listing."""
     if is_url(name):

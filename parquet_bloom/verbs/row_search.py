@@ -24,6 +24,7 @@ from parquet_bloom.reads.columns import telling, whole_column
 from parquet_bloom.storage.cache import CacheUse
 from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.values.given import python_values
+from parquet_bloom.values.types import CANNOT_BE
 from parquet_bloom.verbs.asked_files import AnsweredBy, AskedFile, AskedFiles
 from parquet_bloom.verbs.found import (
     AbsentValues,
@@ -147,14 +148,24 @@ class RowSearch:
     def _check_answers(self, candidates: Candidates, files: ListedFiles) -> None:
         """Raise what the verbs raise that could ask none of several files."""
         if self._no_values and len(self._no_values) == len(candidates.found) - self._files_without:
-            # The values are at fault, and no file.
-            raise ValueTypeError(self._unknown[0].reason)
+            raise self._no_value_of_any()
         if self._not_askable and len(self._not_askable) == candidates.num_files:
             # A table knows more about its columns than each of its files.
             files.check_columns([self.column])
             if self._lacking.num_files == candidates.num_files and not self._lacking.are_alike:
                 raise self._lacking.error(self.column)
             raise self._first_of_all()
+
+    def _no_value_of_any(self) -> ValueTypeError:
+        """Of files whose columns have one type, the first speaks for all; what no type has is no file's fault."""
+        paths: dict[str, list[str]] = {}
+        for each in self._unknown:
+            paths.setdefault(each.reason, []).append(each.path)
+        told = (
+            f"{_first_of(those)}: {reason}" if CANNOT_BE in reason else reason
+            for reason, those in paths.items()
+        )
+        return ValueTypeError("; ".join(told))
 
     def _first_of_all(self) -> ColumnError | MissingKeyError:
         """What is wrong with the first file, and, if that is a key, with how many more."""
@@ -487,6 +498,11 @@ def _with_deletes(rows: list[FoundRow], files: ListedFiles, path: str) -> list[F
         return rows
     are_deleted = np.isin([row.row for row in rows], deleted).tolist()
     return [replace(row, deleted=each) for row, each in zip(rows, are_deleted, strict=True)]
+
+
+def _first_of(paths: Sequence[str]) -> str:
+    first, *others = paths
+    return f"{first} and {number_of(len(others), 'other file')}" if others else first
 
 
 def _one_by_one(found: Sequence[FoundIn]) -> Iterator[tuple[int, int, int]]:

@@ -51,6 +51,8 @@ def completed(*words):
 def test_commands(folder):
     assert completed("in") == ["plain,inspect", "plain,index"]
     assert completed("spark", "cl") == ["plain,clean-temp"]
+    assert completed("help", "in") == completed("in")
+    assert completed("help", "index", "bu") == ["plain,build"]
 
 
 def described(*words):

@@ -47,9 +47,13 @@ def test_one_value_gives_way_on_a_narrow_terminal_and_several_stay(tmp_path, mon
     pq.write_table(table, tmp_path / "a.parquet")
     asked = ("find", "a.parquet", "-c", "user_id", "--columns", ",".join(names))
     ids = [word for at in range(9) for word in ("-v", at)]
-    heads = on_a_terminal(60, *asked, *ids)[0].split()
-    assert heads[0] == "user_id"
-    assert names[1] not in heads
+    heads = on_a_terminal(64, *asked, *ids)[0].split()
+    assert heads == ["user_id", "file", *names]
+    # What was asked for is never left out.
+    assert on_a_terminal(60, *asked, *ids)[:2] == [
+        "user_id: 0  file: a.parquet  row group: 0  row: 0",
+        f"  {names[0]}: {'x' * 16}",
+    ]
     same = pa.table({"user_id": [7] * 9, **{name: ["x" * 16] * 9 for name in names}})
     pq.write_table(same, tmp_path / "a.parquet")
     assert on_a_terminal(60, *asked, "-v", 7)[0].split()[0] == "file"

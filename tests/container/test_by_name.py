@@ -79,7 +79,7 @@ def test_validate_names_it_where_it_helps(kind, tmp_path, monkeypatch):
     # Whether the option is given or not, it does not help a file with the name in another case.
     of_another = (
         f"b.{kind}: error PB310 required-missing: column id: a filter is required but there is no column of exactly"
-        " this name; did you mean ID?; next: write the file with this column"
+        " this name; did you mean ID?; next: require the one that was meant, or write the file with this column"
     )
     lines = outcome(*asked).stdout.splitlines()
     assert of_another in lines

@@ -274,6 +274,14 @@ def columns_named(*names):
     [
         (["user_id", "b"], "userid", r"^no column userid; did you mean user_id\?$"),
         (["x", "y"], "quite_else", "the file has x, y"),
+        # On the same path, but for what stands in it for a list; and what it would be in.
+        (
+            ["user_id", "user.list.element.id"],
+            "user.id",
+            r" mean user\.list\.element\.id, user_id\?$",
+        ),
+        (["user_id", "user"], "User.id", r" mean user, user_id\?$"),
+        (["user.x.id", "user.id"], "user.ID", r" mean user\.id\?$"),
         (
             ["a", "a"],
             "a",

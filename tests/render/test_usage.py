@@ -38,7 +38,10 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ),
         (
             "index a.parquet",
-            "a.parquet: no such command; expected one before the file, such as pbloom index build a.parquet",
+            (
+                "a.parquet: no such command; expected one before the file, such as pbloom index build --index DIR"
+                " --column COLUMN a.parquet"
+            ),
         ),
         (
             "spark a.orc",
@@ -134,6 +137,11 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("probe", "expected --column COLUMN; see pbloom probe --help"),
         ("probe x id 42", "id: no such file; did you mean -c id?"),
         ("probe . -c id = 42", "42: no such file; did you mean -v 42?"),
+        ("find 42 . -c id", "42: no such file; did you mean -v 42?"),
+        ("index probe --index i -c id 42", "42: no such file; did you mean -v 42?"),
+        ("find --index i 42 -c id", "42: no such file; did you mean -v 42?"),
+        ("find 42 -c id", "expected at least one --value, or --values-from or --ids"),
+        ("probe . -c id=42", "id=42: no value; did you mean -c id -v 42?"),
         (
             "find . -c id -v 1 2 3",
             "2: no such file; did you mean -v '1 2 3' or -v 1 -v 2 -v 3?",
@@ -548,3 +556,20 @@ def test_a_column_without_filters_is_named_where_they_are_to_be_removed():
             "strip", "lake", "-c", columns, "--in-place", "--dry-run"
         ).stdout.splitlines()
         assert [line for line in lines if "none to remove" in line] == told
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("index check ix", "expected --index DIR; did you mean --index ix?"),
+        ("index probe ix -c id -v 1", "expected --index DIR; did you mean --index ix?"),
+        ("index check other", "expected --index DIR; see pbloom index check --help"),
+        ("index ix", "ix: no such command; did you mean pbloom index check --index ix?"),
+    ],
+)
+def test_an_index_that_is_named_without_its_option(words, meant, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other").mkdir()
+    pq.write_table(pa.table({"id": [1]}), "a.parquet")
+    outcome("index", "build", "--index", "ix", "-c", "id", "a.parquet")
+    assert outcome(*words.split()).complaint == meant

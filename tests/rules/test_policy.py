@@ -399,6 +399,17 @@ def test_settings_for_a_column_that_no_file_has(run, tmp_path):
     assert run("none.parquet").stderr == "pbloom: none.parquet: No such file or directory\n"
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"), [("xx", "require the one that was meant, or "), ("elsewhere", "")]
+)
+def test_a_required_column_that_may_be_misspelled(run, name, meant):
+    last = run("a.parquet", "--require", name).stdout.splitlines()[-1]
+    assert last == (
+        f"  next: {meant}write the file with this column; if other files have it, --union-by-name requires no filter"
+        " of this one"
+    )
+
+
 def test_a_file_that_cannot_be_read(run):
     result = run("none.parquet", "a.parquet")
     assert answer(result) == (

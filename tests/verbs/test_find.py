@@ -4,7 +4,7 @@ import json
 import random
 import re
 import shutil
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -532,12 +532,27 @@ def test_what_is_a_value_in_no_file_is_an_error_in_python(tmp_path):
     """A report of unknown files has no rows, and could be taken for an answer."""
     for name in "ab":
         pq.write_table(pa.table({"id": [5, 7]}), tmp_path / f"{name}.parquet")
-    with pytest.raises(pb.ValueTypeError, match=r"^column id: 5\.5: cannot be a value of INT64"):
+    with pytest.raises(
+        pb.ValueTypeError, match=r"^\S*/a\.parquet and 1 other file: column id: 5\.5: cannot"
+    ):
         pb.find(tmp_path, "id", [5.5, 7.5])
     pq.write_table(pa.table({"id": [5.5]}), tmp_path / "c.parquet")
     report = pb.find(tmp_path, "id", [5.5, 7])
     assert [row.value for row in report.rows] == [7, 7, 5.5]
     assert [file.path for file in report.unknown] == [f"{tmp_path}/{name}" for name in SOME]
+
+
+def test_files_of_several_types_are_told_apart_where_none_can_hold_a_value(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    days = pa.array([date(2026, 11, 30)])
+    for name, held in (("a", [1]), ("b", days), ("c", [2])):
+        pq.write_table(pa.table({"id": held}), f"{name}.parquet")
+    found = outcome("find", "a.parquet", "b.parquet", "c.parquet", "-c", "id", "-v", "abc")
+    assert (found.code, found.stdout) == (2, "")
+    assert found.complaint == (
+        "a.parquet and 1 other file: column id: abc: cannot be a value of INT64: expected an integer;"
+        " b.parquet: column id: abc: cannot be a value of INT32 DATE: expected a date such as 2024-01-31"
+    )
 
 
 SOME = ("a.parquet", "b.parquet")
@@ -613,7 +628,9 @@ def test_files_that_an_index_does_not_know_as_they_are_answer_for_themselves(tmp
     # Of those that are all new, the index says nothing: all is as without it.
     put(text, text)
     assert found("x") == ["a.parquet", "b.parquet"]
-    with pytest.raises(ValueTypeError, match=r"^column id: 1: cannot be a value of BYTE_ARRAY"):
+    with pytest.raises(
+        ValueTypeError, match=r" and 1 other file: column id: 1: cannot be a value of BYTE_ARRAY"
+    ):
         pb.find(lake, "id", 1, index=index)
     put(other, other)
     with pytest.raises(ColumnError, match=r"a\.parquet: no column id; the file has no"):
@@ -897,7 +914,9 @@ def test_by_name_a_column_that_no_file_is_known_to_have_is_an_error(tmp_path, ca
 def test_by_name_what_cannot_be_the_value_of_the_only_file_is_an_error(tmp_path):
     lake = tmp_path / "lake"
     by_name_in(lake, other=[1])
-    with pytest.raises(ValueTypeError, match=r"^column id: 'x': cannot be a value of INT64"):
+    with pytest.raises(
+        ValueTypeError, match=r"/\w+\.parquet: column id: 'x': cannot be a value of INT64"
+    ):
         pb.find(lake, "id", "x", union_by_name=True)
 
 
