@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from parquet_bloom.container.in_commands import AsFile, InCommands, command_for, store_arguments
+from parquet_bloom.container.in_commands import AsFile, InCommands, command_for
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import COLUMN_KEY_GIVEN_BY, WRAPPED_KEY_GIVEN_BY, quoted_name
 from parquet_bloom.render.wording import shortened
-from parquet_bloom.storage import without_options
+from parquet_bloom.storage import name_in_commands, store_arguments
 from parquet_bloom.vocabulary import (
     ADVISED,
     HAS_ONE,
@@ -159,7 +159,7 @@ def command(verb: str, *arguments: str) -> str:
     import shlex
 
     of_stores = () if "--storage-option" in arguments else store_arguments(*arguments)
-    return shlex.join(["pbloom", verb, *map(without_options, arguments), *of_stores])
+    return shlex.join(["pbloom", verb, *map(name_in_commands, arguments), *of_stores])
 
 
 def next_line(verb: str, *arguments: str) -> str:
@@ -231,9 +231,9 @@ def for_all(command: str, path: str, names: Sequence[str]) -> str:
     for any file, called FILE."""
     import shlex
 
-    files = names if 0 < len(names) <= MOST_NAMES else ("FILE",)
-    words = shlex.split(command)
-    return shlex.join(word for each in words for word in (files if each == path else (each,)))
+    files = [*map(name_in_commands, names)] if 0 < len(names) <= MOST_NAMES else ["FILE"]
+    words, named = shlex.split(command), name_in_commands(path)
+    return shlex.join(word for each in words for word in (files if each == named else (each,)))
 
 
 def united(commands: Iterable[str]) -> list[str]:

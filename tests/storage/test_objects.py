@@ -1,5 +1,6 @@
 """Objects in stores: versions, failures, listings, schemes, and what nobody must see."""
 
+import html
 import json
 import os
 import pickle
@@ -843,6 +844,67 @@ def test_names_are_shown_without_what_is_behind_the_question_mark(store, tmp_pat
     assert outcome("report", url, "-o", page).code == 0
     assert '<p class="path name">s3://lake/day=2/</p>' in page.read_text()
     assert SECRET not in run.output + page.read_text()
+
+
+def test_the_settings_of_pbloom_are_about_the_same_store(s3):
+    s3.put(NAME, (FIXTURES / "spark_types.parquet").read_bytes())
+    report = pb.advise(URL, storage_options=s3.options)
+    (advised,) = (each for each in report.columns if each.column == "int32")
+    (text,) = (each.text for each in advised.settings if each.writer == "pbloom")
+    assert text == f"pbloom build {URL} -c int32 --fpp 0.01 -o out.parquet {again(s3)}"
+
+
+def with_a_full_filter():
+    """The fixture, with most bits of a filter set."""
+    (group, *_) = pb.inspect(FIXTURE).row_groups
+    (found,) = (each.filter for each in group.columns if each.column == "int64")
+    start, data = found.offset + found.header_bytes, bytearray(FIXTURE.read_bytes())
+    for at in range(start, start + found.num_bytes):
+        data[at] |= 0xF7
+    return bytes(data)
+
+
+def test_commands_about_a_signed_url_say_what_is_missing(store, tmp_path):
+    """Typed as they are shown, with the query in place of a word, they do what they are for."""
+    store.put("lake/plain.parquet", (FIXTURES / "spark_types.parquet").read_bytes())
+    store.put("lake/loose.parquet", (FIXTURES / "java_filters.parquet").read_bytes())
+    query = f"X-Amz-Signature={SECRET}"
+    plain, loose = (f"{store.endpoint}/lake/{name}.parquet" for name in ("plain", "loose"))
+    assert f"next: pbloom advise '{plain}?QUERY'" in outcome("inspect", f"{plain}?{query}").stdout
+    repaired = outcome("repair", f"{loose}?{query}", "--dry-run").stdout
+    assert repaired.endswith(f"so does pbloom validate '{loose}?QUERY'\n")
+    full = [f"{store.endpoint}/lake/full{number}.parquet" for number in range(2)]
+    for number in range(2):
+        store.put(f"lake/full{number}.parquet", with_a_full_filter())
+    signed = [f"{each}?{query}" for each in full]
+    look = f"pbloom validate '{full[0]}?QUERY' -c int64 --pages --diagnose"
+    assert outcome("validate", signed[0]).stdout.endswith(f"  next: {look}\n")
+    found = json.loads(outcome("validate", signed[0], "--json").stdout)["findings"]
+    assert look in {each["next"] for each in found}
+    of_both = (
+        f"next: pbloom validate '{full[0]}?QUERY' '{full[1]}?QUERY' -c int64 --pages --diagnose\n"
+    )
+    assert of_both in outcome("validate", *signed).stdout
+    _, *typed = shlex.split(look.replace("QUERY", query))
+    assert "int64" in outcome(*typed).stdout
+    page = tmp_path / "page.html"
+    for urls in ([f"{plain}?{query}"], [f"{plain}?{query}", f"{loose}?{query}"]):
+        assert outcome("report", *urls, "-o", page, "--overwrite").code in (0, 1)
+        said = html.unescape(page.read_text())
+        assert f"pbloom build '{plain}?QUERY' -c int32 --fpp 0.01 -o out.parquet" in said
+        assert "No command changes what was looked at: web servers are read-only." in said
+        assert "--in-place" not in said
+        assert SECRET not in said
+
+
+def test_no_command_changes_what_is_on_a_web_server_among_others(store):
+    store.put("lake/plain.parquet", (FIXTURES / "spark_types.parquet").read_bytes())
+    here, there = FIXTURES / "spark_types.parquet", f"{store.endpoint}/lake/plain.parquet"
+    for names in ([here, there], [there, here]):
+        run = outcome("advise", *names)
+        assert "build filters for" in run.stdout
+        assert "next: " not in run.stdout
+    assert "next: pbloom build" in outcome("advise", here).stdout
 
 
 def test_a_url_that_is_signed_for_get_alone(store, tmp_path):
