@@ -60,6 +60,7 @@ from parquet_bloom.verbs.index_probe import (
     terms_of,
 )
 from parquet_bloom.verbs.index_sql import SqlEngine, index_sql
+from parquet_bloom.verbs.left_out_files import left_out
 from parquet_bloom.vocabulary import words
 
 if TYPE_CHECKING:
@@ -593,6 +594,8 @@ def _end_with(report: IndexChange, as_json: bool, quiet: bool = False, took: str
         write_json(report)
     else:
         _write_change(report, quiet, took)
+        if report.left_out:
+            complain(left_out(report.left_out))
     sys.exit(TROUBLE if report.failed else FINE)
 
 
