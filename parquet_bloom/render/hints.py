@@ -23,18 +23,6 @@ from parquet_bloom.vocabulary import (
     NO_PREFIX,
 )
 
-# Of what an index says, whatever it has found, where nobody has listed the files.
-NOT_LISTED: Final = (
-    "what came or changed since may not have been asked:"
-    " name the folder, too, or run `pbloom index add`"
-)
-
-# The same of an index over tables.
-NOT_LISTED_IN_TABLES: Final = (
-    "what came or changed since may not have been asked: name the table, too (--table), or run"
-    " `pbloom index add`"
-)
-
 # Of columns that some files lack.
 BY_NAME: Final = (
     "where a file has no such column, in whatever case, and others have, --union-by-name takes it as"
@@ -147,6 +135,13 @@ def in_options(message: str) -> str:
     """A message with the options of the command in it: `--max-bytes is not supported for ORC files`."""
     named = re.sub(_REFUSED, lambda name: f"--{name[0].replace('_', '-')}", message)
     return re.sub(_OF_STORE, "--storage-option ", named)
+
+
+def not_listed(add: str, *, are_tables: bool = False) -> str:
+    """Of what an index says, whatever it has found, where nobody has listed the files; `add`: the command that brings
+    it up to date."""
+    named = "table, too (--table)" if are_tables else "folder, too"
+    return f"what came or changed since may not have been asked: name the {named}, or run `{add}`"
 
 
 def would_refuse(obstacles: Sequence[str] | None) -> list[str]:

@@ -22,7 +22,7 @@ from parquet_bloom.commands.pbloom import cli
 from parquet_bloom.container import OneFilter
 from parquet_bloom.container.data_file import DataFile
 from parquet_bloom.files import open_file
-from parquet_bloom.render.hints import NOT_LISTED
+from parquet_bloom.render.hints import not_listed
 
 ROWS = 2000
 
@@ -620,11 +620,12 @@ def test_the_examples_of_index_run_one_after_the_other(lake):
             shutil.rmtree(arguments[3], ignore_errors=True)
         result = lake(*arguments)
         # What `remove` has forgotten is a finding of `check`, and unknown.
+        add = "pbloom index add --index events.index"
         forgotten = {("check", "lake/2019/"): 1, ("probe", "lake/"): 2}
         code = forgotten.get((arguments[1], arguments[-1]), 0)
-        told = f"pbloom: {NOT_LISTED}\n" if arguments[1] == "probe" else ""
+        told = f"pbloom: {not_listed(add)}\n" if arguments[1] == "probe" else ""
         if code == 2:
-            again = "`pbloom index add --index events.index` reads what came or changed in the places that the index is about; name those that were never added, or were removed, too"
+            again = f"`{add}` reads what came or changed in the places that the index is about; name those that were never added, or were removed, too"
             told = f"pbloom: events.index: not up to date: {again}\n"
         assert (result.code, result.stderr) == (code, told), arguments
 
