@@ -931,6 +931,43 @@ def test_what_is_behind_a_url_is_looked_at_again(store, tmp_path, monkeypatch, o
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("status", "body", "said"),
+    [
+        (404, NO_BUCKET, "no such object"),
+        (
+            403,
+            DENIED,
+            "reading was refused (403 AccessDenied): expected a URL that needs no password, or a signed one",
+        ),
+    ],
+)
+def test_a_store_that_answers_as_a_web_server_is_named_as_one(store, status, body, said):
+    """As the command says it, so it works; who has a signed URL wants no other name."""
+    url = f"{store.endpoint}/{NAME}"
+    for query in ("", f"?X-Amz-Signature={SECRET}"):
+        store.faults.append(Fault(status, body))
+        named = f"{URL} with --storage-option endpoint={store.endpoint}"
+        hint = "" if query else f"; to a store of S3's protocol, it is {named}"
+        run = outcome("inspect", url + query)
+        assert (run.code, run.complaint) == (2, f"{url}: {said}{hint}")
+    assert outcome("inspect", URL, *words(store)).code == 0
+
+
+@pytest.mark.parametrize(
+    ("host", "named"),
+    [
+        ("lake.s3.eu-west-1.amazonaws.com", "s3://BUCKET/KEY"),
+        ("s3.cn-north-1.amazonaws.com.cn", "s3://BUCKET/KEY"),
+        ("storage.googleapis.com", "gs://BUCKET/KEY"),
+    ],
+)
+def test_a_cloud_that_answers_as_a_web_server_needs_no_endpoint(host, named):
+    error = GenericError(f"response error: status code: 403 Forbidden: {DENIED}")
+    said = requests._failure(Address.of(f"https://{host}/a.parquet"), error).strerror
+    assert said.endswith(f"or a signed one; to the store, it is {named}")
+
+
 def test_the_signature_of_a_url_is_not_shown(store):
     url = f"{store.endpoint}/lake/nothing.parquet?X-Amz-Signature={SECRET}"
     run = outcome("inspect", url)
