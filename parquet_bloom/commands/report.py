@@ -172,6 +172,7 @@ def _of_many(
 
     code = inputs.each(work, reporter.add_failed, take=reporter.add, threads=at_a_time)
     inputs.tell_lacking(options.union_by_name)
+    inputs.tell_left_out()
     found = reporter.report()
     if not found.summary.files:
         # Nothing to write about, and it was said why.

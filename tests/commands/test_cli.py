@@ -391,6 +391,7 @@ def test_several_files_go_to_a_folder_and_one_bad_one_does_not_stop_the_others(r
     [
         *(["build", "-c", "user_id", "--dry-run"], ["strip", "--dry-run"], ["repair", "--dry-run"]),
         *(["inspect"], ["validate"], ["advise"], ["inspect", "--json"], ["inspect", "--summary"]),
+        ["report", "-o", "page.html", "--overwrite"],
     ],
 )
 def test_what_folders_have_besides_is_told(run, tmp_path, command):
@@ -407,7 +408,7 @@ def test_what_folders_have_besides_is_told(run, tmp_path, command):
     named = ("in/a.parquet", "in/A.data", "in/noext")
     assert run(*command, *named).stderr == run(*command, "in/a.parquet").stderr == ""
     # Each shard names the same, whichever files are its own.
-    if "--summary" not in command and "advise" not in command:
+    if "--summary" not in command and command[0] not in ("advise", "report"):
         shards = [run(*command, "in", "in/noext", "--shard", f"{n}/2").stderr for n in (0, 1)]
         assert all("left out because of its name: in/A.data;" in each for each in shards)
         assert not any("in/noext;" in each for each in shards)
