@@ -633,8 +633,13 @@ def test_a_profile_of_aws(store, tmp_path, monkeypatch):
     client = s3_client.S3Client(Address.of(URL), Traffic())._sender.signed.now()
     assert client.meta.endpoint_url == "https://s3.eu-west-1.amazonaws.com"
     monkeypatch.setenv("AWS_PROFILE", "theirs")
-    with pytest.raises(OSError, match=r"storage options: AWS_PROFILE is theirs: .*not be found"):
-        pb.inspect(URL)
+    for variable in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE"):
+        with failing(
+            OSError, f"{URL}: {variable} is theirs: The config profile (theirs) could not be found"
+        ):
+            pb.inspect(URL)
+        monkeypatch.delenv("AWS_PROFILE", raising=False)
+        monkeypatch.setenv("AWS_DEFAULT_PROFILE", "theirs")
 
 
 def test_empty_variables_are_not_set(store, tmp_path, monkeypatch):
