@@ -582,7 +582,9 @@ def _next_lines(
 ) -> list[str]:  # fmt: skip
     """None if only some row groups were judged, or `build` would refuse. `keys`: the options that files are opened
     and changed with."""
-    is_refused = inputs.are_of_tables or any(each.obstacles for each in reports)
+    is_refused = (
+        inputs.are_of_tables or inputs.are_read_only or any(each.obstacles for each in reports)
+    )
     if not steps or options.parts or is_refused:
         return []
     named, tables = _as_judged(inputs)

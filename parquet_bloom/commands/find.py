@@ -13,7 +13,7 @@ import click
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.key_options import hash_key as hash_key_option
-from parquet_bloom.commands.key_options import hash_key_arguments
+from parquet_bloom.commands.key_options import hash_key_arguments, index_add_again
 from parquet_bloom.commands.parameters import PARQUET_FILE
 from parquet_bloom.commands.sections import Command, files_option, output_option
 from parquet_bloom.commands.store_options import storage_options
@@ -29,7 +29,7 @@ from parquet_bloom.errors import (
     quoted_name,
 )
 from parquet_bloom.program import FINE, NO, TROUBLE
-from parquet_bloom.render.hints import NOT_LISTED, OF_ONE_TYPE
+from parquet_bloom.render.hints import OF_ONE_TYPE, not_listed
 from parquet_bloom.render.reports import Complaints
 from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
@@ -157,7 +157,8 @@ def find(
     if report.left_out:
         complain(left_out(report.left_out))
     if report.is_as_indexed:
-        complain(NOT_LISTED)
+        assert index is not None
+        complain(not_listed(index_add_again(index, given["hash_key"], keys)))
     if given["report"] is not None and report.absent and (unproven := _unproven(report)):
         complain(unproven)
     sys.exit(code)

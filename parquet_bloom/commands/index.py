@@ -12,7 +12,7 @@ import click
 
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.key_options import arguments_of, hash_key_arguments
+from parquet_bloom.commands.key_options import arguments_of, hash_key_arguments, index_add_again
 from parquet_bloom.commands.key_options import hash_key as hash_key_option
 from parquet_bloom.commands.parameters import PARQUET_FILE
 from parquet_bloom.commands.sections import (
@@ -28,7 +28,7 @@ from parquet_bloom.container import Units, number_of, some_of
 from parquet_bloom.errors import for_command, quoted_name
 from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
-from parquet_bloom.render.hints import NOT_LISTED, NOT_LISTED_IN_TABLES, command, next_line
+from parquet_bloom.render.hints import command, next_line, not_listed
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import (
@@ -60,6 +60,7 @@ from parquet_bloom.verbs.index_probe import (
     terms_of,
 )
 from parquet_bloom.verbs.index_sql import SqlEngine, index_sql
+from parquet_bloom.verbs.left_out_files import left_out
 from parquet_bloom.vocabulary import words
 
 if TYPE_CHECKING:
@@ -285,6 +286,7 @@ def probe(
 
         check_free([output], named or terms_of(index_path, storage_options()).sources, overwrite)
     code, unasked, is_outdated = NO, "", False
+    add_to_it = index_add_again(index_path, given["hash_key"])
     for column in dict.fromkeys(columns):
         report = probe_index(
             index_path, column, given["values"], files=named or None, table=view, hash_key=given["hash_key"],
@@ -305,14 +307,13 @@ def probe(
         elif not report.is_absent and code != TROUBLE:
             code = FINE
         if report.as_indexed:
-            unasked = NOT_LISTED_IN_TABLES if report.tables else NOT_LISTED
+            unasked = not_listed(add_to_it, are_tables=bool(report.tables))
         is_outdated |= report.is_outdated
     if unasked and not as_json:
         complain(unasked)
     elif is_outdated and not as_json:
-        again = command("index", "add", "--index", index_path, *store_options_again())
         complain(
-            f"{index_path}: not up to date: `{again}` reads what came or changed in the places that the index is"
+            f"{index_path}: not up to date: `{add_to_it}` reads what came or changed in the places that the index is"
             " about; name those that were never added, or were removed, too"
         )
     if code == NO and (hint := taken_whole(given["values"])):
@@ -593,6 +594,8 @@ def _end_with(report: IndexChange, as_json: bool, quiet: bool = False, took: str
         write_json(report)
     else:
         _write_change(report, quiet, took)
+        if report.left_out:
+            complain(left_out(report.left_out))
     sys.exit(TROUBLE if report.failed else FINE)
 
 

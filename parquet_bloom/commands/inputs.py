@@ -140,6 +140,12 @@ class Inputs:
         named = map(self.in_commands, one_of_each.values())
         return any(isinstance(each, AsFile) and each.is_of_table for each in named)
 
+    @property
+    def are_read_only(self) -> bool:
+        """Whether any that was read is on a web server, so that no command changes them all."""
+        named = map(self.in_commands, self.read_paths)
+        return any(isinstance(each, AsFile) and each.is_of_web_server for each in named)
+
     def next_lines(self, again: Sequence[str]) -> NextLines:
         """The commands that help next. `again`: options that they need, too."""
         return NextLines(self.in_commands, again)

@@ -11,7 +11,9 @@ from click.core import ParameterSource
 
 from parquet_bloom.commands.parameters import FILE
 from parquet_bloom.commands.sections import Callback, Decorator, encryption_option, together
+from parquet_bloom.commands.store_options import store_options_again
 from parquet_bloom.encryption.settings import SETTINGS, TABLES, key_arguments, place_of_key
+from parquet_bloom.render.hints import command
 from parquet_bloom.render.terminal import complain
 
 if TYPE_CHECKING:
@@ -36,6 +38,12 @@ def hash_key_arguments(hash_key: str | None) -> tuple[str, ...]:
     if hash_key is None or source is ParameterSource.ENVIRONMENT:
         return ()
     return "--hash-key", place_of_key(hash_key)
+
+
+def index_add_again(index: str, hash_key: str | None, keys: GivenKeys = None) -> str:
+    """The command that brings an index up to date, with its key and those of files, and the options of its store."""
+    keys_again = *arguments_of(keys), *hash_key_arguments(hash_key)
+    return command("index", "add", "--index", index, *store_options_again(), *keys_again)
 
 
 # Setting of a keys file -> how the value looks, the help.

@@ -172,6 +172,7 @@ def _of_many(
 
     code = inputs.each(work, reporter.add_failed, take=reporter.add, threads=at_a_time)
     inputs.tell_lacking(options.union_by_name)
+    inputs.tell_left_out()
     found = reporter.report()
     if not found.summary.files:
         # Nothing to write about, and it was said why.
@@ -205,6 +206,7 @@ _CHOSEN: Final = (
 _OF_TABLES: Final = (
     "Ask for the page with --table: commands that change the files of a table name it as one."
 )
+_READ_ONLY: Final = "No command changes what was looked at: web servers are read-only."
 _FIXED: Final = (
     "No command changes what was looked at: of a table that is the newest version alone, of Iceberg through its"
     " catalog."
@@ -224,7 +226,9 @@ def _build_options(
     which = options_again(click.get_current_context(), _WHICH_FILES)
     again = (*which, *store_options_again(), *of_keys)
     if view is None:
-        return ((), _OF_TABLES) if inputs.are_of_tables else (("--in-place", *again), "")
+        if inputs.are_of_tables:
+            return (), _OF_TABLES
+        return ((), _READ_ONLY) if inputs.are_read_only else (("--in-place", *again), "")
     named = [inputs.in_commands(path).options(_BUILD) for path in inputs.read_paths]
     changing = {each: None for each in named if each is not None}
     if None in named or not changing:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import ClassVar, Final, TypeAlias
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.storage import address_if_any
+from parquet_bloom.storage import name_in_commands, store_arguments
 
 # What single files take, and tables do not: these are changed by appending and one commit.
 _OF_FILES: Final = frozenset(("--in-place",))
@@ -88,14 +88,7 @@ def command_for(
 
     words = [word for word in command.split() if word not in named.left_out]
     options = named.options(words)
-    filled = [{"FILE": named.place, **values}.get(word, word) for word in words]
+    filled = [{"FILE": name_in_commands(named.place), **values}.get(word, word) for word in words]
     if options is None or None in filled:
         return None
     return shlex.join([*filter(None, filled), *options, *store_arguments(named.place), *again])
-
-
-def store_arguments(*names: str) -> tuple[str, ...]:
-    """The options with which files were read from stores, for a command about them; none if they are not the same."""
-    addresses = filter(None, map(address_if_any, names))
-    found = {each.options.arguments for each in addresses}
-    return found.pop() if len(found) == 1 else ()

@@ -27,6 +27,7 @@ from parquet_bloom.engines.catalogue import engines
 from parquet_bloom.engines.engine import NamesTaken, SettingsText
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
+from parquet_bloom.storage import name_in_commands, store_arguments
 from parquet_bloom.vocabulary import Format
 
 
@@ -69,7 +70,8 @@ def all_settings(
     """Those of `pbloom`, then of each engine that can be told to write such a filter. `max_bytes`: the
     limit that the filter was made for."""
     limit = "" if max_bytes == MAX_BYTES else f" --max-bytes {max_bytes}"
-    command = f"{_command(wanted)}{limit} -o out.{format}"
+    of_stores = shlex.join(store_arguments(wanted.path))
+    command = f"{_command(wanted)}{limit} -o out.{format} {of_stores}".rstrip()
     having = ((each.name, each.settings[format]) for each in engines() if format in each.settings)
     texts = ((name, _text(settings, wanted)) for name, settings in having)
     found = (WriterSettings(name, text) for name, text in texts if text)
@@ -78,7 +80,7 @@ def all_settings(
 
 def _command(wanted: WantedFilter) -> str:
     # A leading dash would make it an option.
-    path = f"./{wanted.path}" if wanted.path.startswith("-") else wanted.path
+    path = f"./{wanted.path}" if wanted.path.startswith("-") else name_in_commands(wanted.path)
     name = ".".join(wanted.column_path)
     column = shlex.quote(quoted_name(name if wanted.index is None else f"{name}#{wanted.index}"))
     return f"pbloom build {shlex.quote(path)} -c {column} --fpp {wanted.fpp!r}"

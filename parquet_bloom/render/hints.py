@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from parquet_bloom.container.in_commands import AsFile, InCommands, command_for, store_arguments
+from parquet_bloom.container.in_commands import AsFile, InCommands, command_for
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import COLUMN_KEY_GIVEN_BY, WRAPPED_KEY_GIVEN_BY, quoted_name
 from parquet_bloom.render.wording import shortened
-from parquet_bloom.storage import without_options
+from parquet_bloom.storage import name_in_commands, store_arguments
 from parquet_bloom.vocabulary import (
     ADVISED,
     HAS_ONE,
@@ -21,18 +21,6 @@ from parquet_bloom.vocabulary import (
     NO_MEMORY,
     NO_META_DATA,
     NO_PREFIX,
-)
-
-# Of what an index says, whatever it has found, where nobody has listed the files.
-NOT_LISTED: Final = (
-    "what came or changed since may not have been asked:"
-    " name the folder, too, or run `pbloom index add`"
-)
-
-# The same of an index over tables.
-NOT_LISTED_IN_TABLES: Final = (
-    "what came or changed since may not have been asked: name the table, too (--table), or run"
-    " `pbloom index add`"
 )
 
 # Of columns that some files lack.
@@ -149,6 +137,13 @@ def in_options(message: str) -> str:
     return re.sub(_OF_STORE, "--storage-option ", named)
 
 
+def not_listed(add: str, *, are_tables: bool = False) -> str:
+    """Of what an index says, whatever it has found, where nobody has listed the files; `add`: the command that brings
+    it up to date."""
+    named = "table, too (--table)" if are_tables else "folder, too"
+    return f"what came or changed since may not have been asked: name the {named}, or run `{add}`"
+
+
 def would_refuse(obstacles: Sequence[str] | None) -> list[str]:
     """What `build` would refuse, a line for each."""
     return [f"build would refuse: {each}" for each in obstacles or ()]
@@ -159,7 +154,7 @@ def command(verb: str, *arguments: str) -> str:
     import shlex
 
     of_stores = () if "--storage-option" in arguments else store_arguments(*arguments)
-    return shlex.join(["pbloom", verb, *map(without_options, arguments), *of_stores])
+    return shlex.join(["pbloom", verb, *map(name_in_commands, arguments), *of_stores])
 
 
 def next_line(verb: str, *arguments: str) -> str:
@@ -231,9 +226,9 @@ def for_all(command: str, path: str, names: Sequence[str]) -> str:
     for any file, called FILE."""
     import shlex
 
-    files = names if 0 < len(names) <= MOST_NAMES else ("FILE",)
-    words = shlex.split(command)
-    return shlex.join(word for each in words for word in (files if each == path else (each,)))
+    files = [*map(name_in_commands, names)] if 0 < len(names) <= MOST_NAMES else ["FILE"]
+    words, named = shlex.split(command), name_in_commands(path)
+    return shlex.join(word for each in words for word in (files if each == named else (each,)))
 
 
 def united(commands: Iterable[str]) -> list[str]:

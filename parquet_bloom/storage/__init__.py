@@ -30,10 +30,12 @@ __all__ = [
     "address_of",
     "discard_folder",
     "folder_at",
+    "name_in_commands",
     "not_installed",
     "open_folder",
     "open_source",
     "own_library",
+    "store_arguments",
     "with_options",
     "without_options",
     "writable_folder",
@@ -61,7 +63,20 @@ def address_if_any(name: str) -> Address | None:
 def without_options(name: str) -> str:
     """A name as it is shown: what is behind the question mark of an object's URL, or before its host,
     may be secret."""
-    return str(address_if_any(name) or name)
+    return address_if_any(name) or name
+
+
+def name_in_commands(name: str) -> str:
+    """A name, also as it is shown, as a command has it that is printed: with nothing that may be secret either."""
+    address = address_if_any(name)
+    return name if address is None else address.in_commands
+
+
+def store_arguments(*names: str) -> tuple[str, ...]:
+    """The options with which files were read from stores, for a command about them; none if they are not the same."""
+    addresses = filter(None, map(address_if_any, names))
+    found = {each.options.arguments for each in addresses}
+    return found.pop() if len(found) == 1 else ()
 
 
 def with_options(

@@ -134,6 +134,11 @@ class Address(str):
         return f"{self}?{self.query}" if self.query else str(self), self.options
 
     @property
+    def in_commands(self) -> str:
+        """As a command names it: with a word in place of the query, without which a signed URL is refused."""
+        return f"{self}?QUERY" if self.query else str(self)
+
+    @property
     def undecoded(self) -> str:
         """For those who take what follows the bucket for the key, and decode nothing: polars, DuckDB, Hadoop. Of a
         web server, the whole URL, which is to be shown to nobody."""

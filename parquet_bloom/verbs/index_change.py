@@ -51,6 +51,7 @@ from parquet_bloom.index.states import lasting, states_of
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import open_folder, with_options
+from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.storage.source import is_data_file
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.listed_files import (
@@ -88,7 +89,8 @@ class IndexChange(VerbReport):
     could not be read, or not all of them;
     `not_indexed`: those that were looked at and say `unknown`; `unknown`: how many of all files do, about any column;
     `keys`: pairs of value and place that were added; `filters`: those that were; `generation`: of the manifest that
-    was made, or that is still right."""
+    was made, or that is still right; `left_out`: files in the folders that are not looked at because of their
+    names."""
 
     index: str
     generation: int
@@ -102,6 +104,7 @@ class IndexChange(VerbReport):
     bytes_written: int
     unknown: int
     not_indexed: tuple[NotIndexed, ...] = field(default_factory=tuple)
+    left_out: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         counts = f"{self.added} added, {self.changed} changed, {self.removed} removed"
@@ -331,6 +334,7 @@ class _Change:
         self._folder, self._keys, self._options = folder, keys, storage_options
         self._threads, self._progress = threads_given(threads), progress
         self._not_indexed: list[NotIndexed] = []
+        self._left_out: tuple[str, ...] = ()
         self._failed = 0
         # The files that the index says nothing about, for some column.
         self._unknown: set[str] = set()
@@ -358,7 +362,10 @@ class _Change:
     ) -> IndexChange:
         """Change an index that was `start`, about `more` sources and tables from now on. `anew`: of what is there
         nothing is read, as it may be damaged."""
-        files = self._listed(_united(start.sources, more), _united_tables(start.tables, tables))
+        left_out = LeftOut(is_proof=False)
+        sources = _united(start.sources, more)
+        files = self._listed(sources, _united_tables(start.tables, tables), left_out)
+        self._left_out = left_out.besides(files.found)
         files.check_seen()
         # A source may have no files any more, but an index is not made of nothing.
         if files.errors and not files.found and not start.generation:
@@ -413,8 +420,13 @@ class _Change:
         assert made is not None
         return self._report(made, 0, 0, len(self._states), [], len(self._paths(made)))
 
-    def _listed(self, sources: Sequence[str], tables: Sequence[TableSource]) -> ListedFiles:
-        return list_files(sources, tables, self._options, self._folder.path)
+    def _listed(
+        self,
+        sources: Sequence[str],
+        tables: Sequence[TableSource],
+        left_out: LeftOut | None = None,
+    ) -> ListedFiles:
+        return list_files(sources, tables, self._options, self._folder.path, left_out=left_out)
 
     def _files_of(self, tables: Sequence[TableSource]) -> Collection[str]:
         """Of those that can still be read; what is left of others, the next `add` forgets."""
@@ -588,6 +600,7 @@ class _Change:
             bytes_written=sum(segment.num_bytes for segment in new),
             unknown=len(self._unknown.union(each.path for each in self._not_indexed)),
             not_indexed=tuple(self._not_indexed),
+            left_out=self._left_out,
         )
 
 

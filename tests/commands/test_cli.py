@@ -22,7 +22,7 @@ from parquet_bloom.commands.pbloom import cli
 from parquet_bloom.container import OneFilter
 from parquet_bloom.container.data_file import DataFile
 from parquet_bloom.files import open_file
-from parquet_bloom.render.hints import NOT_LISTED
+from parquet_bloom.render.hints import not_listed
 
 ROWS = 2000
 
@@ -391,6 +391,7 @@ def test_several_files_go_to_a_folder_and_one_bad_one_does_not_stop_the_others(r
     [
         *(["build", "-c", "user_id", "--dry-run"], ["strip", "--dry-run"], ["repair", "--dry-run"]),
         *(["inspect"], ["validate"], ["advise"], ["inspect", "--json"], ["inspect", "--summary"]),
+        ["report", "-o", "page.html", "--overwrite"],
     ],
 )
 def test_what_folders_have_besides_is_told(run, tmp_path, command):
@@ -407,7 +408,7 @@ def test_what_folders_have_besides_is_told(run, tmp_path, command):
     named = ("in/a.parquet", "in/A.data", "in/noext")
     assert run(*command, *named).stderr == run(*command, "in/a.parquet").stderr == ""
     # Each shard names the same, whichever files are its own.
-    if "--summary" not in command and "advise" not in command:
+    if "--summary" not in command and command[0] not in ("advise", "report"):
         shards = [run(*command, "in", "in/noext", "--shard", f"{n}/2").stderr for n in (0, 1)]
         assert all("left out because of its name: in/A.data;" in each for each in shards)
         assert not any("in/noext;" in each for each in shards)
@@ -620,11 +621,12 @@ def test_the_examples_of_index_run_one_after_the_other(lake):
             shutil.rmtree(arguments[3], ignore_errors=True)
         result = lake(*arguments)
         # What `remove` has forgotten is a finding of `check`, and unknown.
+        add = "pbloom index add --index events.index"
         forgotten = {("check", "lake/2019/"): 1, ("probe", "lake/"): 2}
         code = forgotten.get((arguments[1], arguments[-1]), 0)
-        told = f"pbloom: {NOT_LISTED}\n" if arguments[1] == "probe" else ""
+        told = f"pbloom: {not_listed(add)}\n" if arguments[1] == "probe" else ""
         if code == 2:
-            again = "`pbloom index add --index events.index` reads what came or changed in the places that the index is about; name those that were never added, or were removed, too"
+            again = f"`{add}` reads what came or changed in the places that the index is about; name those that were never added, or were removed, too"
             told = f"pbloom: events.index: not up to date: {again}\n"
         assert (result.code, result.stderr) == (code, told), arguments
 

@@ -236,7 +236,7 @@ def test_an_index_says_of_when_its_answer_is(path):
     found = outcome(*asked)
     assert (found.code, found.complaint) == (
         1,
-        "what came or changed since may not have been asked: name the folder, too, or run `pbloom index add`",
+        "what came or changed since may not have been asked: name the folder, too, or run `pbloom index add --index ids.index`",
     )
     assert found.stdout.startswith(f"0 rows in 1 file, {made}: 0 row groups of 0 files read")
     of_find, of_probe = (

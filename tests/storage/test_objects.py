@@ -1,5 +1,6 @@
 """Objects in stores: versions, failures, listings, schemes, and what nobody must see."""
 
+import html
 import json
 import os
 import pickle
@@ -632,8 +633,13 @@ def test_a_profile_of_aws(store, tmp_path, monkeypatch):
     client = s3_client.S3Client(Address.of(URL), Traffic())._sender.signed.now()
     assert client.meta.endpoint_url == "https://s3.eu-west-1.amazonaws.com"
     monkeypatch.setenv("AWS_PROFILE", "theirs")
-    with pytest.raises(OSError, match=r"storage options: AWS_PROFILE is theirs: .*not be found"):
-        pb.inspect(URL)
+    for variable in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE"):
+        with failing(
+            OSError, f"{URL}: {variable} is theirs: The config profile (theirs) could not be found"
+        ):
+            pb.inspect(URL)
+        monkeypatch.delenv("AWS_PROFILE", raising=False)
+        monkeypatch.setenv("AWS_DEFAULT_PROFILE", "theirs")
 
 
 def test_empty_variables_are_not_set(store, tmp_path, monkeypatch):
@@ -845,6 +851,67 @@ def test_names_are_shown_without_what_is_behind_the_question_mark(store, tmp_pat
     assert SECRET not in run.output + page.read_text()
 
 
+def test_the_settings_of_pbloom_are_about_the_same_store(s3):
+    s3.put(NAME, (FIXTURES / "spark_types.parquet").read_bytes())
+    report = pb.advise(URL, storage_options=s3.options)
+    (advised,) = (each for each in report.columns if each.column == "int32")
+    (text,) = (each.text for each in advised.settings if each.writer == "pbloom")
+    assert text == f"pbloom build {URL} -c int32 --fpp 0.01 -o out.parquet {again(s3)}"
+
+
+def with_a_full_filter():
+    """The fixture, with most bits of a filter set."""
+    (group, *_) = pb.inspect(FIXTURE).row_groups
+    (found,) = (each.filter for each in group.columns if each.column == "int64")
+    start, data = found.offset + found.header_bytes, bytearray(FIXTURE.read_bytes())
+    for at in range(start, start + found.num_bytes):
+        data[at] |= 0xF7
+    return bytes(data)
+
+
+def test_commands_about_a_signed_url_say_what_is_missing(store, tmp_path):
+    """Typed as they are shown, with the query in place of a word, they do what they are for."""
+    store.put("lake/plain.parquet", (FIXTURES / "spark_types.parquet").read_bytes())
+    store.put("lake/loose.parquet", (FIXTURES / "java_filters.parquet").read_bytes())
+    query = f"X-Amz-Signature={SECRET}"
+    plain, loose = (f"{store.endpoint}/lake/{name}.parquet" for name in ("plain", "loose"))
+    assert f"next: pbloom advise '{plain}?QUERY'" in outcome("inspect", f"{plain}?{query}").stdout
+    repaired = outcome("repair", f"{loose}?{query}", "--dry-run").stdout
+    assert repaired.endswith(f"so does pbloom validate '{loose}?QUERY'\n")
+    full = [f"{store.endpoint}/lake/full{number}.parquet" for number in range(2)]
+    for number in range(2):
+        store.put(f"lake/full{number}.parquet", with_a_full_filter())
+    signed = [f"{each}?{query}" for each in full]
+    look = f"pbloom validate '{full[0]}?QUERY' -c int64 --pages --diagnose"
+    assert outcome("validate", signed[0]).stdout.endswith(f"  next: {look}\n")
+    found = json.loads(outcome("validate", signed[0], "--json").stdout)["findings"]
+    assert look in {each["next"] for each in found}
+    of_both = (
+        f"next: pbloom validate '{full[0]}?QUERY' '{full[1]}?QUERY' -c int64 --pages --diagnose\n"
+    )
+    assert of_both in outcome("validate", *signed).stdout
+    _, *typed = shlex.split(look.replace("QUERY", query))
+    assert "int64" in outcome(*typed).stdout
+    page = tmp_path / "page.html"
+    for urls in ([f"{plain}?{query}"], [f"{plain}?{query}", f"{loose}?{query}"]):
+        assert outcome("report", *urls, "-o", page, "--overwrite").code in (0, 1)
+        said = html.unescape(page.read_text())
+        assert f"pbloom build '{plain}?QUERY' -c int32 --fpp 0.01 -o out.parquet" in said
+        assert "No command changes what was looked at: web servers are read-only." in said
+        assert "--in-place" not in said
+        assert SECRET not in said
+
+
+def test_no_command_changes_what_is_on_a_web_server_among_others(store):
+    store.put("lake/plain.parquet", (FIXTURES / "spark_types.parquet").read_bytes())
+    here, there = FIXTURES / "spark_types.parquet", f"{store.endpoint}/lake/plain.parquet"
+    for names in ([here, there], [there, here]):
+        run = outcome("advise", *names)
+        assert "build filters for" in run.stdout
+        assert "next: " not in run.stdout
+    assert "next: pbloom build" in outcome("advise", here).stdout
+
+
 def test_a_url_that_is_signed_for_get_alone(store, tmp_path):
     store.faults.append(Fault(403, DENIED, kind="HEAD", times=99))
     url = f"{store.endpoint}/{NAME}?X-Amz-Signature={SECRET}"
@@ -867,6 +934,43 @@ def test_what_is_behind_a_url_is_looked_at_again(store, tmp_path, monkeypatch, o
     with pytest.raises((pb.RewriteError, OSError), match="changed while it was read"):
         pb.build(url, tmp_path / "there", columns=["int64"], existing="replace")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "said"),
+    [
+        (404, NO_BUCKET, "no such object"),
+        (
+            403,
+            DENIED,
+            "reading was refused (403 AccessDenied): expected a URL that needs no password, or a signed one",
+        ),
+    ],
+)
+def test_a_store_that_answers_as_a_web_server_is_named_as_one(store, status, body, said):
+    """As the command says it, so it works; who has a signed URL wants no other name."""
+    url = f"{store.endpoint}/{NAME}"
+    for query in ("", f"?X-Amz-Signature={SECRET}"):
+        store.faults.append(Fault(status, body))
+        named = f"{URL} with --storage-option endpoint={store.endpoint}"
+        hint = "" if query else f"; to a store of S3's protocol, it is {named}"
+        run = outcome("inspect", url + query)
+        assert (run.code, run.complaint) == (2, f"{url}: {said}{hint}")
+    assert outcome("inspect", URL, *words(store)).code == 0
+
+
+@pytest.mark.parametrize(
+    ("host", "named"),
+    [
+        ("lake.s3.eu-west-1.amazonaws.com", "s3://BUCKET/KEY"),
+        ("s3.cn-north-1.amazonaws.com.cn", "s3://BUCKET/KEY"),
+        ("storage.googleapis.com", "gs://BUCKET/KEY"),
+    ],
+)
+def test_a_cloud_that_answers_as_a_web_server_needs_no_endpoint(host, named):
+    error = GenericError(f"response error: status code: 403 Forbidden: {DENIED}")
+    said = requests._failure(Address.of(f"https://{host}/a.parquet"), error).strerror
+    assert said.endswith(f"or a signed one; to the store, it is {named}")
 
 
 def test_the_signature_of_a_url_is_not_shown(store):

@@ -100,11 +100,13 @@ class FakeGoogle:
     def before_the_last_request(self, do: Callable[[], object]) -> Iterator[None]:
         answered, waiting = GoogleClient._answered, [do]
 
-        def late(client: GoogleClient, method: str, url: str, *given: Any, **more: Any) -> Any:
+        def late(
+            client: GoogleClient, session: Any, method: str, url: str, *given: Any, **more: Any
+        ) -> Any:
             is_last = url.endswith(("/compose", "/o")) or "X-Goog-Hash" in more.get("headers", {})
             if waiting and method != "GET" and is_last:
                 waiting.pop()()
-            return answered(client, method, url, *given, **more)
+            return answered(client, session, method, url, *given, **more)
 
         with mock.patch.object(GoogleClient, "_answered", late):
             yield

@@ -988,6 +988,23 @@ def test_a_damaged_page_ends_the_command_with_2(tmp_path, monkeypatch):
     assert (asked.code, "unknown" in asked.stdout) == (2, True)
 
 
+def test_files_that_are_left_out_by_their_names_are_named(lake, tmp_path):
+    index = tmp_path / "index"
+    shutil.copy(lake / "04.parquet", lake / "part-0")
+    shutil.copy(lake / "04.parquet", lake / ".hidden.parquet")
+    (lake / "_SUCCESS").touch()
+    build = ("index", "build", "--index", index, "-c", "id", "--overwrite")
+    told = f"1 file left out because of its name: {lake / 'part-0'}; what is named itself is not"
+    for asked in ((*build, lake), ("index", "add", "--index", index), (*build, lake, "-q")):
+        assert outcome(*asked).complaint == told
+    run = outcome("index", "add", "--index", index, "--json")
+    assert (run.stderr, json.loads(run.stdout)["left_out"]) == ("", [str(lake / "part-0")])
+    shutil.copy(lake / "part-0", lake / "part-1")
+    assert outcome("index", "add", "--index", index, lake / "part-0").complaint == told.replace(
+        "part-0", "part-1"
+    )
+
+
 def test_an_answer_without_files_says_that_nobody_has_looked(lake, tmp_path):
     index = tmp_path / "index"
     pb.Index.build(index, lake, "id").close()

@@ -10,7 +10,7 @@ from make.commands import pbloom
 
 import parquet_bloom as pb
 from parquet_bloom.errors import ColumnError, UnsupportedError, ValueTypeError
-from parquet_bloom.render.hints import NOT_LISTED
+from parquet_bloom.render.hints import not_listed
 
 
 @pytest.fixture
@@ -199,7 +199,8 @@ def test_an_answer_as_a_file_that_engines_join(lake, tmp_path):
         }
     assert {tuple(row.values()) for row in rows} == expected
     assert "exists" in pbloom(*words, "-o", answer).complaint
-    assert pbloom(*words, "-o", answer, "--overwrite").complaint == NOT_LISTED
+    add = f"pbloom index add --index {tmp_path / 'index'}"
+    assert pbloom(*words, "-o", answer, "--overwrite").complaint == not_listed(add)
 
 
 def test_what_the_command_prints_can_be_run(lake, tmp_path):

@@ -32,7 +32,7 @@ from make.delta_tables import (
 
 import parquet_bloom as pb
 from parquet_bloom.errors import ColumnError, FormatError, RewriteError
-from parquet_bloom.render.hints import NOT_LISTED_IN_TABLES
+from parquet_bloom.render.hints import not_listed
 from parquet_bloom.verbs import index_change
 
 
@@ -411,7 +411,8 @@ def test_commands(table, tmp_path):
     )  # fmt: skip
     assert result.stderr == ""
     # Nobody has looked at the log.
-    assert outcome(*asked).complaint == NOT_LISTED_IN_TABLES
+    said = not_listed(f"pbloom index add --index {index}", are_tables=True)
+    assert outcome(*asked).complaint == said
     assert outcome(*asked, "--json").stderr == ""
     result = outcome("find", "--index", index, "-c", "id", "-v", user(3))
     assert result.code == 0

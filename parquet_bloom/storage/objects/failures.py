@@ -30,7 +30,7 @@ _REPLACED: Final = {
 }
 
 # Who asks is known, and may not, in the words of S3.
-_DENIED: Final = "AccessDenied"
+DENIED: Final = "AccessDenied"
 # Who asks is not known, in the words of S3, and what may be wrong.
 _MISTAKEN: Final = {
     "InvalidAccessKeyId": "the store knows no such access key",
@@ -58,7 +58,7 @@ def why_refused(address: Address, code: str, permissions: str) -> str:
     knows who asks; empty if it says neither."""
     if address.is_unsigned:
         return _UNSIGNED
-    return permissions if code == _DENIED else _MISTAKEN.get(code, "")
+    return permissions if code == DENIED else _MISTAKEN.get(code, "")
 
 
 def host_of(address: Address) -> str:

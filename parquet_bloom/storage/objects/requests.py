@@ -28,6 +28,7 @@ from obstore.exceptions import (
 
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.failures import (
+    DENIED,
     EXPIRED,
     Failures,
     host_of,
@@ -61,6 +62,7 @@ _NOBODY = ("dns error", "ConnectionRefused", "InvalidCertificate", _NO_TLS)
 # Objects of which only what is said of them can be read, in the words of S3 and Azure.
 _ARCHIVED: Final = "is archived, and cannot be read until it is restored"
 _UNREADABLE: Final = {"InvalidObjectState": _ARCHIVED, "BlobArchived": _ARCHIVED}
+_NO_BUCKET: Final = "NoSuchBucket"
 _NO_KEY: Final = (
     "is encrypted with a customer's key (SSE-C): to read it, set the storage option"
     " server_side_encryption=sse-c and the storage option sse_customer_key_base64=KEY"
@@ -231,15 +233,17 @@ def _failure(address: Address, error: BaseException) -> OSError:
             errno.EACCES, f"the credentials have expired ({shown}): renew them", path
         )
     if isinstance(error, NotFoundError) or status == 404:
-        nothing = f"no bucket {address.host}" if code == "NoSuchBucket" else _nothing_at(address)
-        return FileNotFoundError(errno.ENOENT, nothing, path)
+        is_bucket = code == _NO_BUCKET and address.store.has_folders
+        nothing = f"no bucket {address.host}" if is_bucket else _nothing_at(address)
+        return FileNotFoundError(errno.ENOENT, nothing + _as_in_store(address, code), path)
     if code in _UNREADABLE:
         return OSError(errno.EACCES, f"{_UNREADABLE[code]} ({shown})", path)
     if status == 400 and "Server Side Encryption" in line:
         return PermissionError(errno.EACCES, f"{_NO_KEY} ({shown})", path)
     if is_refused(status, code):
         why = why_refused(address, code, address.store.to_read) or address.store.credentials
-        return PermissionError(errno.EACCES, f"reading was refused ({shown}): {why}", path)
+        refused = f"reading was refused ({shown}): {why}"
+        return PermissionError(errno.EACCES, refused + _as_in_store(address, code), path)
     if "without LOCATION" in line or status in (301, 307):
         return OSError(
             errno.EREMOTE,
@@ -286,6 +290,23 @@ def _nothing_at(address: Address) -> str:
     """Whose name has no suffix may be meant for a folder, which is one only with something in it."""
     may_be_folder = address.store.has_folders and "." not in address.key.rpartition("/")[2]
     return NO_OBJECT_OR_FOLDER if may_be_folder else NO_OBJECT
+
+
+# By the ends of their hosts: the clouds that answer in the words of S3, whose URLs may have the bucket in the host.
+_SCHEME_IN: Final = {"amazonaws.com": "s3", "amazonaws.com.cn": "s3", "googleapis.com": "gs"}
+
+
+def _as_in_store(address: Address, code: str) -> str:
+    """How an object is named to a store that has answered as a web server, but in the words of S3. Whoever has a
+    signed URL wants no other name."""
+    if address.store.has_folders or address.query or code not in (_NO_BUCKET, DENIED):
+        return ""
+    cloud = next((_SCHEME_IN[end] for end in _SCHEME_IN if address.host.endswith(end)), None)
+    if cloud:
+        return f"; to the store, it is {cloud}://BUCKET/KEY"
+    place = address.partition("://")[2].partition("/")[2]
+    endpoint = f"the storage option endpoint={address.scheme}://{address.host}"
+    return f"; to a store of S3's protocol, it is s3://{place} with {endpoint}"
 
 
 # What obstore puts before the cause, of which it says the innermost in what it has for debugging.

@@ -77,6 +77,9 @@ _UNSET: Final = {
 }
 
 
+# The first that is set names the profile.
+_PROFILE_VARIABLES: Final = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE")
+
 _OF_OLD_VERSION: Final = "the newest version is read; a presigned https:// URL reads another one"
 
 
@@ -97,6 +100,8 @@ def opened_store(address: Address) -> Renewable[ObjectStore]:
         name = str(error).split("'")[1]
         problem = f"no storage option {name}; {_meant_by(name, address.store)}"
         raise OSError(errno.EINVAL, problem, str(address)) from None
+    except _ProfileError as error:
+        raise OSError(errno.EINVAL, str(error), str(address)) from None
     except (BaseError, ValueError) as error:
         said = str(error).partition("\n")[0]
         if unset := next((what for each, what in _UNSET.items() if said.endswith(each)), None):
@@ -183,9 +188,9 @@ def _store(
         # One name for it, the last: what the environment says by that would go before what an option says by another.
         options = {name: value for name, value in options.items() if not _is_endpoint(store, name)}
         options[f"{store.prefix}{store.endpoint_options[-1]}"] = endpoint
-    profile = os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE")
-    if store.name == "s3" and profile and not _has_keys(options):
-        settings |= _from_profile(profile, options)
+    variable = next(filter(os.environ.get, _PROFILE_VARIABLES), None)
+    if store.name == "s3" and variable and not _has_keys(options):
+        settings |= _from_profile(variable, options)
     with without_empty(store):
         if scheme.startswith("abfs") and "@" in host:
             return cast(ObjectStore, opened_by.from_url(f"{root}/", config=options, **settings))
@@ -207,13 +212,21 @@ def _has_keys(options: Mapping[str, str]) -> bool:
     return bool(names & {"access_key_id", "skip_signature"} or os.environ.get("AWS_ACCESS_KEY_ID"))
 
 
-def _from_profile(profile: str, options: dict[str, str]) -> dict[str, object]:
-    """Raises ValueError without boto3, or without such a profile."""
+class _ProfileError(Exception):
+    """A profile that cannot be read."""
+
+
+def _from_profile(variable: str, options: dict[str, str]) -> dict[str, object]:
+    """What the profile that is set by a `variable` says; its region goes to the options. Raises _ProfileError without
+    boto3, or without such a profile."""
+    profile = os.environ[variable]
     try:
         import boto3
         from botocore.exceptions import BotoCoreError
     except ImportError:
-        raise ValueError(f"AWS_PROFILE is {profile}, which boto3 reads: {install('s3')}") from None
+        raise _ProfileError(
+            f"{variable} is {profile}, which boto3 reads: {install('s3')}"
+        ) from None
     from obstore.auth.boto3 import Boto3CredentialProvider
 
     try:
@@ -221,7 +234,7 @@ def _from_profile(profile: str, options: dict[str, str]) -> dict[str, object]:
             session = boto3.Session(profile_name=profile)
             provider = Boto3CredentialProvider(session)
     except (BotoCoreError, ValueError) as error:
-        raise ValueError(f"AWS_PROFILE is {profile}: {error}") from None
+        raise _ProfileError(f"{variable} is {profile}: {error}") from None
     if session.region_name and not {"region", "aws_region"} & options.keys():
         options["region"] = session.region_name
 
