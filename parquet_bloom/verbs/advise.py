@@ -223,7 +223,7 @@ class BudgetPlan:
     """What to build within a budget of `bytes`, of which `used` are spent on all tables, more where filters that stay
     take more; `there`: the bytes of all filters that files have now, those of columns that were not asked about
     included; `for_all`: a budget with room for all columns, None if none is left out for lack of it; `columns`,
-    `left_out` and `kept` are those of this table."""
+    `left_out` and `kept` are those of this table; `share`: of the files, if it was asked for as such."""
 
     bytes: int
     used: int
@@ -232,6 +232,7 @@ class BudgetPlan:
     columns: tuple[BudgetedColumn, ...] = field(repr=False)
     left_out: tuple[LeftOut, ...] = field(repr=False)
     kept: tuple[KeptFilters, ...] = field(default=(), repr=False)
+    share: str | None = field(default=None, compare=False, metadata=IN_PYTHON)
 
     @property
     def concerns_some(self) -> bool:
@@ -673,6 +674,7 @@ def _plans(
                 for each, offer in here
                 if (num_bytes := _kept(each.claim, offer))
             ),
+            share=options.budget if isinstance(options.budget, str) else None,
         )
 
 
