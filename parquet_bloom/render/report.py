@@ -88,6 +88,11 @@ class Step:
     commands: Sequence[str] = ()
     note: str = ""
 
+    @property
+    def has_commands(self) -> bool:
+        """And not only help in words."""
+        return any(map(_is_command, self.commands))
+
 
 @dataclass(frozen=True, slots=True)
 class Broken:

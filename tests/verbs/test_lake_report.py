@@ -316,6 +316,7 @@ def test_the_page_says_that_a_folder_is_that_of_a_table(run, tmp_path):
         "missing 12 times in 2 files Ask for the page with --table: commands that", rest
     )
     assert "--in-place" not in rest
+    assert NO_OTHERS not in rest
     assert said not in Document(run(table, "--table", "delta")[1]).text
 
 
@@ -1014,6 +1015,22 @@ def test_steps_of_several_schemas_build_each_column_once(tmp_path, monkeypatch, 
     assert re.findall(f"pbloom .*? (?:replace|{options}(?! --))", steps()) == [build]
     assert outcome(*shlex.split(build)[1:]).code == 0
     assert "pbloom " not in steps()
+
+
+def test_what_is_required_of_several_schemas_has_a_step_of_its_own(tmp_path, monkeypatch):
+    """`build --auto` knows nothing of it."""
+    monkeypatch.chdir(tmp_path)
+    for number in range(2):
+        ids = np.random.default_rng(number).integers(0, 1 << 40, ROWS)
+        table = pa.table({"few": ids % 3, ("code", "name")[number]: ids})
+        pq.write_table(table, f"{number}.parquet", row_group_size=ROWS // 4)
+    asked = ("report", ".", "-o", "-", "--require", "few")
+    steps = Document(outcome(*asked).stdout).text.partition("What to do next ")[2]
+    commands = [f"pbloom build . {which} --in-place" for which in ("-c few", "--auto")]
+    assert re.findall("pbloom build .*? --in-place", steps.partition(" Columns ")[0]) == commands
+    for command in commands:
+        assert outcome(*shlex.split(command)[1:]).code == 0
+    assert "What to do next Nothing: " in Document(outcome(*asked).stdout).text
 
 
 def test_steps_name_the_files_of_several_schemas_that_a_rule_is_about(tmp_path, monkeypatch):
