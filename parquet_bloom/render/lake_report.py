@@ -341,7 +341,7 @@ def _to_build(
         if columns:
             named = ("-c", ",".join(map(quoted_name, among))) if among else ()
             found = command("build", *names, "--auto", *named, *choice.judging, *options, *others)
-            yield Call.of(_by_name(found, report.lacking), _chosen(report, among, choice))
+            yield Call.of(_by_name(found, report.lacking), _chosen(report, among, others, choice))
 
     def build(each: ColumnAdvice, files: Sequence[str]) -> str:
         found = command(
@@ -363,11 +363,17 @@ def _to_build(
     return _ToBuild(calls, _on_replaced_too(report, builds))
 
 
-def _chosen(report: LakeReport, among: Collection[str], choice: Choice) -> set[str]:
-    """Those of the columns, of none of all, that `build --auto` chooses in each table that has them."""
+def _chosen(
+    report: LakeReport, among: Collection[str], others: Sequence[str], choice: Choice
+) -> set[str]:
+    """Those of the columns, of none of all, that `build --auto` chooses in each table that has them; with options by
+    which it replaces filters, in each that has any."""
     advice = [each for table in report.advice for each in table.columns]
-    others = {each.column for each in advice if each.verdict != "build"}.union(choice.required)
-    return {each.column for each in advice if not among or each.column in among} - others
+    found = {each.column for each in advice if each.verdict == "build"}
+    left = {
+        each.column for each in advice if each.verdict != "build" and (each.already or not others)
+    }
+    return found.intersection(among or found) - left.union(choice.required)
 
 
 def _builds(report: LakeReport, wanted: Sequence[ColumnAdvice], options: Sequence[str]) -> Builds:

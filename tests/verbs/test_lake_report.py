@@ -1017,6 +1017,26 @@ def test_steps_of_several_schemas_build_each_column_once(tmp_path, monkeypatch, 
     assert "pbloom " not in steps()
 
 
+def test_steps_within_a_budget_build_each_column_once(tmp_path, monkeypatch):
+    """Where it leaves a column out of a table that has no filters for it, nothing is wrong with any there."""
+    monkeypatch.chdir(tmp_path)
+    paths = [tmp_path / f"{number}.parquet" for number in range(4)]
+    for number, path in enumerate(paths):
+        ids = np.random.default_rng(number).integers(0, 1 << 40, ROWS)
+        table = pa.table(dict.fromkeys(("id", "code")[: 2 if number else 1], ids))
+        pq.write_table(table, path, row_group_size=ROWS // 4, use_dictionary=False)
+        if number:
+            pb.build(path, columns="id", in_place=True, max_bytes=64, force=True)
+    table_of(tmp_path / "table", *paths, id="long", code="long")
+    asked = ("report", "table", "--table", "delta", "--budget", "3.5%", "-o", "-", "--no-config")
+    text = Document(outcome(*asked).stdout).text
+    assert "left out" in text
+    steps = text.partition("What to do next ")[2].partition(" Columns ")[0]
+    assert re.findall("pbloom build .*? replace", steps) == [
+        "pbloom build table --auto --budget 3.5% --no-config --table delta --all-sizes --existing replace"
+    ]
+
+
 def test_what_is_required_of_several_schemas_has_a_step_of_its_own(tmp_path, monkeypatch):
     """`build --auto` knows nothing of it."""
     monkeypatch.chdir(tmp_path)
