@@ -725,9 +725,9 @@ def test_commands_in_settings_can_be_pasted(tmp_path):
 
 def test_a_share_that_is_less_than_a_byte_is_a_budget_of_one(path):
     """As a budget of none is refused."""
-    for budget in ("0.000001%", "1"):
+    for budget, said in (("0.000001%", "1 B (0.000001% of the files)"), ("1", "1 B")):
         lines = outcome("advise", path, "--budget", budget).stdout.splitlines()
-        assert lines[1] == "0 B of the budget of 1 B are used, over all files"
+        assert lines[1] == f"0 B of the budget of {said} are used, over all files"
 
 
 def test_commands_for_very_many_columns_are_whole_where_all_is_wanted(tmp_path):
