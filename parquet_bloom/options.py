@@ -373,6 +373,7 @@ class AdviseOptions(ReadOptions):
     value_sample: Mapping[str, Sequence[Any]] | None = None
     accepted_rates: Mapping[str | None, float] | None = None
     required: tuple[str, ...] = ()
+    union_by_name: bool = False
     threads: int | None = None
 
     def __post_init__(self) -> None:

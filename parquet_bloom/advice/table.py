@@ -229,6 +229,8 @@ def _given_samples(
     file = surveyor.file
     given: dict[int, GivenSample] = {}
     for name, asked in value_sample.items():
+        if file.lacks(name):
+            continue
         where = f"{file.path}: value sample: column {name}"
         try:
             found = file.select([name])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
 from operator import attrgetter
@@ -64,6 +64,7 @@ from parquet_bloom.verbs.advised_builds import (
     Builds,
     InNeed,
     builds_of_tables,
+    choosing,
     files_in_need,
     in_one_call,
     replaced_too,
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
 @option.columns()
 @option.engines
 @option.row_groups
+@file_options.union_by_name
 @option.fpp_to_advise
 @option.max_bytes
 @option.filter_budget
@@ -128,6 +130,8 @@ def advise(
     options = AdviseOptions(
         columns=columns, value_sample=sample or None, rates=details, **policy, **given
     )
+    if options.union_by_name:
+        inputs.check_some_have(columns or (), keys)
     # Only documents are about single files.
     of_files = Advisor(options, keys) if as_json else None
     advisor = of_files or TableAdvisor(options, keys)
@@ -153,7 +157,7 @@ def advise(
         different = list(differences(reports))
         for line in [""] * bool(details and different) + different:
             write_text(line)
-        judging = (*_judging(options), *words_of_policy(config, no_config))
+        judging = (*choosing(options), *words_of_policy(config, no_config))
         to_build = _to_build(reports, options, inputs, judging, advisor.in_need)
         steps = [*_to_repair(reports), *to_build]
         of_keys = (*arguments_of(keys), *chain.from_iterable(missing_keys))
@@ -161,6 +165,7 @@ def advise(
         write_next = write_line if answers.verbose else write_text
         for line in [""] * bool(details and lines) + lines:
             write_next(line)
+    inputs.tell_lacking(options.union_by_name)
     sys.exit(code)
 
 
@@ -230,7 +235,8 @@ class AdviceView(SummarizedView[AdviceReport]):
         judged = _judged(report)
         for line in would_refuse(report.obstacles):
             write_text(line)
-        self._write_rows(report, judged, verbose)
+        if judged:
+            self._write_rows(report, judged, verbose)
         for line in self._notes(judged):
             write_text(line)
 
@@ -395,6 +401,8 @@ def _heading(
     none = f"no filter recommended{for_whom}"
     if _all_to(judged, "left out"):
         none = "the budget is too small"
+    if not report.columns:
+        none = "none of the columns that were asked about"
     summary = "; ".join(filter(None, (to_build, to_rebuild, to_keep))) or none
     return f"{rows} in {groups}, {size(report.size)}; {summary}"
 
@@ -665,20 +673,22 @@ def _to_build(
         # By the values that are looked up, nothing can be judged there.
         if columns and not options.value_sample:
             names = ",".join(map(quoted_name, among))
-            choosing = f"--auto{' -c COLUMN' * bool(names)}"
+            which = f"--auto{' -c COLUMN' * bool(names)}"
             meant = among or [each.column for report in reports for each in report.columns]
             spoiled = replaced_too(reports, meant) if others else ()
-            yield _Next("build", choosing, names, (*judging, *others), (), spoiled)
+            by_name = _by_name(among, reports, inputs)
+            yield _Next("build", which, names, (*judging, *others, *by_name), (), spoiled)
 
-    yield from auto(builds.by_auto, asked)
     for each, files in builds.named:
         again = replacing([each])
-        by_name = () if files else _by_name(each, reports, inputs)
+        by_name = () if files else _by_name([each.column], reports, inputs)
         spoiled = replaced_too(reports, [each.column]) if again and not files else ()
         others = (*_at_rate(each), *again, *by_name)
         yield _Next("build", "-c COLUMN", quoted_name(each.column), others, files, spoiled)
     among = dict.fromkeys(each.column for each in builds.again) if builds.are_named else asked
     yield from auto(builds.again, [*among], *replacing(builds.again))
+    # What it finds missing is then missing in the end: nothing is built and replaced.
+    yield from auto(builds.by_auto, asked)
 
 
 def _builds(
@@ -692,19 +702,21 @@ def _builds(
         is_table = isinstance(inputs.in_commands(_first_read(inputs)), AsTable)
         return builds_of_tables(reports, wanted, in_need, names_files=not is_table)
     is_short = options.budget is None and (options.value_sample or len(wanted) <= MOST_SHOWN)
-    if not (is_short or spares_some(reports, wanted) or _are_some_lacking(inputs)):
+    if not (is_short or spares_some(reports, wanted)):
         return in_one_call(wanted)
     (report,) = reports
     return Builds(named=[(each, files_in_need(each, report, in_need)) for each in wanted])
 
 
 def _by_name(
-    advice: ColumnAdvice, reports: Sequence[AdviceReport], inputs: Inputs
+    columns: Collection[str], reports: Sequence[AdviceReport], inputs: Inputs
 ) -> tuple[str, ...]:
-    """With which `build` leaves the files that lack a column, where names mean these, too; tables need none."""
-    is_lacking = any(
-        advice.column not in {each.column for each in report.columns} for report in reports
-    )
+    """With which `build` leaves the files that lack columns, where names mean these, too; tables need none."""
+    if not columns:
+        return ()
+    judged = [{each.column for each in report.columns} for report in reports]
+    known = set[str]().union(*judged)
+    is_lacking = any(known.intersection(columns) - each for each in judged)
     is_table = isinstance(inputs.in_commands(_first_read(inputs)), AsTable)
     is_needed = not is_table and is_lacking
     return ("--union-by-name",) if is_needed or _are_some_lacking(inputs) else ()
@@ -714,16 +726,6 @@ def _are_some_lacking(inputs: Inputs) -> bool:
     """Whether names mean files, too, that were not judged, as they lack a column."""
     are_meant = {*inputs.narrowed_read_names} - {each.path for each in inputs.files}
     return bool(are_meant) and inputs.are_lacking
-
-
-def _judging(options: AdviseOptions) -> tuple[str, ...]:
-    """The options by which columns are chosen, but for those of the policy."""
-    given = {
-        "--engine": ",".join(options.engines),
-        "--fpp": options.fpp,
-        "--budget": options.budget,
-    }
-    return tuple(str(each) for pair in given.items() if pair[1] for each in pair)
 
 
 def _as_for_advice(options: AdviseOptions) -> Iterator[str]:

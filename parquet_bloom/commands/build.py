@@ -110,7 +110,7 @@ def build(
         raise click.UsageError(
             "--shard: not with --auto, which judges all files: name each --column"
         )
-    option.check_advised(auto, engines, budget, given["union_by_name"], config, no_config)
+    option.check_advised(auto, engines, budget, config, no_config)
     if budget is not None:
         _check_budgeted(dialect, given)
     options = BuildOptions(columns=columns, dialect=dialect, **given)
@@ -125,6 +125,7 @@ def build(
             budget=budget,
             existing=options.existing,
             engines=engines,
+            union_by_name=options.union_by_name,
             ignore_checksums=options.ignore_checksums,
             threads=options.threads,
             **policy_of(config, no_config).for_advice(),
@@ -186,7 +187,7 @@ def _build_in_tables(
 _JUDGED_BY: Final = frozenset(
     (
         *("-c", "--column", "--engine", "--fpp", "--max-bytes", "--budget", "--config"),
-        *("--no-config", "--since", "--table", "--catalog", "--where"),
+        *("--no-config", "--since", "--table", "--catalog", "--where", "--union-by-name"),
     )
 )
 
@@ -233,7 +234,8 @@ def _judged(answers: Answers, inputs: Inputs, wanted: AdviseOptions, keys: Keys 
     )
     why = for_all(command("advise", "FILE", *alike), "FILE", answers.inputs.narrowed_read_names)
     for table in tables:
-        if not table.recommended:
+        # A table that has none of the columns which were asked about needs no reason.
+        if table.columns and not table.recommended:
             complain(f"{table.path}: no column that advise would build; `{why}` says why")
         if table.budget is not None and table.budget.concerns_some:
             in_full = answers.verbose or len(table.columns) <= MOST_ROWS

@@ -522,13 +522,10 @@ def check_advised(
     auto: bool,
     engines: Sequence[str],
     budget: int | str | None,
-    union_by_name: bool,
     config: Path | None = None,
     no_config: bool = False,
 ) -> None:
     """Raise UsageError for what says which columns to recommend, where none are, and the other way round."""
-    if auto and union_by_name:
-        raise click.UsageError("--union-by-name: expected --column, not --auto")
     options = {
         "--engine": engines,
         "--budget": budget,

@@ -34,6 +34,7 @@ from parquet_bloom.render.terminal import progress, write_bytes, write_text
 from parquet_bloom.render.wording import size
 from parquet_bloom.storage import without_options
 from parquet_bloom.storage.paths import stands_for_several
+from parquet_bloom.verbs.advised_builds import choosing
 from parquet_bloom.verbs.answer_file import answer_file
 from parquet_bloom.verbs.lake_report import FileLookedAt, LakeReporter
 from parquet_bloom.verbs.report import report_file
@@ -177,20 +178,21 @@ def _of_many(
     if not found.summary.files:
         # Nothing to write about, and it was said why.
         raise click.exceptions.Exit(code)
-    from parquet_bloom.render.lake_report import lake_summary, render_lake_report
+    from parquet_bloom.render.lake_report import Choice, lake_summary, render_lake_report
 
     of_keys = (*arguments_of(keys), *chain.from_iterable(missing_keys))
     build, why_not = _build_options(inputs, view, options.parts, of_keys)
-    if build and options.columns is not None and len(found.advice) > 1:
-        # Of several tables, `build` chooses the columns, out of all.
-        build, why_not = (), _CHOSEN
     said = [*tables_among(files.names, "--table {}")] if view is None else []
     if inputs.are_lacking:
         # What names all files means those, too, that were not looked at for want of a column.
         found = replace(found, lacking=found.lacking.union(options.columns or ()))
-    rate = () if advised.fpp is None else ("--fpp", repr(advised.fpp))
+    choice = Choice(
+        asked=options.columns or (),
+        judging=(*choosing(advised), *options.policy.arguments),
+        required=click.get_current_context().params["require"],
+    )
     page = render_lake_report(
-        found, inputs.names, inputs.narrowed_names, build, why_not, said, rate
+        found, inputs.names, inputs.narrowed_names, build, why_not, said, choice
     )
     return page.encode(), lake_summary(found), code
 
@@ -200,9 +202,6 @@ _BUILD: Final = ("pbloom", "build", "FILE")
 # With these, `build` changes what was looked at, and no more.
 _WHICH_FILES: Final = frozenset(("--since", "--where"))
 _PARTS: Final = "Only some row groups were looked at: a page about all of them has the command."
-_CHOSEN: Final = (
-    "The files are of several tables: pbloom advise with the same columns has the command."
-)
 _OF_TABLES: Final = (
     "Ask for the page with --table: commands that change the files of a table name it as one."
 )

@@ -148,8 +148,9 @@ def _needs_columns(command: Callback) -> Callback:
     ) -> object:  # fmt: skip
         if of_table is None or auto:
             option.check_chosen(columns, auto)
-        by_name = bool(given.get("union_by_name"))
-        option.check_advised(auto, engines, budget, by_name, config, no_config)
+        option.check_advised(auto, engines, budget, config, no_config)
+        if auto and given.get("union_by_name"):
+            raise click.UsageError("--union-by-name: expected --column, not --auto")
         if auto:
             policy = policy_of(config, no_config)
             given |= {"auto": auto, "engines": engines, "budget": budget, "policy": policy}

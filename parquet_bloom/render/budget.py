@@ -43,7 +43,8 @@ def budget_lines(plan: BudgetPlan, group: str, in_full: bool) -> Iterator[str]:
 
 
 def _used(plan: BudgetPlan) -> str:
-    used, budget = size(plan.used), size(plan.bytes)
+    share = f" ({plan.share} of the files)" if plan.share else ""
+    used, budget = size(plan.used), f"{size(plan.bytes)}{share}"
     if plan.used > plan.bytes:
         return (
             f"{used} are used, over all files, more than the budget of {budget}: strip takes away"

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os.path
 import shlex
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import Final
 
 from parquet_bloom import __version__
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.options import names_in
+from parquet_bloom.render.calls import Call
 from parquet_bloom.render.findings import (
     FindingGroup,
     findings_in,
@@ -79,6 +81,19 @@ MOST_TABLES = 5
 _OF_OTHERS = "other files may take other rates: pbloom validate has all commands"
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How `build --auto` chooses columns as a page does: among those that were `asked` about, of none all, by the
+    options `judging`, which say nothing of columns that an option of the page `required`."""
+
+    asked: Sequence[str] = ()
+    judging: Sequence[str] = ()
+    required: Sequence[str] = ()
+
+
+_OF_ALL: Final = Choice()
+
+
 def render_lake_report(
     report: LakeReport,
     names: Sequence[str] = (),
@@ -86,12 +101,12 @@ def render_lake_report(
     build: Sequence[str] = (),
     why_not: str = "",
     said: Sequence[str] = (),
-    rate: Sequence[str] = (),
+    choice: Choice = _OF_ALL,
 ) -> str:
     """The page. `names`: the words with which a command means all of the files, if there are any; `narrowed`: those
     that mean them beside the words of `build`, which a command needs to change all these files,
     none where none can, and `why_not`; `said`: what to know of folders that are
-    those of tables; `rate`: with which a command that chooses the columns has the rate that was asked for."""
+    those of tables; `choice`: how a command that chooses columns does so as the page."""
     report = replace(report, broken=_as_advised(report))
     first, *others = report.names
     last = os.path.basename(first.rstrip("/"))
@@ -100,7 +115,7 @@ def render_lake_report(
     verdict, wanted = _verdict(report), _wanted(report)
     wanted, held = _sparing(report, wanted, build)
     readable, to_change = _readable(report, names), _to_change(report, narrowed)
-    to_build = _to_build(report, wanted, to_change, build, rate)
+    to_build = _to_build(report, wanted, to_change, build, choice)
     incomplete = [*_incomplete(report, to_change, build)]
     # Those that are wanted have a step of their own, and optional ones need none.
     in_some = [
@@ -132,7 +147,7 @@ def render_lake_report(
     )
     steps = [
         *_steps_about_unread(report),
-        *steps_of(broken, wanted, to_build.commands, why_not, to_build.note),
+        *steps_of(broken, wanted, to_build.calls, why_not, to_build.note),
         *steps_held(held),
         *_steps_to_complete(in_some, _to_complete(report, in_some, build)),
     ]
@@ -157,7 +172,7 @@ def render_lake_report(
         in_order=in_order,
         on_budget=lambda table: [*lines_on_budget(table)],
         no_advice="the files have no values" if report.deep else NOT_DEEP,
-        to_build=to_build.commands,
+        to_build=[each.text for each in to_build.calls],
         to_strip=stripping,
         steps=steps,
         most_steps=MOST_STEPS,
@@ -305,7 +320,7 @@ def _untraced(report: LakeReport, column: str | None, paths: Iterable[str]) -> l
 class _ToBuild:
     """The commands that build what is advised, and what to know of them."""
 
-    commands: Sequence[str] = ()
+    calls: Sequence[Call] = ()
     note: str = ""
 
 
@@ -314,7 +329,7 @@ def _to_build(
     wanted: Sequence[ColumnAdvice],
     names: Sequence[str],
     options: Sequence[str],
-    rate: Sequence[str],
+    choice: Choice,
 ) -> _ToBuild:
     """In all files; one command for all columns of the same rate. Of several tables, each has its own columns and
     rates, see builds_of_tables."""
@@ -322,12 +337,11 @@ def _to_build(
         return _ToBuild()
     builds = _builds(report, wanted, options)
 
-    def auto(columns: Sequence[ColumnAdvice], among: Sequence[str], *others: str) -> Iterator[str]:
+    def auto(columns: Sequence[ColumnAdvice], among: Sequence[str], *others: str) -> Iterator[Call]:
         if columns:
-            budgets = {table.budget.bytes for table in report.advice if table.budget}
-            within = [word for each in budgets for word in ("--budget", str(each))]
-            chosen = ("-c", ",".join(map(quoted_name, among))) if among else ()
-            yield command("build", *names, "--auto", *chosen, *rate, *within, *options, *others)
+            named = ("-c", ",".join(map(quoted_name, among))) if among else ()
+            found = command("build", *names, "--auto", *named, *choice.judging, *options, *others)
+            yield Call.of(_by_name(found, report.lacking), _chosen(report, among, others, choice))
 
     def build(each: ColumnAdvice, files: Sequence[str]) -> str:
         found = command(
@@ -337,13 +351,29 @@ def _to_build(
         )
         return found if files else _by_name(found, report.lacking)
 
-    among = dict.fromkeys(each.column for each in builds.again if builds.are_named)
-    commands = [
-        *auto(builds.by_auto, ()),
-        *united(build(*each) for each in builds.named),
+    among = (
+        dict.fromkeys(each.column for each in builds.again) if builds.are_named else choice.asked
+    )
+    calls = [
+        *map(Call.of, united(build(*each) for each in builds.named)),
         *auto(builds.again, [*among], *replacing(builds.again)),
+        # What it finds missing is then missing in the end: nothing is built and replaced.
+        *auto(builds.by_auto, choice.asked),
     ]
-    return _ToBuild(commands, _on_replaced_too(report, builds))
+    return _ToBuild(calls, _on_replaced_too(report, builds))
+
+
+def _chosen(
+    report: LakeReport, among: Collection[str], others: Sequence[str], choice: Choice
+) -> set[str]:
+    """Those of the columns, of none of all, that `build --auto` chooses in each table that has them; with options by
+    which it replaces filters, in each that has any."""
+    advice = [each for table in report.advice for each in table.columns]
+    found = {each.column for each in advice if each.verdict == "build"}
+    left = {
+        each.column for each in advice if each.verdict != "build" and (each.already or not others)
+    }
+    return found.intersection(among or found) - left.union(choice.required)
 
 
 def _builds(report: LakeReport, wanted: Sequence[ColumnAdvice], options: Sequence[str]) -> Builds:

@@ -23,10 +23,9 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.occupancy import FPP_PROBES
 from parquet_bloom.filters.rates import percent
-from parquet_bloom.options import names_in
 from parquet_bloom.render import charts
 from parquet_bloom.render.budget import budget_lines
-from parquet_bloom.render.calls import Call, widest
+from parquet_bloom.render.calls import Call, advised_for, widest
 from parquet_bloom.render.engine_use import in_words, users
 from parquet_bloom.render.findings import (
     FindingGroup,
@@ -89,6 +88,11 @@ class Step:
     commands: Sequence[str] = ()
     note: str = ""
 
+    @property
+    def has_commands(self) -> bool:
+        """And not only help in words."""
+        return any(map(_is_command, self.commands))
+
 
 @dataclass(frozen=True, slots=True)
 class Broken:
@@ -124,7 +128,8 @@ def render_report(report: FileReport, build: Sequence[str] = (), why_not: str = 
     wanted, held = sparing(wanted, traced)
     to_build = _to_build(report, wanted, build)
     groups = grouped_by_rule(findings)
-    steps = [*steps_of(_open(groups, tables), wanted, to_build, why_not), *steps_held(held)]
+    advised = [*map(Call.of, to_build)]
+    steps = [*steps_of(_open(groups, tables), wanted, advised, why_not), *steps_held(held)]
     verdict = _trouble(findings) or ("fine" if report.validation.checked.filters else "nothing")
     return template("report.html").render(
         report=report,
@@ -326,30 +331,30 @@ def steps_held(held: Iterable[ColumnAdvice]) -> Iterator[Step]:
         yield Step("build", text, "", "advice", note=ONLY_TRACE)
 
 
-def _steps_against(broken: Iterable[Broken], to_build: Sequence[str]) -> list[Step]:
+def _steps_against(broken: Iterable[Broken], to_build: Sequence[Call]) -> list[Step]:
     """What to do about rules: errors before warnings, and first what is wrong with filters that are there, as rows
     may be lost by them. Each command, but no help in words, once, and in its place the one that does it and more, if
     there is any, first of those `to_build`, at their rates."""
     told = [each for each in broken if each.first.severity != "note"]
     told.sort(key=lambda each: _urgency(each.first))
-    advised = [*map(Call.of, to_build)]
     calls = {
         each: Call.of(each)
         for each in chain.from_iterable(map(_helps_of, told))
         if _is_command(each)
     }
 
-    def in_place_of(help: str) -> str:
+    def in_place_of(help: str) -> list[str]:
         if help not in calls:
-            return help
-        call = widest(calls[help], advised, at_any_rate=True)
-        return widest(call, calls.values()).text
+            return [help]
+        found = advised_for(calls[help], to_build)
+        return [widest(each, calls.values()).text for each in found]
 
     done: set[str] = set()
     steps = []
     for each in told:
         helps = _helps_of(each)
-        new = [help for help in dict.fromkeys(map(in_place_of, helps)) if help not in done]
+        instead = dict.fromkeys(chain.from_iterable(map(in_place_of, helps)))
+        new = [help for help in instead if help not in done]
         done.update(filter(_is_command, new))
         note = _joined("" if new else ABOVE if helps else NO_COMMAND, each.note)
         title = each.first.definition.title
@@ -372,23 +377,24 @@ def _urgency(first: Finding) -> tuple[int, bool]:
 def steps_of(
     broken: Iterable[Broken],
     wanted: Sequence[ColumnAdvice],
-    to_build: Sequence[str],
+    to_build: Sequence[Call],
     why_not: str,
     note: str = "",
 ) -> list[Step]:
     """What to do about rules, then about the advice, with a `note` on it, or `why_not`. A command that does both
     stands where the rule does, at the rate that is advised, and no other step says so again."""
-    steps, done = [], set[str]()
+    steps, done = [], list[Call]()
     for step in _steps_against(broken, to_build):
-        if both := {*step.commands} & {*to_build}:
-            done |= both
-            notes = _on_replacing(both, _built_by(both, wanted), note)
+        if both := [each for each in to_build if each.text in step.commands]:
+            done += both
+            texts = [each.text for each in both]
+            notes = _on_replacing(texts, _built_by(both, wanted), note)
             step = replace(step, note=_joined(step.note, notes))
         steps.append(step)
     built = _built_by(done, wanted)
     # Of a column that several commands build, some files are left.
     rest = [each for each in wanted if each not in built] or wanted
-    commands = [each for each in to_build if each not in done]
+    commands = [each.text for each in to_build if each not in done]
     notes = why_not or _on_replacing(commands, rest, note)
     return [*steps, *_steps_to_build(rest, commands, why_not, notes)]
 
@@ -403,10 +409,8 @@ def _on_replacing(commands: Iterable[str], wanted: Iterable[ColumnAdvice], note:
     return _joined(_on_rates(wanted), note) if are_replacing else ""
 
 
-def _built_by(commands: Iterable[str], wanted: Iterable[ColumnAdvice]) -> list[ColumnAdvice]:
-    """The columns that the commands name."""
-    words = map(shlex.split, commands)
-    names = {name for each in words for name in names_in(each[each.index("-c") + 1])}
+def _built_by(calls: Iterable[Call], wanted: Iterable[ColumnAdvice]) -> list[ColumnAdvice]:
+    names = set[str]().union(*(each.done for each in calls))
     return [each for each in wanted if each.column in names]
 
 

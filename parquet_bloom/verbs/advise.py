@@ -56,10 +56,12 @@ from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.several import (
     Failure,
     FilesReport,
+    check_some_have,
     each_read,
     for_several,
     message_of,
     one_of,
+    united_columns,
 )
 from parquet_bloom.vocabulary import (
     NEEDLESS,
@@ -223,7 +225,7 @@ class BudgetPlan:
     """What to build within a budget of `bytes`, of which `used` are spent on all tables, more where filters that stay
     take more; `there`: the bytes of all filters that files have now, those of columns that were not asked about
     included; `for_all`: a budget with room for all columns, None if none is left out for lack of it; `columns`,
-    `left_out` and `kept` are those of this table."""
+    `left_out` and `kept` are those of this table; `share`: of the files, if it was asked for as such."""
 
     bytes: int
     used: int
@@ -232,6 +234,7 @@ class BudgetPlan:
     columns: tuple[BudgetedColumn, ...] = field(repr=False)
     left_out: tuple[LeftOut, ...] = field(repr=False)
     kept: tuple[KeptFilters, ...] = field(default=(), repr=False)
+    share: str | None = field(default=None, compare=False, metadata=IN_PYTHON)
 
     @property
     def concerns_some(self) -> bool:
@@ -278,6 +281,7 @@ def advise(
     engines: SomeNames = (),
     value_sample: Mapping[str, Any] | None = None,
     policy: Policy | None = None,
+    union_by_name: bool = False,
     ignore_checksums: bool = False,
     threads: int | None = None,
     table: TableChoice | TableView | None = None,
@@ -301,7 +305,8 @@ def advise(
     existing: what build will do with filters of these columns that are there. value_sample: by column, the values
     that are really looked up, repeated as often as they are, given as for probe. policy: that of validate, of which
     `require` and `max_fpp` count: the columns that it wants filters of get them if they can have any, and all columns
-    get them at a rate that it accepts, unless `fpp` says another.
+    get them at a rate that it accepts, unless `fpp` says another. union_by_name: several files are those of one
+    schema, and one that has no such column, in upper or lower case, is judged by the others of `columns`.
     progress: called with (chunks done, chunks in all), or of several files with (files done, files in all).
     ignore_checksums as for build, all others as for inspect.
 
@@ -315,10 +320,17 @@ def advise(
     if one is None:
         together: Any = _advise_together(path, table, options, keys, storage_options, progress)
         return cast("AdviceReport", together)
+    name = os.fspath(with_options(one, storage_options))
+    check_some_have(united_columns(_asked(options)), [name], lambda path: open_file(path, keys))
     advisor = Advisor(options, keys)
-    advisor.add(with_options(one, storage_options), progress)
+    advisor.add(name, progress)
     (report,) = advisor.reports()
     return report
+
+
+def _asked(options: AdviseOptions) -> AdviseOptions:
+    """Without what a policy requires: that no file has such a column is for `validate` to say."""
+    return replace(options, required=())
 
 
 def _advise_together(
@@ -343,7 +355,7 @@ def _advise_together(
             failures.append(Failure(path, message_of(path, found)))
 
     each_read(
-        files, options, read, take, table=table, keys=keys, storage_options=storage_options,
+        files, _asked(options), read, take, table=table, keys=keys, storage_options=storage_options,
         progress=progress,
     )  # fmt: skip
     return FilesReport(tuple(advisor.tables()), tuple(failures))
@@ -379,6 +391,8 @@ class TableAdvisor:
         options = self._options
         if options.ignore_checksums:
             file.ignore_checksums()
+        if options.union_by_name:
+            file.unite_by_name(options.columns or ())
         surveyor = FORMATS[file.format].surveyor(file, options)
         columns = file.select(options.columns)
         check_columns_room(file, columns, OF_COLUMN)
@@ -673,6 +687,7 @@ def _plans(
                 for each, offer in here
                 if (num_bytes := _kept(each.claim, offer))
             ),
+            share=options.budget if isinstance(options.budget, str) else None,
         )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from parquet_bloom.options import AdviseOptions
 from parquet_bloom.verbs.advise import MAX_IN_NEED, AdviceReport, ColumnAdvice, to_do
 
 # By the key of a table and column; see TableAdvisor.in_need.
@@ -16,6 +17,17 @@ def replacing(wanted: Iterable[ColumnAdvice]) -> tuple[str, ...]:
     """The options with which `build` builds these columns anew where filters are too small:
     it keeps what is there."""
     return ("--existing", "replace") if any(each.too_small for each in wanted) else ()
+
+
+def choosing(options: AdviseOptions) -> tuple[str, ...]:
+    """The options with which `build --auto` chooses columns and rates as advice with these does, but for those that
+    stand for a policy."""
+    given = {
+        "--engine": ",".join(options.engines),
+        "--fpp": options.fpp,
+        "--budget": options.budget,
+    }
+    return tuple(str(each) for pair in given.items() if pair[1] for each in pair)
 
 
 def replaced_too(reports: Iterable[AdviceReport], columns: Container[str]) -> list[str]:
@@ -95,17 +107,9 @@ def builds_of_tables(
             named.append((too_small, ()))
         else:
             again.append(too_small)
-    if again and not _are_in_all(again, reports):
+    if again and any(report.budget is not None for report in reports):
+        # Only all columns together share it as advised.
         return in_one_call(wanted)
     done = {each.column for each in again}
     by_auto = [each for each in wanted if not each.too_small and each.column not in done]
     return Builds(by_auto, named, again)
-
-
-def _are_in_all(columns: Iterable[ColumnAdvice], reports: Iterable[AdviceReport]) -> bool:
-    """Whether a call that chooses among these columns fails for no file, and has no budget to share with others."""
-    names = {each.column for each in columns}
-    return all(
-        report.budget is None and names <= {each.column for each in report.columns}
-        for report in reports
-    )

@@ -383,7 +383,7 @@ def test_what_is_to_be_kept_is_kept_in_other_schemas_too(tmp_path, num_files, bu
     assert len(there) == 16 * num_files
     lines = outcome("advise", tmp_path, *budget).stdout.splitlines()
     commands = [line.removeprefix("next: ") for line in lines if line.startswith("next: ")]
-    auto, again = commands
+    again, auto = commands
     within = " --budget 1048576" * bool(budget)
     assert auto == f"pbloom build {tmp_path} --auto --in-place{within}"
     if num_files == 7:
@@ -420,7 +420,7 @@ def test_where_formats_differ_on_a_column_it_is_built_again(tmp_path, num_small,
     if num_small == 2:
         files = f"{tmp_path}/0.parquet {tmp_path}/1.parquet"
         again = f"next: pbloom build {files} -c id --in-place --existing replace"
-        assert told == [f"{everything} --in-place", again]
+        assert told == [again, f"{everything} --in-place"]
     elif budget:
         within = "--in-place --budget 1048576 --existing replace"
         assert told == [note, f"{everything} {within}"]
@@ -440,17 +440,22 @@ def test_files_without_the_column_do_not_fail_in_what_is_next(tmp_path):
 
     def said(*arguments):
         result = outcome("advise", *arguments, "-c", "new")
-        assert result.complaint == f"{tmp_path}/a.parquet: no column new; the file has other"
+        assert result.stderr == (
+            f"pbloom: {tmp_path}/a.parquet: no column new; the file has other\n"
+            "pbloom: where a file has no such column, in whatever case, and others have, --union-by-name takes it as"
+            " null there\n"
+        )
         return result.stdout.splitlines()[-1].removeprefix("next: ")
 
     command = f"pbloom build {tmp_path} -c new --in-place --union-by-name"
     assert said(tmp_path) == command
-    # None that is judged again could take columns by name.
-    within = said(tmp_path, "--budget", "1MiB")
-    assert within == f"pbloom build {tmp_path} -c new --in-place --fpp 0.003 --union-by-name"
+    budget = "--budget 1048576"
+    within = f"pbloom build {tmp_path} --auto -c new --in-place {budget} --union-by-name"
+    assert said(tmp_path, *budget.split()) == within
     names = [f"{tmp_path}/{name}.parquet" for name in "abc"]
     assert said(*names) == f"pbloom build {names[1]} {names[2]} -c new --in-place"
-    assert outcome(*command.split()[1:]).code == 0
+    for each in (f"{within} --dry-run", command):
+        assert outcome(*each.split()[1:]).code == 0
 
 
 def test_details_have_the_rates_that_a_budget_chose(tmp_path):
@@ -720,9 +725,9 @@ def test_commands_in_settings_can_be_pasted(tmp_path):
 
 def test_a_share_that_is_less_than_a_byte_is_a_budget_of_one(path):
     """As a budget of none is refused."""
-    for budget in ("0.000001%", "1"):
+    for budget, said in (("0.000001%", "1 B (0.000001% of the files)"), ("1", "1 B")):
         lines = outcome("advise", path, "--budget", budget).stdout.splitlines()
-        assert lines[1] == "0 B of the budget of 1 B are used, over all files"
+        assert lines[1] == f"0 B of the budget of {said} are used, over all files"
 
 
 def test_commands_for_very_many_columns_are_whole_where_all_is_wanted(tmp_path):

@@ -3,6 +3,7 @@
 import re
 import shutil
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -254,11 +255,55 @@ def test_a_file_without_it_that_changes_meanwhile_is_unknown_for_that(names, mon
     assert (report.files_without_column, report.files_asked) == (0, 0)
 
 
-def test_it_is_not_for_tables_and_not_with_auto(names):
+def test_it_is_not_for_tables(names):
     with pytest.raises(TypeError, match=r"^union_by_name: not with table, which says what is null"):
         pb.probe(names, "id", 9, union_by_name=True, table="auto")
-    found = outcome("build", *names, "--auto", "--in-place", "--union-by-name")
-    assert (found.code, found.complaint) == (2, "--union-by-name: expected --column, not --auto")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "orc"])
+def test_columns_are_chosen_in_the_files_that_have_them(kind, tmp_path, monkeypatch):
+    """As `build --auto` builds them."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    for name, columns in {"a": ("id",), "b": ("id", "new"), "c": ("other",)}.items():
+        table = pa.table({each: rng.integers(0, 1 << 40, 20_000) for each in columns})
+        if kind == "parquet":
+            pq.write_table(table, f"{name}.parquet", row_group_size=4_000)
+        else:
+            orc.write_table(table, f"{name}.orc", row_index_stride=4_000)
+    asked = ("-c", "id,new", "--union-by-name")
+    advised = outcome("advise", ".", *asked)
+    assert (advised.code, advised.stderr) == (0, "")
+    assert [
+        line.split("; ")[-1] for line in advised.stdout.splitlines() if " rows in " in line
+    ] == [
+        "build filters for id",
+        "build filters for id, new",
+        "none of the columns that were asked about",
+    ]
+    command = "pbloom build . --auto -c id,new --in-place --union-by-name"
+    assert advised.stdout.splitlines()[-1] == f"next: {command}"
+    built = outcome(*command.split()[1:])
+    assert (built.code, built.stderr) == (0, "")
+    assert [each.split(", ")[0] for each in built.stdout.splitlines()[:3]] == [
+        f"a.{kind}: 5 filters",
+        f"b.{kind}: 10 filters",
+        f"c.{kind}: no filter built",
+    ]
+    assert "next: " not in outcome("advise", ".", *asked).stdout
+
+
+def test_advice_on_columns_by_name_from_python(names):
+    reports = pb.advise(names, columns="id", union_by_name=True).reports
+    assert [[each.column for each in report.columns] for report in reports] == [["id"], []]
+    sample = pb.advise(names, columns="id", union_by_name=True, value_sample={"id": [5]}).reports
+    assert [report.columns[0].basis for report in sample if report.columns] == ["value sample"]
+    # What a policy requires, and none has, is nothing to advise on.
+    policy = pb.Policy(columns={"gone": pb.ColumnPolicy(required=True)})
+    for files in (names, names[0]):
+        assert pb.advise(files, columns="id", union_by_name=True, policy=policy)
+        with pytest.raises(pb.ColumnError, match=r"no column idd; did you mean id\?"):
+            pb.advise(files, columns="idd", union_by_name=True)
 
 
 def test_what_near_column_any_of_the_files_has_is_named(names):

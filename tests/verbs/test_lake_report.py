@@ -14,7 +14,7 @@ import pytest
 from conftest import FIXTURES
 from make.browser import Document
 from make.commands import outcome
-from make.delta_tables import make_table
+from make.delta_tables import make_table, table_of
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -222,7 +222,7 @@ def test_one_command_builds_what_is_advised_in_all_files(run, tmp_path):
     assert commands(lake) == [every]
     assert commands(lake, "-c", "id") == [f"{build} id --fpp 0.01 --in-place"]
     pq.write_table(pa.table({"only": numbers}), lake / "other.parquet", row_group_size=100)
-    assert commands(lake) == [f"pbloom build '{lake}' --auto --in-place"]
+    assert commands(lake) == [f"pbloom build '{lake}' --auto --no-config --in-place"]
     assert outcome("build", lake, "-c", 'id,"other, id"', "--dry-run").code == 2
     assert outcome("build", lake, "--auto", "--in-place").code == 0
     assert commands(lake) == []
@@ -316,6 +316,7 @@ def test_the_page_says_that_a_folder_is_that_of_a_table(run, tmp_path):
         "missing 12 times in 2 files Ask for the page with --table: commands that", rest
     )
     assert "--in-place" not in rest
+    assert NO_OTHERS not in rest
     assert said not in Document(run(table, "--table", "delta")[1]).text
 
 
@@ -989,6 +990,87 @@ def test_no_step_asks_for_advice_on_filters_that_another_builds_again(run, tmp_p
     assert re.search("More than a tenth .* 3 times (in 1 file )?A command above does this", steps)
     assert "pbloom advise" not in steps
     assert "--existing replace" in steps
+
+
+@pytest.mark.parametrize("is_table", [False, True], ids=["files", "table"])
+def test_steps_of_several_schemas_build_each_column_once(tmp_path, monkeypatch, is_table):
+    """Where one of them builds all columns that are advised, it stands in the place of those that name some."""
+    monkeypatch.chdir(tmp_path)
+    paths = [tmp_path / f"{number}.parquet" for number in range(3)]
+    for number, path in enumerate(paths):
+        ids = np.random.default_rng(number).integers(0, 1 << 40, ROWS)
+        table = pa.table(dict.fromkeys(("id", "code")[: 2 if number else 1], ids))
+        pq.write_table(table, path, row_group_size=ROWS // 4, use_dictionary=False)
+        pb.build(path, columns="id", in_place=True, max_bytes=64 if number else 256, force=True)
+    table = ("--table", "delta") if is_table else ()
+    if is_table:
+        table_of(tmp_path / "table", *paths, id="long", code="long")
+    lake, options = ("table", "--table delta --all-sizes") if is_table else (".", "--in-place")
+
+    def steps():
+        page = outcome("report", lake, *table, "-o", "-", "--no-config").stdout
+        return Document(page).text.partition("What to do next ")[2].partition(" Columns ")[0]
+
+    build = f"pbloom build {lake} --auto --no-config {options} --existing replace"
+    assert re.findall(f"pbloom .*? (?:replace|{options}(?! --))", steps()) == [build]
+    assert outcome(*shlex.split(build)[1:]).code == 0
+    assert "pbloom " not in steps()
+
+
+def test_steps_within_a_budget_build_each_column_once(tmp_path, monkeypatch):
+    """Where it leaves a column out of a table that has no filters for it, nothing is wrong with any there."""
+    monkeypatch.chdir(tmp_path)
+    paths = [tmp_path / f"{number}.parquet" for number in range(4)]
+    for number, path in enumerate(paths):
+        ids = np.random.default_rng(number).integers(0, 1 << 40, ROWS)
+        table = pa.table(dict.fromkeys(("id", "code")[: 2 if number else 1], ids))
+        pq.write_table(table, path, row_group_size=ROWS // 4, use_dictionary=False)
+        if number:
+            pb.build(path, columns="id", in_place=True, max_bytes=64, force=True)
+    table_of(tmp_path / "table", *paths, id="long", code="long")
+    asked = ("report", "table", "--table", "delta", "--budget", "3.5%", "-o", "-", "--no-config")
+    text = Document(outcome(*asked).stdout).text
+    assert "left out" in text
+    steps = text.partition("What to do next ")[2].partition(" Columns ")[0]
+    assert re.findall("pbloom build .*? replace", steps) == [
+        "pbloom build table --auto --budget 3.5% --no-config --table delta --all-sizes --existing replace"
+    ]
+
+
+def test_what_is_required_of_several_schemas_has_a_step_of_its_own(tmp_path, monkeypatch):
+    """`build --auto` knows nothing of it."""
+    monkeypatch.chdir(tmp_path)
+    for number in range(2):
+        ids = np.random.default_rng(number).integers(0, 1 << 40, ROWS)
+        table = pa.table({"few": ids % 3, ("code", "name")[number]: ids})
+        pq.write_table(table, f"{number}.parquet", row_group_size=ROWS // 4)
+    asked = ("report", ".", "-o", "-", "--require", "few")
+    steps = Document(outcome(*asked).stdout).text.partition("What to do next ")[2]
+    commands = [f"pbloom build . {which} --in-place" for which in ("-c few", "--auto")]
+    assert re.findall("pbloom build .*? --in-place", steps.partition(" Columns ")[0]) == commands
+    for command in commands:
+        assert outcome(*shlex.split(command)[1:]).code == 0
+    assert "What to do next Nothing: " in Document(outcome(*asked).stdout).text
+
+
+def test_steps_name_the_files_of_several_schemas_that_a_rule_is_about(tmp_path, monkeypatch):
+    """In place of advice on all of them, which would have them built again."""
+    monkeypatch.chdir(tmp_path)
+    for number in range(4):
+        ids = np.random.default_rng(number).integers(0, 1 << 40, ROWS)
+        table = pa.table({"id": ids, ("code", "name")[number % 2]: ids})
+        path = f"{number}.parquet"
+        pq.write_table(table, path, row_group_size=ROWS // 4, use_dictionary=False)
+        small = {"max_bytes": 256, "force": True} if number < 2 else {}
+        pb.build(path, columns="id", in_place=True, **small)
+        pb.build(path, columns=("code", "name")[number % 2], in_place=True)
+    page = outcome("report", ".", "-o", "-", "--no-config").stdout
+    steps = Document(page).text.partition("What to do next ")[2].partition(" Columns ")[0]
+    assert re.findall("pbloom build .*? replace", steps) == [
+        f"pbloom build {number}.parquet -c id --fpp 0.01 --in-place --existing replace"
+        for number in range(2)
+    ]
+    assert "pbloom advise" not in steps
 
 
 @pytest.mark.parametrize("num_files", [1, 2])
