@@ -299,6 +299,11 @@ class Pruner:
         self.not_left = [each for each in found if each.is_nothing]
         return [each for each in found if not each.is_nothing]
 
+    def is_excluded(self, path: str) -> bool:
+        """Whether the index says that nothing is left of a file; nobody opens it."""
+        numbers, _ = _by_index(self._index, self._predicate_of(path), path)
+        return numbers == ()
+
     def with_groups(self, left: Sequence[Left], of_whole: bool) -> list[Left]:
         """The same with the rows of all row groups; `of_whole`: also of files that are left as a whole. Raises as
         left."""
