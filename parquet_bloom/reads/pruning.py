@@ -318,7 +318,8 @@ class Pruner:
     def _of_asked(self, wanted: Mapping[str, Predicate]) -> dict[str, Left]:
         """Of files that have to be asked; some of them first."""
         paths = list(wanted)
-        samples = paths[:: len(paths) // _SAMPLES] if len(paths) > 2 * _SAMPLES else paths
+        is_many = len(paths) > 2 * _SAMPLES
+        samples = [paths[n * len(paths) // _SAMPLES] for n in range(_SAMPLES)] if is_many else paths
         known = {left.path: left for left in self._each(samples, wanted)}
         rest = [path for path in paths if path not in known]
         is_much_left = self._asked and self._kept > self._most_left * self._asked
