@@ -263,7 +263,7 @@ ASKING = {
 def test_whoever_asks_the_folder_of_a_table_is_told_once(spark, table, verb):
     """Deleted files are among those in it."""
     options, arguments = ASKING[verb]
-    rest = "takes the live files; this is about all files in its folder, of which none is changed in place without it"
+    rest = "takes the live files; this is about all files in its folder"
     with pytest.warns(pb.TableFolderWarning) as told:
         getattr(lake, verb)(spark, table, **arguments)
     (warning,) = told
