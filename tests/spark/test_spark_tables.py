@@ -331,6 +331,10 @@ def test_a_refusal_names_what_helps_on_spark(spark, table, verb):
         (("--table", "auto", "--only-missing"), "--only-missing: not with --table"),
         (("--table", "auto", "--audit", "y"), "--audit: not with --table"),
         (("--table", "auto", "--layout", "append"), "--layout: not with --table"),
+        (
+            ("--table", "auto", "--auto"),
+            "--auto: not with --table: name the columns with -c; `pbloom advise --table auto TABLE` recommends some",
+        ),
     ],
 )
 def test_usage_errors_before_any_session(arguments, problem):
