@@ -43,6 +43,7 @@ from parquet_bloom.options import BuildOptions, TableOptions
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
 from parquet_bloom.render.changes import TABLE_BUILD
 from parquet_bloom.render.inspect import write_inspection_summary
+from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import Complaints
 from parquet_bloom.render.terminal import (
     Cells,
@@ -57,11 +58,12 @@ from parquet_bloom.render.wording import in_the_first, shortened, size
 from parquet_bloom.rules.finding import statement_of
 from parquet_bloom.rules.rule import SEVERITIES
 from parquet_bloom.verbs.inspect_summary import InspectionSummarizer
+from parquet_bloom.verbs.table_folders import tables_among
 from parquet_bloom.vocabulary import words
 
 if TYPE_CHECKING:
     from parquet_bloom.parallel import Progress
-    from parquet_bloom.spark.outcome import LakeIndex, Report
+    from parquet_bloom.spark.outcome import LakeIndex, Report, Status
     from parquet_bloom.verbs.build_table import TableBuildReport
 
 # Whose classes and methods the package uses.
@@ -285,13 +287,12 @@ def _check_names(names: Sequence[str]) -> None:
 def _tell_tables(name: str, given: dict[str, Any]) -> None:
     """Say of the folders of tables that all of their files are read; where these would be changed, they are refused,
     which says it."""
+    paths = given["paths"] or ()
     if name == "index" or given.get("auto"):
-        option = "--table {}"
+        tell_tables(tables_among(paths, "--table {}"))
     elif name in ("advise", "inspect", "probe", "validate"):
         option = f"`pbloom {name} --table {{}}`, or here a --manifest of them,"
-    else:
-        return
-    tell_tables(given["paths"] or (), option)
+        tell_tables(tables_among(paths, option, besides=""))
 
 
 def _how_far(label: str, done: int, total: int) -> str:
@@ -575,6 +576,9 @@ def clean_temp() -> None:
 # ------------------------------------------------------------------------------------------------
 # What is printed
 
+# By verb, the statuses of files that it has changed.
+_NOTED: dict[str, tuple[Status, ...]] = {"build": ("added", "removed"), "strip": ("removed",)}
+
 # What gives way on a narrow terminal.
 _GIVES = ("reason…", "finding…", "column…", "severity", "file…", "value…")
 
@@ -594,8 +598,22 @@ def _write(report: Report) -> None:
     header, rows = _TABLES.get(report.verb, _by_status)(report)
     if rows:
         write_table(header, rows, _GIVES)
+    for note in _notes(report):
+        write_text(note)
     if report.index is not None:
         write_text(_of_index(report.index))
+
+
+def _notes(report: Report) -> Iterator[str]:
+    """What to know about files that were changed, as the local verbs say it: of those that differ only in numbers
+    once, of however many files."""
+    found: dict[str, _Alike] = {}
+    for outcome in report.each(_NOTED.get(report.verb, ())):
+        for note in json.loads(outcome.document or "{}").get("notes", ()):
+            alike = found.setdefault(without_numbers(note), _Alike(outcome.path, note))
+            alike.add(outcome.path, note)
+    for alike in found.values():
+        yield f"{alike.files}: {painted('note')}: {alike.statement}"
 
 
 def _of_index(index: LakeIndex) -> str:
@@ -639,23 +657,24 @@ def _removed(report: Report) -> tuple[Cells, Sequence[Cells]]:
 
 def _findings(report: Report) -> tuple[Cells, Sequence[Cells]]:
     """The findings, the most severe first; those that differ only in numbers in one line, of however many files."""
-    found: dict[tuple[str, ...], _LikeFindings] = {}
+    found: dict[tuple[str, ...], _Alike] = {}
     for document in report.documents():
         for each in document["findings"]:
             rule, severity, column = each["rule"], each["severity"], each["column"] or ""
             likeness = (rule, severity, column, without_numbers(each["message"]))
             statement = statement_of(each["message"], each["expected"], each["found"])
-            like = found.setdefault(likeness, _LikeFindings(document["path"], statement))
-            like.add(document["path"], statement)
+            alike = found.setdefault(likeness, _Alike(document["path"], statement))
+            alike.add(document["path"], statement)
     rows = sorted(found.items(), key=lambda each: -SEVERITIES[each[0][1]])
     header = ("files", "rule", "severity", "column", "finding", "times")
     return header, [
-        (like.files, *likeness[:3], like.statement, f"{like.times:,}") for likeness, like in rows
+        (alike.files, *likeness[:3], alike.statement, f"{alike.times:,}")
+        for likeness, alike in rows
     ]
 
 
-class _LikeFindings:
-    """Findings of files that come one after the other, of which there may be millions."""
+class _Alike:
+    """What is said alike of files that come one after the other, of which there may be millions."""
 
     def __init__(self, path: str, statement: str) -> None:
         self._first, self._statement, self._are_equal = path, statement, True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import wraps
 from types import MappingProxyType
 from typing import Any, Final
@@ -46,7 +46,7 @@ def _partitions(
 # With --table, what is to be done instead.
 _INSTEAD: Final = {
     "columns": ", where the filters of all columns go: earlier ends of the files come back",
-    "auto": ": name the columns with -c; `pbloom advise --table` recommends some",
+    "auto": ": name the columns with -c; `pbloom advise --table auto TABLE` recommends some",
     "union_by_name": ", which says what is null where its files lack a column",
     "in_place": ", which changes the files of the table in any case",
 }
@@ -179,15 +179,15 @@ def _view(table: TableChoice | None, given: _Given) -> TableView | None:
     if given.get("version") is not None and given.get("as_of") is not None:
         raise click.UsageError("expected at most one of --version and --as-of")
     if table is None:
-        tell_tables(click.get_current_context().params.get("files") or (), "--table {}")
+        names = click.get_current_context().params.get("files") or ()
+        tell_tables(tables_among(names, "--table {}"))
         return None
     return TableView(kind=table, **given)
 
 
-def tell_tables(names: Sequence[str], option: str) -> None:
-    """Who asks the folder of a table may mean the table; `option`: as in tables_among. Only local ones are looked
-    at."""
-    for said in tables_among(names, option):
+def tell_tables(said_of_tables: Iterable[str]) -> None:
+    """Who asks the folder of a table may mean the table; what is said, see tables_among."""
+    for said in said_of_tables:
         complain(said)
         # Which says the same to Python users.
         warnings.simplefilter("ignore", TableFolderWarning)

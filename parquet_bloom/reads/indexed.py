@@ -19,7 +19,8 @@ class ListedFiles(Protocol):
         """What a file is called that an index has by this path."""
 
     def is_known(self, unit: Unit, column: str, read_as: str) -> bool:
-        """Whether a file is as it was when an index read it, and this column of it meant the same."""
+        """Whether a file is as it was when an index read it, or was when it was last there, and this column of it
+        meant the same."""
 
 
 class _Places(NamedTuple):

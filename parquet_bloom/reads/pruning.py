@@ -299,6 +299,11 @@ class Pruner:
         self.not_left = [each for each in found if each.is_nothing]
         return [each for each in found if not each.is_nothing]
 
+    def is_excluded(self, path: str) -> bool:
+        """Whether the index says that nothing is left of a file; nobody opens it."""
+        numbers, _ = _by_index(self._index, self._predicate_of(path), path)
+        return numbers == ()
+
     def with_groups(self, left: Sequence[Left], of_whole: bool) -> list[Left]:
         """The same with the rows of all row groups; `of_whole`: also of files that are left as a whole. Raises as
         left."""
@@ -313,7 +318,8 @@ class Pruner:
     def _of_asked(self, wanted: Mapping[str, Predicate]) -> dict[str, Left]:
         """Of files that have to be asked; some of them first."""
         paths = list(wanted)
-        samples = paths[:: len(paths) // _SAMPLES] if len(paths) > 2 * _SAMPLES else paths
+        is_many = len(paths) > 2 * _SAMPLES
+        samples = [paths[n * len(paths) // _SAMPLES] for n in range(_SAMPLES)] if is_many else paths
         known = {left.path: left for left in self._each(samples, wanted)}
         rest = [path for path in paths if path not in known]
         is_much_left = self._asked and self._kept > self._most_left * self._asked

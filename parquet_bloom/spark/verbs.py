@@ -349,7 +349,9 @@ def _report(verb: str, options: object, given: Mapping[str, Any]) -> Report:
     names = () if paths is None else files_given("paths", paths)
     if verb in READING:
         warn_of_tables(
-            names, f'parquet_bloom.{verb} with table="{{}}", or here a manifest of them,'
+            names,
+            f'parquet_bloom.{verb} with table="{{}}", or here a manifest of them,',
+            besides="",
         )
     search = Search(
         names=tuple(names_for_executors(names)),

@@ -19,7 +19,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import Opener, open_file
 from parquet_bloom.index.manifest import TableSource
-from parquet_bloom.index.states import is_as_read, lasting, listed, state_of
+from parquet_bloom.index.states import in_stores_of, is_as_read, lasting, listed, state_of
 from parquet_bloom.options import TableView
 from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.folder import Found
@@ -47,6 +47,12 @@ if TYPE_CHECKING:
 # So many are named of those with which the same is wrong.
 _MOST_NAMES: Final = 5
 
+# Of a folder that an index over tables is about, too.
+SOURCE_GONE: Final = "nothing is there any more, and the index is about it: index remove forgets it"
+_FILE_GONE: Final = (
+    "gone since it was indexed, and may have had such rows: index add brings the index up to date"
+)
+
 # The version of a file that nobody has read: it is not there, or nobody may look.
 NOT_SEEN: Final = ""
 
@@ -54,12 +60,14 @@ NOT_SEEN: Final = ""
 @dataclass(frozen=True, slots=True)
 class ListedFiles:
     """`found`: in the order of their paths; the size of a table's file is the recorded one, and behind URLs its
-    version is None. `errors`: why some names mean nothing, or nobody may look. `tables`: as they were looked at."""
+    version is None. `errors`: why some names mean nothing, or nobody may look. `tables`: as they were looked at.
+    `gone`: files that an index has and that are not there any more, as it read them."""
 
     found: Mapping[str, Found]
     errors: Sequence[OSError] = ()
     tables: tuple[TableSource, ...] = ()
     options: Mapping[str, str] | None = None
+    gone: Mapping[str, Found] = field(default_factory=dict)
     _recorded: _Recorded = field(default_factory=dict)
     _lake_tables: Sequence[LakeTable] = ()
     _given: Mapping[str, str] = field(default_factory=dict)
@@ -113,9 +121,10 @@ class ListedFiles:
         return next((each for each in of_table[0].columns if names.stored_as(each) == stored), None)
 
     def is_known(self, unit: Unit, column: str, read_as: str) -> bool:
-        """Whether a file is there, is as it was when an index read it, and its column means the same."""
+        """Whether a file is as it was when an index read it, or was when it was last there, and its column means the
+        same."""
         path = self.given(unit.path)
-        now = self.found.get(path)
+        now = self.found.get(path) or self.gone.get(path)
         return (
             now is not None
             and is_as_read(now, unit.size, unit.version)
@@ -195,8 +204,9 @@ class ListedFiles:
         return {name: kind for table in self._lake_tables for name, kind in table.kinds.items()}
 
     def kinds_of(self, path: str) -> Mapping[str, Kind]:
-        """What a file's table says about its columns, see TableColumns."""
-        return self._recorded[path][0].kinds
+        """What a file's table says about its columns, see TableColumns; nothing of a file of no table."""
+        of_table = self._recorded.get(path)
+        return {} if of_table is None else of_table[0].kinds
 
     def is_called_alike(self, file: Overview) -> bool:
         """See reads.matching.ListedFiles."""
@@ -239,6 +249,27 @@ class ListedFiles:
         """Whether a table may have deleted rows of a file that are still in it."""
         of_table = self._recorded.get(path)
         return of_table is not None and of_table[0].may_hide_rows(of_table[1])
+
+
+def files_in_index(
+    units: Iterable[Unit], sources: Sequence[str], options: Mapping[str, str] | None
+) -> ListedFiles:
+    """Those that an index about these sources has, and which of them are gone. Raises OSError for one at which nobody
+    may look."""
+    had = {unit.path: unit for unit in units}
+    files = list_files(in_stores_of(sources, sorted(had)), (), options)
+    files.check_seen()
+    gone = {
+        path: Found(path, unit.size, unit.version, None)
+        for path, unit in had.items()
+        if path not in files.found
+    }
+    return replace(files, gone=gone)
+
+
+def files_gone(paths: Iterable[str]) -> OSError:
+    """What is said of files of an index that may have had what is asked for."""
+    return _in_one([FileNotFoundError(errno.ENOENT, _FILE_GONE, path) for path in paths])
 
 
 def list_files(

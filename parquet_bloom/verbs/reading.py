@@ -14,7 +14,7 @@ from parquet_bloom.arguments import PATH_OR_URL, files_given, path_given
 from parquet_bloom.container import ROW_GROUPS
 from parquet_bloom.errors import UnsupportedError, quoted_name
 from parquet_bloom.index.asking import AskedIndex
-from parquet_bloom.index.states import in_stores_of, state_of, state_unless_asked_for
+from parquet_bloom.index.states import state_of, state_unless_asked_for
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import read_once, work_in_order
 from parquet_bloom.reads.columns import (
@@ -50,8 +50,17 @@ from parquet_bloom.storage.cache import CacheUse
 from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.storage.source import is_url
 from parquet_bloom.verbs.documents import document_of
+from parquet_bloom.verbs.index_probe import check_has_files
 from parquet_bloom.verbs.left_out_files import warn_of_left_out
-from parquet_bloom.verbs.listed_files import ListedFiles, files_again, for_index, list_files
+from parquet_bloom.verbs.listed_files import (
+    SOURCE_GONE,
+    ListedFiles,
+    files_again,
+    files_gone,
+    files_in_index,
+    for_index,
+    list_files,
+)
 from parquet_bloom.verbs.table_folders import warn_of_tables
 from parquet_bloom.vocabulary import FORMAT_TITLES
 
@@ -149,12 +158,17 @@ class Reading:
             manifest = asked.manifest
             if manifest.tables:
                 found = list_files(manifest.sources, manifest.tables, self.storage_options)
-            else:
-                paths = {unit.path for name in manifest.columns for unit, _ in asked.units(name)}
-                located = in_stores_of(manifest.sources, sorted(paths))
-                found = list_files(located, (), self.storage_options)
-        found.check_seen()
-        return found
+                found.check_seen()
+                for error in found.errors:
+                    raise FileNotFoundError(errno.ENOENT, SOURCE_GONE, error.filename)
+                return found
+            units = [unit for name in manifest.columns for unit, _ in asked.units(name)]
+            check_has_files(str(self._index), ", ".join(manifest.columns), len(units))
+            found = files_in_index(units, manifest.sources, self.storage_options)
+            if not found.found:
+                # Nobody would tell the columns.
+                raise files_gone(found.gone)
+            return found
 
     def row_groups(self) -> Pruned:
         """What is left of each file by the filters, with the rows of all row groups, and what is not. Raises as
@@ -463,7 +477,21 @@ class Reading:
             # What the folders of a table's files are called means nothing.
             return asked if files.is_of_table(path) else besides_folders(asked, path)
 
-        return Pruner(predicate_of, opener, indexed, most_left, known, possible.told)
+        pruner = Pruner(predicate_of, opener, indexed, most_left, known, possible.told)
+        self._check_gone(files, possible.predicate, pruner)
+        return pruner
+
+    def _check_gone(self, files: ListedFiles, predicate: Predicate, pruner: Pruner) -> None:
+        """Raise FileNotFoundError for files of the index that are gone, but for those in which nothing matched by
+        what it says, and by the names of their folders."""
+        folders = files.partitions((), files.gone)
+
+        def had_none(path: str) -> bool:
+            known = {name: folders.value(path, name).as_py() for name in folders.names_of(path)}
+            return holds(predicate, known, are_alike_in_names) is False or pruner.is_excluded(path)
+
+        if gone := [path for path in files.gone if not had_none(path)]:
+            raise files_gone(gone)
 
     def _open(self, path: str, files: ListedFiles | None = None) -> Container:
         return (files or self.files).open(path, self.keys, self._cache)

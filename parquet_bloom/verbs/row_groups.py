@@ -43,7 +43,8 @@ def row_groups(
 
     Raises TypeError and ValueError for other filters, ColumnError for a column that no file has, ValueTypeError for
     text where the column holds numbers or dates in all files, or a number where it holds text, FileNotFoundError if
-    there are no files, FormatError, UnsupportedError, EncryptionError and OSError for a file that cannot be read.
+    there are no files, or if one that only the index names is gone and may have had such rows, FormatError,
+    UnsupportedError, EncryptionError and OSError for a file that cannot be read.
     """
     import pyarrow as pa
 

@@ -34,6 +34,7 @@ from parquet_bloom.verbs.found import (
     UnverifiedFile,
 )
 from parquet_bloom.verbs.held_values import held_values
+from parquet_bloom.verbs.listed_files import SOURCE_GONE
 from parquet_bloom.verbs.several import Lacking, message_of
 from parquet_bloom.vocabulary import NULL_BY_NAME, WITHOUT_FILTERS
 
@@ -135,8 +136,7 @@ class RowSearch:
     def add_gone(self, errors: Sequence[OSError]) -> None:
         """Sources of an index where nothing is any more: whether their files are gone, too, nobody knows."""
         for error in errors:
-            reason = "nothing is there any more, and the index is about it: index remove forgets it"
-            self._not_listed.append(UnknownFile(str(error.filename), reason))
+            self._not_listed.append(UnknownFile(str(error.filename), SOURCE_GONE))
 
     def add_not_found(self, errors: Sequence[OSError]) -> None:
         """Names that mean no files, or at which nobody may look."""

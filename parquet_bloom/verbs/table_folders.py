@@ -8,14 +8,18 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from types import FrameType
+from typing import Final
 
 from parquet_bloom.errors import TableFolderWarning
 from parquet_bloom.storage.source import is_url, local_name
 
+# To whom asks files, and may change them with what is printed.
+_UNCHANGED: Final = ", of which none is changed in place without it"
 
-def tables_among(names: Iterable[str], option: str) -> Iterator[str]:
+
+def tables_among(names: Iterable[str], option: str, besides: str = _UNCHANGED) -> Iterator[str]:
     """What to say of each local folder among names of files that is a table's; `option`: what takes the table
-    instead, with `{}` for its kind."""
+    instead, with `{}` for its kind; `besides`: what else is to be known of all files."""
     for name in names:
         if is_url(name) or not os.path.isdir(local_name(name)):
             continue
@@ -25,13 +29,15 @@ def tables_among(names: Iterable[str], option: str) -> Iterator[str]:
             if format := table_at(local_name(name)):
                 yield (
                     f"{name}: {format.table}, of which {option.format(format.kind)} takes the live files;"
-                    " this is about all files in its folder, of which none is changed in place without it"
+                    f" this is about all files in its folder{besides}"
                 )
 
 
-def warn_of_tables(names: Iterable[str], option: str = 'table="{}"') -> None:
-    """Say it to the caller of this package as a warning; `option`: as in tables_among."""
-    for said in tables_among(names, option):
+def warn_of_tables(
+    names: Iterable[str], option: str = 'table="{}"', besides: str = _UNCHANGED
+) -> None:
+    """Say it to the caller of this package as a warning; `option`, `besides`: as in tables_among."""
+    for said in tables_among(names, option, besides):
         warnings.warn(said, TableFolderWarning, level_of_caller())
 
 

@@ -3,6 +3,7 @@
 import json
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -87,6 +88,26 @@ def test_a_dry_run_writes_nothing(lake):
     assert lines(result)[0] == "build: 2 would be added"
     assert lines(result)[2] == "would be added\t2\t8\t8.2 KiB\tdry run"
     assert {file: file.read_bytes() for file in lake.rglob("*.parquet")} == before
+
+
+def test_who_loses_rows_by_the_filters_is_told_as_by_the_local_verb(lake):
+    price = pa.array([Decimal(n) for n in range(500)], pa.decimal128(9, 2))
+    for day in (1, 2):
+        pq.write_table(
+            pa.table({"id": range(500), "price": price}), lake / f"day={day}" / "b.parquet"
+        )
+    of_one = outcome(
+        "build", lake / "day=1" / "b.parquet", "-c", "id,price", "--in-place", "--dry-run"
+    )
+    note = of_one.stdout.splitlines()[-1]
+    assert note.startswith("note: column price: DataFusion before 55 loses rows")
+    told = f"2 files, such as {lake}/day=1/b.parquet: {note}"
+    for options in (["--dry-run"], []):
+        result = run("build", lake, "-c", "id,price", *options)
+        assert result.stdout.splitlines()[3:] == [told]
+    # Nothing is new about those that have their filters.
+    (lake / "day=2" / "b.parquet").unlink()
+    assert "note: " not in run("build", lake, "-c", "id,price").output
 
 
 def test_what_would_be_added_is_told_from_very_many_reasons():

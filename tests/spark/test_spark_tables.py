@@ -263,7 +263,7 @@ ASKING = {
 def test_whoever_asks_the_folder_of_a_table_is_told_once(spark, table, verb):
     """Deleted files are among those in it."""
     options, arguments = ASKING[verb]
-    rest = "takes the live files; this is about all files in its folder, of which none is changed in place without it"
+    rest = "takes the live files; this is about all files in its folder"
     with pytest.warns(pb.TableFolderWarning) as told:
         getattr(lake, verb)(spark, table, **arguments)
     (warning,) = told
@@ -331,6 +331,10 @@ def test_a_refusal_names_what_helps_on_spark(spark, table, verb):
         (("--table", "auto", "--only-missing"), "--only-missing: not with --table"),
         (("--table", "auto", "--audit", "y"), "--audit: not with --table"),
         (("--table", "auto", "--layout", "append"), "--layout: not with --table"),
+        (
+            ("--table", "auto", "--auto"),
+            "--auto: not with --table: name the columns with -c; `pbloom advise --table auto TABLE` recommends some",
+        ),
     ],
 )
 def test_usage_errors_before_any_session(arguments, problem):
