@@ -29,7 +29,7 @@ from parquet_bloom.advice.budget import (
 from parquet_bloom.advice.lookups import ExpectedReads, in_units
 from parquet_bloom.advice.samples import StoredSample
 from parquet_bloom.advice.sketch import ColumnSketch, RungCounts
-from parquet_bloom.filters.rates import percent
+from parquet_bloom.filters.rates import exact_percent, percent
 from parquet_bloom.options import AdviseOptions, BuildOptions, Destination
 from parquet_bloom.render.wording import size
 from parquet_bloom.verbs.build import build_file
@@ -627,8 +627,9 @@ def test_the_reason_names_the_rate_of_the_budget(lake):
     reasons = {each.column: each.reason for each in budgeted.columns}
     for each in budgeted.budget.columns:
         assert each.fpp_expected <= each.fpp
-        assert f"a filter at an FPP of {percent(each.fpp_expected)}, " in reasons[each.column]
-        assert "deserve a lower FPP" not in reasons[each.column]
+        rates = f"{exact_percent(each.fpp)} (FPP {percent(each.fpp_expected)})"
+        assert f"a filter for {rates}, " in reasons[each.column]
+        assert "deserve a lower rate" not in reasons[each.column]
 
 
 def test_an_engine_that_ignores_filters_reads_as_much_with_them(lake):
