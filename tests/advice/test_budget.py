@@ -367,7 +367,9 @@ def test_a_rate_that_is_asked_for_stays_within_a_budget(lake, rates):
     most = max(sizes[name] for name in plain.recommended)
     (among,) = _tables_of(lake, replace(options, budget=most))
     assert {each.fpp for each in among.budget.columns} == {0.01}
-    assert [each.filter_bytes for each in among.budget.columns] == [most]
+    # Not the largest, if that saves no 0.01 more.
+    (only,) = among.budget.columns
+    assert only.filter_bytes == sizes[only.column] <= most
     assert len(among.budget.left_out) == len(plain.recommended) - 1 > 0
     (none,) = _tables_of(lake, replace(options, budget=1_000))
     assert none.budget.columns == ()
