@@ -8,10 +8,14 @@ on a column's ladder that takes more bytes than another rung saves less.
       |          x 0.1
       +----------------------------------------- bytes
 
-A step from one rung to a higher one costs bytes and saves groups. Of all columns, the step is taken next
-that saves most groups per byte, as long as it fits; a last pass looks for steps that fit what is left. All
-columns are taken to be looked up equally often. The best choice saves at most twice as many groups: if the
-steps taken saved less than a single rung that fits could, that one is taken first.
+A step from one rung to a higher one costs bytes and saves groups. All columns are taken to be looked up equally
+often. There are two choices, of which the one is taken that saves more; a last pass looks for steps that fit what
+is left of the budget.
+
+- Of all columns, the step next that saves most groups per byte, as long as it fits. At most one step is missing
+  from the best choice, which is much of few columns, and little of many.
+- The best choice of all, if bytes are counted in ten-thousandths of the budget, and what a column takes is rounded
+  up: hardly anything is lost of few columns, and more the more there are.
 
 What a policy requires comes first: the lowest rung of its columns, whatever it saves.
 
@@ -23,10 +27,15 @@ Source: Kellerer, Pferschy, Pisinger, "Knapsack Problems" (2004), 11.2, on the m
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from heapq import heapify, heappop, heappush
 from math import inf
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from parquet_bloom.advice.lookups import FPP_UNIT, ExpectedReads
 from parquet_bloom.advice.sketch import ColumnCounts, ColumnSketch
@@ -45,6 +54,11 @@ LOWER_RATES: Final = (0.001, 0.0001)
 LEAST_SAVED: Final = 0.01
 LEAST_SAVED_BELOW_USUAL: Final = 0.1
 
+
+# In which the bytes of a budget are counted where the best choice is looked for, fewer where there are many ladders:
+# this takes a tenth of a second at the most, and two megabytes.
+CELLS: Final = 10_000
+_CELLS_OF_ALL: Final = 2_000_000
 
 # Those of which is told what each costs and saves.
 SHOWN_RATES: Final = (0.1, 0.01, 0.001, 0.0001)
@@ -169,14 +183,19 @@ def settle(budget: int, claims: Sequence[Claim]) -> list[Offer | None]:
     left = max(0, budget - sum(claim.least for claim in claims))
     firsts = _required(left, claims)
     left -= sum(first.num_bytes for first in firsts if first)
-    ladders = [
-        [_step(first, each) for each in claim.costs if first is None or each.rate < first.rate]
-        for claim, first in zip(claims, firsts, strict=True)
-    ]
-    taken = [more or first for more, first in zip(allot(left, ladders), firsts, strict=True)]
+    above = allot(left, _above(firsts, claims))
+    taken = [more or first for more, first in zip(above, firsts, strict=True)]
     return [
         next((each for each in claim.ladder if offer and each.rate == offer.rate), None)
         for claim, offer in zip(claims, taken, strict=True)
+    ]
+
+
+def _above(firsts: Sequence[Offer | None], claims: Sequence[Claim]) -> list[list[Offer]]:
+    """What each claim may take above its first rung, if it has that."""
+    return [
+        [_step(first, each) for each in claim.costs if first is None or each.rate < first.rate]
+        for claim, first in zip(claims, firsts, strict=True)
     ]
 
 
@@ -193,51 +212,98 @@ def _required(left: int, claims: Sequence[Claim]) -> list[Offer | None]:
 
 
 def enough_for_all(budget: int, claims: Sequence[Claim]) -> int:
-    """A budget from so many bytes on, of which each claim with a ladder gets an offer. It is tried, as what saves
-    more may get its share before."""
-    while True:
-        pairs = zip(claims, settle(budget, claims), strict=True)
-        needed = sum(
-            claim.costs[0].num_bytes for claim, offer in pairs if claim.ladder and not offer
-        )
-        if not needed:
-            return budget
-        # In few steps, however many columns there are.
-        budget += max(needed, budget // 16)
+    """A budget of which each claim with a ladder gets an offer, hardly more than the least between `budget`, which is
+    too small, and what the steps cost in whose order every ladder is begun. It is tried, as what saves more may get
+    its share before."""
+    too_small, enough = budget, _all_begun(claims)
+    while enough - too_small > max(1, enough // 100):
+        middle = (too_small + enough) // 2
+        pairs = zip(claims, settle(middle, claims), strict=True)
+        if all(offer for claim, offer in pairs if claim.ladder):
+            enough = middle
+        else:
+            too_small = middle
+    return enough
+
+
+def _all_begun(claims: Sequence[Claim]) -> int:
+    """The bytes of the best steps, in order, until each ladder has one. Nothing of that size saves more."""
+    firsts = _required(sys.maxsize, claims)
+    ladders = _above(firsts, claims)
+    num_bytes = sum(claim.least for claim in claims) + sum(
+        each.num_bytes for each in firsts if each
+    )
+    waiting = {place for place, ladder in enumerate(ladders) if ladder and not firsts[place]}
+    for place, _, step in _best_steps(ladders):
+        if not waiting:
+            break
+        waiting.discard(place)
+        num_bytes += step.num_bytes
+    return num_bytes
 
 
 def allot(budget: int, ladders: Sequence[Sequence[Offer]]) -> list[Offer | None]:
     """The offer to take of each ladder, or None, so that they take at most `budget` bytes together."""
     fitting = [[offer for offer in ladder if offer.num_bytes <= budget] for ladder in ladders]
-    taken = _filled(budget, fitting, _climbed(budget, fitting))
-    singles = [
-        (offer.saved, -place, offer) for place, ladder in enumerate(fitting) for offer in ladder
-    ]
-    if singles:
-        saved, place, best = max(singles, key=lambda single: single[:2])
-        if saved > _saved(taken):
-            alone: list[Offer | None] = [None] * len(ladders)
-            alone[-place] = best
-            taken = _filled(budget, fitting, alone)
-    return taken
+    climbed, best = (
+        _filled(budget, fitting, taken)
+        for taken in (_climbed(budget, fitting), _best_in_cells(budget, fitting))
+    )
+    return best if _saved(best) > _saved(climbed) + LEAST_SAVED else climbed
+
+
+def _best_in_cells(budget: int, ladders: Sequence[Sequence[Offer]]) -> list[Offer | None]:
+    """The offers that save most if each takes whole cells of the budget."""
+    cells = max(1, min(CELLS, _CELLS_OF_ALL // max(1, len(ladders)), budget))
+    # By cells that may be used: what the ladders up to here save at the most, and by ladder, the rung for that.
+    most = np.zeros(cells + 1)
+    chosen: list[NDArray[np.int8]] = []
+    for ladder in ladders:
+        before, rungs = most.copy(), np.full(cells + 1, -1, np.int8)
+        for number, offer in enumerate(ladder):
+            width = _cells_of(offer, budget, cells)
+            saved = before[: cells + 1 - width] + offer.saved
+            is_more = saved > most[width:]
+            most[width:][is_more] = saved[is_more]
+            rungs[width:][is_more] = number
+        chosen.append(rungs)
+    taken: list[Offer | None] = []
+    left = cells
+    for ladder, rungs in zip(reversed(ladders), reversed(chosen), strict=True):
+        number = int(rungs[left])
+        taken.append(ladder[number] if number >= 0 else None)
+        left -= _cells_of(ladder[number], budget, cells) if number >= 0 else 0
+    return taken[::-1]
+
+
+def _cells_of(offer: Offer, budget: int, cells: int) -> int:
+    """At most all, of an offer within the budget."""
+    return -(-offer.num_bytes * cells // max(1, budget))
 
 
 def _climbed(budget: int, ladders: Sequence[Sequence[Offer]]) -> list[Offer | None]:
     """The best steps that fit, in order; a ladder whose next step does not fit is climbed no further."""
-    steps = [
-        (-_per_byte(step), place, number, offer, step.num_bytes)
-        for place, ladder in enumerate(ladders)
-        for number, (offer, step) in enumerate(_steps(ladder))
-    ]
     taken: list[Offer | None] = [None] * len(ladders)
     stopped: set[int] = set()
-    for _, place, _, offer, num_bytes in sorted(steps, key=lambda step: step[:3]):
-        if place in stopped or num_bytes > budget:
+    for place, offer, step in _best_steps(ladders):
+        if place in stopped or step.num_bytes > budget:
             stopped.add(place)
         else:
             taken[place] = offer
-            budget -= num_bytes
+            budget -= step.num_bytes
     return taken
+
+
+def _best_steps(ladders: Sequence[Sequence[Offer]]) -> Iterator[tuple[int, Offer, Offer]]:
+    """Those of all ladders that are worth it, by what they save per byte: the place of the ladder, the rung, and what
+    the step adds."""
+    steps = [
+        (-_per_byte(step), place, number, offer, step)
+        for place, ladder in enumerate(ladders)
+        for number, (offer, step) in enumerate(_steps(ladder))
+    ]
+    for _, place, _, offer, step in sorted(steps, key=lambda each: each[:3]):
+        yield place, offer, step
 
 
 def _steps(ladder: Sequence[Offer]) -> Iterable[tuple[Offer, Offer]]:
@@ -276,19 +342,29 @@ def _filled(
     """Take the best step to any higher rung that fits, until none does."""
     taken = list(taken)
     left = budget - sum(offer.num_bytes for offer in taken if offer)
-    while True:
-        steps = [
-            (_per_byte(step), -place, offer, step.num_bytes)
-            for place, ladder in enumerate(ladders)
-            for offer in ladder
-            if offer.saved > _saved([taken[place]])
-            and (step := _step(taken[place], offer)).num_bytes <= left
-        ]
-        if not steps:
-            return taken
-        _, place, offer, num_bytes = max(steps, key=lambda step: step[:2])
-        taken[-place] = offer
-        left -= num_bytes
+    # What no longer fits never will again.
+    steps = [step for place, ladder in enumerate(ladders) for step in _up(ladder, place, taken)]
+    heapify(steps)
+    while steps:
+        (_, place, *_), start, offer, num_bytes = heappop(steps)
+        if start is taken[place] and num_bytes <= left:
+            taken[place] = offer
+            left -= num_bytes
+            for step in _up(ladders[place], place, taken):
+                heappush(steps, step)
+    return taken
+
+
+def _up(
+    ladder: Sequence[Offer], place: int, taken: Sequence[Offer | None]
+) -> Iterator[tuple[tuple[float, int, int, int], Offer | None, Offer, int]]:
+    """The steps from what is taken of a ladder to any higher rung, behind their order, in which no two are equal."""
+    start = taken[place]
+    begin = start.num_bytes if start else -1
+    for number, offer in enumerate(ladder):
+        if start is None or offer.saved > start.saved:
+            step = _step(start, offer)
+            yield (-_per_byte(step), place, number, begin), start, offer, step.num_bytes
 
 
 def _saved(taken: Iterable[Offer | None]) -> float:

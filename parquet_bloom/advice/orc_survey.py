@@ -183,6 +183,12 @@ class OrcSurveyor:
                 # `build` would not write any filter into the stripe.
                 for of_group in rungs:
                     of_group[place] = Rung.none(size.fpp)
+                continue
+            # The first takes the headers of the chunks that all are written in.
+            num_bytes = sum(of_group[place].stored_bytes for of_group in rungs)
+            more = self.file.tail.compression.most_bytes(num_bytes) - num_bytes
+            first = rungs[0][place]
+            rungs[0][place] = replace(first, stored_bytes=first.stored_bytes + more)
         for survey, ladder in zip(surveys, rungs, strict=True):
             wanted = ladder[target]
             survey.bitset_bytes, survey.filter_bytes = wanted.num_bytes, wanted.stored_bytes

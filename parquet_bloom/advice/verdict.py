@@ -366,7 +366,7 @@ def _comparison(evidence: Evidence) -> str:
     reads = evidence.reads
     assert reads is not None
     other = evidence.other_rate
-    at_rate = f" at an FPP of {_rate_of(other, evidence)}" if other else ""
+    for_rate = f" for {exact_percent(other.rate)} (FPP {percent(other.fpp)})" if other else ""
     read = evidence.built.groups_read if evidence.built else reads.with_filter
     there = evidence.groups_there
     if evidence.has_all and there is not None and there - read < LEAST_SAVED:
@@ -374,14 +374,9 @@ def _comparison(evidence: Evidence) -> str:
         return f"{evidence.before} alone leaves {_mean(reads.by_statistics)} to read"
     a_filter = "a new filter (--existing replace)" if evidence.has_all else "a filter"
     return (
-        f"a look-up reads {_mean(read)} of {evidence.groups} with {a_filter}{at_rate},"
+        f"a look-up reads {_mean(read)} of {evidence.groups} with {a_filter}{for_rate},"
         f" {_mean(reads.by_statistics)} with {evidence.before} alone"
     )
-
-
-def _rate_of(offer: Offer, evidence: Evidence) -> str:
-    """That of the filters within a budget, which has high ones; else the one that was chosen."""
-    return percent(offer.fpp) if evidence.is_budgeted else exact_percent(offer.rate)
 
 
 def _those_there(evidence: Evidence) -> Iterator[str]:
@@ -451,7 +446,7 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     counts, unit = evidence.counts, evidence.unit
     yield _not_used(evidence)
     if evidence.other_rate and not evidence.is_budgeted:
-        yield f"so many {unit}s deserve a lower FPP than usual"
+        yield f"so many {unit}s deserve a lower rate than usual"
     elif evidence.accepted_rate is not None and evidence.accepted_rate < DEFAULT_FPP:
         yield f"the policy accepts an FPP of at most {exact_percent(evidence.accepted_rate)}"
     share = evidence.filter_bytes / counts.chunk_bytes if counts.chunk_bytes else 0.0

@@ -162,15 +162,15 @@ fpp_to_advise = filters_option(
     "--fpp",
     type=RATE,
     metavar="RATE",
-    help="Judge filters of this false positive rate, between 0 and 1, and recommend no other."
+    help="Judge filters for this target false positive rate, between 0 and 1, and recommend no other."
     "  [default: 0.01, or a lower one where there are many row groups]",
 )
 fpp_to_report = filters_option(
     "--fpp",
     type=RATE,
     metavar="RATE",
-    help="Judge filters of this false positive rate, between 0 and 1, in the advice.  [default: 0.01, or a lower one "
-    "where there are many row groups]",
+    help="Judge filters for this target false positive rate, between 0 and 1, in the advice.  [default: 0.01, or a "
+    "lower one where there are many row groups]",
 )
 engines = columns_option(
     "--engine",

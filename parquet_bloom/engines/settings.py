@@ -93,7 +93,9 @@ def _text(settings: SettingsText, wanted: WantedFilter) -> str:
     if settings.most_digits is not None and wanted.digits > settings.most_digits:
         return ""
     is_named = all(map(_IS_NAMED[settings.names], wanted.column_path))
-    text = settings.text if is_named else settings.for_all_columns
+    # A path that several columns share would give all of them filters.
+    is_shared = wanted.index is not None and "{column" in settings.text
+    text = settings.text if is_named and not is_shared else settings.for_all_columns
     if text and wanted.only_dictionary and settings.if_only_dictionary:
         text += f"\n{settings.if_only_dictionary}"
     rows = ceil(wanted.rows / settings.rows_multiple) * settings.rows_multiple

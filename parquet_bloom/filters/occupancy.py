@@ -13,6 +13,7 @@ halfway, produces another shape.
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from math import ceil, exp, inf, isinf, log, sqrt
 
 import numpy as np
@@ -69,18 +70,28 @@ def expected_histogram(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 def _bits_in_block(load: float) -> NDArray[np.float64]:
     """The probability of 0 to 256 bits set at `load` values per block."""
     log_load = log(load) if load > 0 else -inf
-    bit = np.arange(WORD_BITS + 1)
-    word = np.zeros(WORD_BITS + 1)
-    word[0] = 1
     # In logarithms, because e^-load can underflow.
     log_poisson = -load
-    # Convolutions are products of transforms, so that their mean needs only one inverse transform.
-    total = np.zeros(BINS // 2 + 1, np.complex128)
+    poisson = []
     for k in range(ceil(load + 12 * sqrt(load) + 40)):
-        total += exp(log_poisson) * np.fft.rfft(word, BINS) ** WORDS_PER_BLOCK
-        word = (word * bit + np.append(0, word[:-1]) * (WORD_BITS + 1 - bit)) / WORD_BITS
+        poisson.append(exp(log_poisson))
         log_poisson += log_load - log(k + 1)
+    # Convolutions are products of transforms, so that their mean needs only one inverse transform.
+    # The threads of matrix products take longer to start than so small a one.
+    transforms = _transforms(1 << (len(poisson) - 1).bit_length())[: len(poisson)]
+    total = np.einsum("k,kf->f", poisson, transforms)
     return np.maximum(np.fft.irfft(total, BINS), 0)
+
+
+@cache
+def _transforms(count: int) -> NDArray[np.complex128]:
+    """Those of the bits set in a block by 0 to `count` - 1 values, whatever the load: shape (count, 129)."""
+    bit = np.arange(WORD_BITS + 1)
+    words = np.zeros((count, WORD_BITS + 1))
+    words[0, 0] = 1
+    for before, word in pairwise(words):
+        word[:] = (before * bit + np.append(0, before[:-1]) * (WORD_BITS + 1 - bit)) / WORD_BITS
+    return np.asarray(np.fft.rfft(words, BINS) ** WORDS_PER_BLOCK)
 
 
 @dataclass(frozen=True, slots=True)

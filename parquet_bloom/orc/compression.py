@@ -99,6 +99,11 @@ class Compression:
         compress = _FUNCTIONS[self.codec][1] if self.codec in _FUNCTIONS else lambda part: part
         return self._in_chunks(data, compress)
 
+    def most_bytes(self, num_bytes: int) -> int:
+        """What so many bytes take at the most: as original chunks."""
+        num_chunks = 0 if self.codec == NONE else -(-num_bytes // self.block_bytes)
+        return num_bytes + num_chunks * _HEADER_BYTES
+
     def _in_chunks(self, data: bytes, compress: Compressor) -> bytes:
         if self.codec == NONE:
             return data

@@ -95,8 +95,8 @@ def test_the_page_shows_what_the_command_prints(lake, monkeypatch):
     assert shown in found.stdout
     assert "; build filters for user_id (at 0.1 %)\n" in found.stdout
     assert (
-        "\ta look-up reads 1.03 of 400 row groups in 2 files with a filter at an FPP of 0.1 %, 397 with min/max"
-        " alone; so many row groups deserve a lower FPP than usual; "
+        "\ta look-up reads 1.03 of 400 row groups in 2 files with a filter for 0.1 % (FPP 0.008 %), 397 with"
+        " min/max alone; so many row groups deserve a lower rate than usual; "
     ) in found.stdout
 
 

@@ -46,6 +46,13 @@ def test_the_shared_name_is_refused_with_the_indexes(path):
         assert str(caught.value) == f"{path}: {AMBIGUOUS}"
 
 
+def test_settings_of_other_writers_name_no_shared_path(path):
+    """They would get all of these columns filters; what is for all columns anyway is shown."""
+    by_column = [{each.writer for each in column.settings} for column in pb.advise(path).columns]
+    assert by_column[0] == by_column[2] == {"pbloom", "DuckDB", "DataFusion"}
+    assert by_column[1] > {"pbloom", "pyarrow", "Spark"}
+
+
 def test_each_has_a_command_of_its_own(path):
     commands = [each.settings[0].text for each in pb.advise(path).columns]
     assert [each.split()[4] for each in commands] == ["'a#0'", "b", "'a#2'"]
