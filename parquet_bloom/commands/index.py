@@ -79,7 +79,7 @@ MOST_FILES = 20
 
 _NO_FILTERS = (
     "nothing is indexed, so that every answer is unknown:"
-    " pbloom build adds filters, --form map indexes values instead"
+    " --form map indexes values instead, and pbloom build adds filters to Parquet files"
 )
 
 _index = files_option(
@@ -119,8 +119,8 @@ def index() -> None:
     type=click.Choice(words(IndexForm)),
     default="map",
     show_default=True,
-    help="map: of all values; slices: of the filters that files have, whose values are not read; auto: slices of "
-    "files with a filter in every row group, a map of others.",
+    help="map: of all values; slices: of the filters that Parquet files have, whose values are not read; auto: "
+    "slices of those with a filter in every row group, a map of others.",
 )
 @files_option(
     "--overwrite",

@@ -532,8 +532,8 @@ def strip() -> None:
     files_option(
         "--form",
         type=click.Choice(words(IndexForm)),
-        help="map: of all values; slices: of the filters that files have; auto: slices of files with a filter in "
-        "every row group, a map of others.  [default: map]",
+        help="map: of all values; slices: of the filters that Parquet files have; auto: slices of those with a "
+        "filter in every row group, a map of others.  [default: map]",
     ),
     encryption_option(
         "--include-encrypted",

@@ -413,7 +413,8 @@ class TableRepairView(_TableView["TableRepairReport"]):
     def write(self, report: TableRepairReport, verbose: bool = False) -> None:
         super().write(report, verbose)
         if not report.looked_up:
-            write_text(f"{painted('note')}: {NOT_LOOKED_UP}, and so does pbloom validate --table")
+            also = f"so does {command('validate', report.path, '--table', report.table)}"
+            write_text(f"{painted('note')}: {NOT_LOOKED_UP}, and {also}")
 
 
 class TableStripView(_TableView["TableStripReport"]):

@@ -201,7 +201,7 @@ def test_what_is_left(sound, write_table):
     assert lines[1].startswith("pointer dropped: column a: 1 column chunk: ")
     assert lines[-1] == (
         "note: no stored value was looked up: --drop-bad and --rebuild do that, and so does pbloom"
-        " validate --table"
+        f" validate {table} --table delta"
     )
 
 

@@ -148,7 +148,7 @@ def test_slices_of_no_filters_are_told(tmp_path):
     build = ("index", "build", "-c", "id", lake, "--form", "slices", "--index")
     told = outcome(*build, tmp_path / "index")
     nothing = "pbloom: nothing is indexed, so that every answer is unknown: "
-    nothing += "pbloom build adds filters, --form map indexes values instead"
+    nothing += "--form map indexes values instead, and pbloom build adds filters to Parquet files"
     assert (told.code, told.stderr.splitlines()[0]) == (0, nothing)
     pb.build(lake / "a.parquet", in_place=True, columns="id")
     assert "nothing is indexed" not in outcome(*build, tmp_path / "some").stderr
