@@ -204,7 +204,9 @@ _BLANK: Final = re.compile(r"\s+(?!(?:%|B|m?s|[KMGT]iB)(?!\w))")
 
 def folded(text: str, room: int) -> list[str]:
     """`text` in lines of at most `room` cells, but for words that are longer. A command behind
-    `next: ` is one word. All lines but the first are indented."""
+    `next: ` is one word. All lines but the first are indented. What fits keeps its blanks: it may be a value."""
+    if _width(text) <= room:
+        return [text]
     before, mark, command = text.lstrip().partition("next: ")
     first, *words = [*filter(None, _BLANK.split(before)), *([mark + command] if mark else ())] or [
         ""

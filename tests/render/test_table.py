@@ -523,3 +523,8 @@ def test_index_probe_names_files_however_long_a_reason_is(terminal, tmp_path):
         f"{lake / 'damaged.parquet'}: may hold any value: footer: damaged: its length is 2021161080,"
         " expected at most 96"
     )
+
+
+def test_a_value_keeps_its_blanks_in_a_record():
+    table = [("id", "file"), (" k6", "a.parquet"), ("k  6", "a.parquet")]
+    assert list(records(table, 40)) == ["id:  k6  file: a.parquet", "id: k  6  file: a.parquet"]
