@@ -149,8 +149,10 @@ def _check_words(ctx: click.Context, names: Sequence[str]) -> None:
 
     options = [each for each in ctx.command.params if isinstance(each, click.Option)]
     typed = typed_for(ctx, words_of(ctx))
+    known = [name for each in options for name in each.opts]
     meant = (
-        stray_words.check_stdin(names, [name for each in options for name in each.opts])
+        stray_words.check_stdin(names, known)
+        or stray_words.dash_meant(names, known)
         or stray_words.name_meant(names)
         or stray_words.command_meant(names, _commands(ctx), ctx.command_path)
         or stray_words.list_meant(names)

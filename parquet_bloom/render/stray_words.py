@@ -16,6 +16,7 @@ from parquet_bloom.files import open_file
 from parquet_bloom.storage.near_names import near_name
 from parquet_bloom.storage.paths import expand, stands_for_several
 from parquet_bloom.storage.source import has_data_suffix, is_url
+from parquet_bloom.values.literals import without_quotes
 
 # So many words of a command line are looked at as one name.
 _MOST_WORDS: Final = 8
@@ -25,6 +26,12 @@ _OF_COLUMNS: Final = frozenset(("-c", "--column", "--columns", "--require"))
 _OF_TEXT: Final = frozenset(("-v", "--value"))
 
 _STDIN: Final = "-"
+
+# Between a column and its values, as in SQL.
+_OPERATORS: Final = frozenset(("in", "is", "eq", "equals", "like"))
+
+# What programs for texts make of the hyphens that are typed.
+_DASHES: Final = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +109,16 @@ def check_stdin(names: Sequence[str], options: Collection[str]) -> str | None:
     helps = [f"{option} - {does} from it" for option, does in ways.items() if option in options]
     also = f"; {', '.join(helps)}" * bool(helps)
     return f"-: standard input is not supported: expected a file, which is read from its end{also}"
+
+
+def dash_meant(names: Sequence[str], options: Collection[str]) -> str | None:
+    """What to say of an option among FILE... whose hyphens were copied from a text. `options`: of the command."""
+    for name in filter(_is_missing, names):
+        bare = name.lstrip(_DASHES + "-")
+        for meant in (f"-{bare}", f"--{bare}"):
+            if name[0] in _DASHES and meant in options:
+                return f"{name}: no such file; did you mean {meant}, with hyphens for the dash?"
+    return None
 
 
 def command_meant(names: Sequence[str], commands: Collection[str], path: str) -> str | None:
@@ -198,20 +215,29 @@ def value_meant(files: Sequence[str], is_index_asked: bool, are_given: bool) -> 
     if not is_index_asked and not any(map(os.path.lexists, files[:1] if are_given else files)):
         return None
     for name in filter(_is_no_file, files):
-        # `-c id = 42`
-        if any(map(str.isalnum, name)):
-            return f"{name}: no such file; did you mean -v {shlex.quote(name)}?"
+        # `-c id = 42`, `-c id IN 5 42`, `-c id =42`
+        if any(map(str.isalnum, name)) and name.lower() not in _OPERATORS:
+            column, value = _condition(name) or ("", name)
+            named = f"-c {shlex.quote(quoted_name(column))} " if column else ""
+            return f"{name}: no such file; did you mean {named}-v {shlex.quote(value)}?"
     return None
 
 
 def condition_meant(columns: Sequence[str]) -> str | None:
     """What to say of the names of columns where no value is given: as in `id=42`, one may be in them."""
     for each in columns:
-        column, equals, value = each.partition("=")
-        if column and equals and value:
+        column, value = _condition(each) or ("", "")
+        if column:
             as_typed = shlex.quote(quoted_name(column))
             return f"{each}: no value; did you mean -c {as_typed} -v {shlex.quote(value)}?"
     return None
+
+
+def _condition(text: str) -> tuple[str, str] | None:
+    """The column, which may be empty, and the value of `id=42`, `id == 42`, `"Order ID" = 'O-1'` or `=42`."""
+    column, equals, value = text.partition("=")
+    value = without_quotes(value.lstrip("=").strip())
+    return (without_quotes(column.strip()), value) if equals and value else None
 
 
 def _is_missing(name: str) -> bool:

@@ -70,7 +70,7 @@ _OPTIONS_ELSEWHERE: Final = {
     **dict.fromkeys(("--cols", "--field", "--fields", "--select"), ("--columns", "--column")),
     **dict.fromkeys(("--rg", "--group", "--groups", "--stripe"), ("--row-group",)),
     **dict.fromkeys(("--id", "--literal", "--equals", "--where"), ("--value",)),
-    **dict.fromkeys(("--values", "--file", "--values-file"), ("--values-from",)),
+    **dict.fromkeys(("--file", "--values-file"), ("--values-from",)),
     **dict.fromkeys(("--format", "--output-format", "--fmt"), ("--json",)),
     **dict.fromkeys(("--all", "--all-columns"), ("--auto",)),
     **dict.fromkeys(("--skip", "--exclude", "--disable"), ("--ignore",)),
@@ -254,8 +254,8 @@ def _bare(name: str) -> str:
 
 
 def _command_for(typed: str, ctx: click.Context | None) -> str:
-    """Which other command was meant by an option of one: it is called so, as in `validate --fix`,
-    or has the option."""
+    """Which other command was meant by an option of one: it is called so, as in `validate --fix`, or has the option,
+    or both, as of `find --explain`."""
     group = None if ctx is None else ctx.parent
     if ctx is None or group is None or not isinstance(group.command, click.Group):
         return ""
@@ -263,13 +263,20 @@ def _command_for(typed: str, ctx: click.Context | None) -> str:
         return f"did you mean {group.command_path} {typed}?"
     name, verbs = typed.lstrip("-"), group.command.list_commands(group)
     called = [each for each in (name, *_CALLED_ELSEWHERE.get(name, ())) if each.split()[0] in verbs]
-    if called and ctx.info_name not in called:
-        return f"did you mean the command {either([f'{group.command_path} {each}' for each in called])}?"
     # `pbloom build` for `pbloom spark build`.
     same = f"{ctx.find_root().command_path} {ctx.info_name}"
     having = [each for each in _commands_with(typed, group.parent) if each == same]
     having = having or _commands_with(typed, group)
-    if not 0 < len(having) <= _FEW_COMMANDS:
+    having = having if len(having) <= _FEW_COMMANDS else []
+    if called and ctx.info_name not in called:
+        ways = [f"{group.command_path} {each}" for each in called]
+        others = [each for each in having if f"{each} {typed}" not in ways]
+        ways = [
+            *(f"the command {each}" for each in ways),
+            *(f"{typed} of {each}" for each in others),
+        ]
+        return f"did you mean {either(ways)}?"
+    if not having:
         return ""
     *most, last = having
     return f"{', '.join(most)} and {last} have it" if most else f"{last} has it"

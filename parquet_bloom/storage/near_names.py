@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Final
 
 from parquet_bloom.errors import similar
-from parquet_bloom.storage.source import is_url, local_name
+from parquet_bloom.storage.source import has_data_suffix, is_url, local_name
 
 # Of a folder, so many names are looked at.
 _MOST_NAMES: Final = 2_000
@@ -30,7 +30,11 @@ def near_name(name: str) -> str | None:
     except OSError:
         return None
     alike = [each for each in found if _digits(each) == _digits(wanted)]
-    near = _with_the_suffix(wanted, alike) or similar(wanted, sorted(alike), _NEAR)
+    near = (
+        _data_files(wanted, alike)
+        or _with_the_suffix(wanted, alike)
+        or similar(wanted, sorted(alike), _NEAR)
+    )
     return os.path.join(folder, near[0]) if near else None
 
 
@@ -39,6 +43,12 @@ def broken_link(path: str) -> str:
     if os.path.exists(path) or not os.path.islink(path):
         return ""
     return f"a broken link, to {os.readlink(path)}"
+
+
+def _data_files(wanted: str, names: list[str]) -> list[str]:
+    """Those that only lack the suffix of data, whatever else is called so: `events.csv` beside `events.parquet`."""
+    found = [each for each in names if has_data_suffix(each)]
+    return sorted(each for each in found if os.path.splitext(each)[0].lower() == wanted.lower())
 
 
 def _with_the_suffix(wanted: str, names: list[str]) -> list[str]:

@@ -10,7 +10,7 @@ from parquet_bloom.files import open_file
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.footer import FilterPlace, Footer
 from parquet_bloom.parquet.footer.inner_names import BARE_VARIANT, ENTRIES, KEY
-from parquet_bloom.parquet.footer.schema import leaf_columns
+from parquet_bloom.parquet.footer.schema import find_column, leaf_columns
 from parquet_bloom.parquet.thrift import ttypes
 
 PUBLIC = SHARED / "data" / "parquet-testing"
@@ -289,15 +289,25 @@ def columns_named(*names):
         ),
         (["a", "b"], "#2", "^column #2: expected an index up to 1$"),
         (["a", "b"], "#x", "^no column #x; the file has a, b$"),
-        (["a.b", "a.c"], "a", "column a: a group, expected a leaf column such as a.b, a.c"),
-        (["a.b,c", "a.d"], "a", 'column a: a group, expected a leaf column such as "a.b,c", a.d'),
+        # Flat, with a dot in the name.
+        (["a.b", "c"], "a", r"^no column a; did you mean a\.b\?$"),
     ],
 )
 def test_columns_that_are_not_there(names, wanted, message):
-    from parquet_bloom.parquet.footer.schema import find_column
-
     with pytest.raises(pb.ColumnError, match=message):
         find_column(columns_named(*names), wanted)
+
+
+@pytest.mark.parametrize(
+    ("names", "such_as"), [(["b", "c"], "a.b, a.c"), (["b,c", "d"], '"a.b,c", a.d')]
+)
+def test_a_group_is_no_column(names, such_as):
+    group = element("a", num_children=len(names))
+    members = [element(name, type=1) for name in names]
+    columns = leaf_columns([element("root", num_children=1), group, *members])
+    with pytest.raises(pb.ColumnError) as caught:
+        find_column(columns, "a")
+    assert str(caught.value) == f"column a: a group, expected a leaf column such as {such_as}"
 
 
 def test_a_hundred_thousand_chunks_are_scanned_without_decoding(monkeypatch):

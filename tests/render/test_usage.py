@@ -117,6 +117,11 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
             "-q: no such option; > /dev/null leaves out the answer, the exit code stays",
         ),
         ("validate --fix x", "--fix: no such option; did you mean the command pbloom repair?"),
+        (
+            "find x --explain",
+            "--explain: no such option; did you mean the command pbloom rule or --explain of pbloom probe?",
+        ),
+        ("probe x --values 5", "--values: no such option; did you mean --value?"),
         ("repair --fix x", "--fix: no such option; see pbloom repair --help"),
         (
             "validate --repair x",
@@ -142,6 +147,14 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("find --index i 42 -c id", "42: no such file; did you mean -v 42?"),
         ("find 42 -c id", "expected at least one --value, or --values-from or --ids"),
         ("probe . -c id=42", "id=42: no value; did you mean -c id -v 42?"),
+        ("probe . -c id==42", "id==42: no value; did you mean -c id -v 42?"),
+        ("probe . -c id =42", "=42: no such file; did you mean -v 42?"),
+        ("probe . -c id country=DE", "country=DE: no such file; did you mean -c country -v DE?"),
+        ("probe . -c id IN 5 42", "5: no such file; did you mean -v 5?"),
+        (
+            "inspect . —json",
+            "—json: no such file; did you mean --json, with hyphens for the dash?",
+        ),
         (
             "find . -c id -v 1 2 3",
             "2: no such file; did you mean -v '1 2 3' or -v 1 -v 2 -v 3?",
@@ -336,6 +349,19 @@ def test_it_is_one_line(arguments, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = outcome(*arguments.split())
     assert (result.code, result.stdout, result.complaint) == (2, "", said)
+
+
+@pytest.mark.parametrize(
+    ("condition", "meant"),
+    [
+        ("id = 42", "-c id -v 42"),
+        ("Order ID = 'O-1'", "-c 'Order ID' -v O-1"),
+        ("id == 'a b'", "-c id -v 'a b'"),
+    ],
+)
+def test_a_condition_with_blanks(condition, meant):
+    said = f"{condition}: no value; did you mean {meant}?"
+    assert outcome("probe", ".", "-c", condition).complaint == said
 
 
 @pytest.mark.parametrize(

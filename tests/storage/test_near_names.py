@@ -1,5 +1,7 @@
 """A local file that is not there: one beside it that is called much the same is named."""
 
+from pathlib import Path
+
 import pytest
 from make.commands import outcome
 
@@ -36,6 +38,14 @@ def lake(tmp_path, monkeypatch):
 )
 def test_what_is_near(name, near):
     assert near_name(name) == near
+
+
+@pytest.mark.usefixtures("lake")
+@pytest.mark.parametrize("other", ["events.csv", "events.gz"])
+def test_data_is_meant_before_what_is_called_so_too(other):
+    """Of both, what is spelled more alike is not the file that can be read."""
+    Path(other).touch()
+    assert near_name("events") == "events.parquet"
 
 
 @pytest.mark.usefixtures("lake")

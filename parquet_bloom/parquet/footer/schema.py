@@ -406,7 +406,9 @@ def find_column(leaves: Sequence[LeafColumn], name: str, path: str = "") -> Leaf
     meant = [leaf for leaf in leaves if leaf.is_in_list and leaf.is_meant_by(segments)]
     if len(meant) == 1:
         return meant[0]
-    below = [leaf for leaf in names if leaf.startswith(f"{name}.")]
+    # Not what is flat, with a dot in its name.
+    nested = (leaf for leaf in leaves if len(leaf.path) > len(segments))
+    below = [leaf.name for leaf in nested if leaf.name.startswith(f"{name}.")]
     if below:
         raise ColumnError(f"column {name}: a group, expected a leaf column such as {_some(below)}")
     raise ColumnError(no_column(name, names, path=path))
