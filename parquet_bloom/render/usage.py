@@ -418,6 +418,7 @@ def _name(option: click.Option) -> str:
 def _without_alternatives(error: click.BadParameter) -> str:
     """What is wrong with a value; click would quote each of those that it could be."""
     message = error.message.removesuffix(".")
+    message = message.replace(" is not a valid float range", ": expected a number")
     found, one_of, _ = message.partition(" is not one of ")
     if one_of and error.param is not None and error.ctx is not None:
         return (

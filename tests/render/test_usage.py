@@ -336,6 +336,10 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ),
         ("probe . -c id 5", "5: no such file; did you mean -v 5?"),
         (
+            "conformance read --adapter x --timeout 1m",
+            "--timeout: '1m': expected a number",
+        ),
+        (
             "build x -c a --in-place --output-dir y",
             "expected exactly one of --output, --output-dir, --in-place and --append-in-place, found --output-dir and --in-place",
         ),
