@@ -120,6 +120,7 @@ def build(
 
         to_judge = AdviseOptions(
             columns=columns,
+            parts=options.parts,
             fpp=options.fpp,
             max_bytes=options.max_bytes,
             budget=budget,
@@ -186,7 +187,17 @@ def _build_in_tables(
 # What decides which columns of which files are recommended, and is called the same in `pbloom advise`.
 _JUDGED_BY: Final = frozenset(
     (
-        *("-c", "--column", "--engine", "--fpp", "--max-bytes", "--budget", "--config"),
+        *(
+            "-c",
+            "--column",
+            "-g",
+            "--row-group",
+            "--engine",
+            "--fpp",
+            "--max-bytes",
+            "--budget",
+            "--config",
+        ),
         *("--no-config", "--since", "--table", "--catalog", "--where", "--union-by-name"),
     )
 )

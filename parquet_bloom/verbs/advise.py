@@ -246,9 +246,9 @@ class BudgetPlan:
 class AdviceReport(VerbReport):
     """The advice on one file; `size` in bytes; `fpp`: the target; `files`: how many were judged
     together, including this one; `recommended`: the columns whose verdict is `build`, which a budget has room for;
-    `key`: of these files, as advice.table.table_key has it; `budget`: how they share it, None without one;
-    `obstacles`: what `build` would refuse the file for, or some of its columns, None for nothing; `requests`: sent to
-    the object store that has the file, None for other files."""
+    `key`: of these files, as advice.table.table_key has it; `row_groups`: those that it is about, None for all;
+    `budget`: how the files share it, None without one; `obstacles`: what `build` would refuse the file for, or some
+    of its columns, None for nothing; `requests`: sent to the object store that has the file, None for other files."""
 
     _rows: ClassVar = ("columns",)
 
@@ -262,6 +262,7 @@ class AdviceReport(VerbReport):
     recommended: tuple[str, ...]
     columns: tuple[ColumnAdvice, ...]
     key: str = field(compare=False, metadata=IN_PYTHON)
+    row_groups: tuple[int, ...] | None = field(default=None, metadata=IN_PYTHON)
     budget: BudgetPlan | None = field(default=None, metadata=WHERE_KNOWN)
     obstacles: tuple[str, ...] | None = field(default=None, metadata=WHERE_KNOWN)
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
@@ -471,7 +472,9 @@ def _reports(sketches: Iterable[TableSketch], options: AdviseOptions) -> Iterato
 
 def options_to_build(report: AdviceReport, options: BuildOptions) -> BuildOptions:
     """`options` with the columns that the report recommends, which may be none, and the rate of each that is not that
-    of the options."""
+    of the options; in the row groups that it is about, unless they name some."""
+    if options.parts is None:
+        options = replace(options, parts=report.row_groups)
     if report.budget is None:
         rates = tuple(
             (each.column, each.fpp)
@@ -584,6 +587,7 @@ class _JudgedTable:
             recommended=tuple(each.column for each in columns if each.verdict == "build"),
             columns=columns,
             key=sketch.key,
+            row_groups=self.options.parts,
             budget=self.budget,
             obstacles=file.obstacles or None,
             requests=file.requests,

@@ -643,3 +643,18 @@ def test_an_engine_that_ignores_filters_reads_as_much_with_them(lake):
     (found,) = pb.advise(path, columns=column, engines="polars").columns
     assert found.verdict == "skip"
     assert found.groups_filter == found.groups_statistics > 1
+
+
+def test_advice_on_some_row_groups_is_built_in_these(lake, tmp_path):
+    """What a budget has room for in one row group of each file, it has not in all of them."""
+    advice = pb.advise(lake, row_groups=0, budget="4%")
+    (report,) = advice.reports
+    assert report.row_groups == (0,)
+    built = pb.build(lake, tmp_path / "built", advice=advice)
+    added = sum(each.length for file in built.reports for each in file.filters)
+    assert 0 < added <= report.budget.used <= report.budget.bytes
+    assert {each.place.part for file in built.reports for each in file.filters} == {0}
+    command = ("build", lake, "--auto", "-g", "0", "--budget", "4%", "--dry-run", "--json")
+    documents = map(json.loads, outcome(*command).stdout.splitlines())
+    filters = [each for document in documents for each in document["filters"]]
+    assert sum(each["length"] for each in filters) == added
