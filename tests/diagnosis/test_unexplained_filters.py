@@ -121,6 +121,21 @@ def test_values_that_were_inserted_in_no_form(tmp_path):
     assert "in no form" not in (found_in(path).undiagnosed or "")
 
 
+def test_few_values_that_were_inserted_leave_no_bits_to_explain(tmp_path):
+    """All bits are theirs, so that the filter is neither another file's nor damaged."""
+    column = make_column("int64")
+    path = wrong.write(tmp_path / "file.parquet", column)
+    said = (
+        "none of them is seen to find more values than chance would; the missing 90 % were inserted in no form: all bits"
+        " are those of the other values"
+    )
+    insert_only(path, column.plain[3::10])
+    apart = f"; {said}, and one value in 10 was inserted, at equal distances; tried on 360 missing values ["
+    assert apart in found_in(path).undiagnosed
+    insert_only(path, random.Random(1).sample(column.plain, 40))
+    assert f"; {said}; tried on 360 missing values [" in found_in(path).undiagnosed
+
+
 @pytest.mark.parametrize("lost", [6, 20, 40, 100])
 def test_the_nearest_of_two_mistakes_is_named(tmp_path, lost):
     """However much of all it explains: text in upper case, and the last values not at all."""
