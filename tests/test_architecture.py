@@ -311,8 +311,8 @@ LATE = {
         *("parquet.footer.tail", "parquet.pages.page", "parquet.sealed.encrypted_footer"),
     },
     "to say what is wrong": {
-        *("diagnosis.agreement", "diagnosis.unnamed", "filters.occupancy", "render.hints"),
-        *("rules.legacy", "rules.rule"),
+        *("diagnosis.accidents", "diagnosis.agreement", "diagnosis.unnamed"),
+        *("filters.occupancy", "render.hints", "rules.legacy", "rules.rule"),
         *("render.stray_words", "render.usage", "rules.pages_parquet"),
     },
     "what other engines do, which is TOML": {

@@ -24,6 +24,7 @@ from parquet_bloom.diagnosis.layouts import (
 from parquet_bloom.diagnosis.ranges import ranges, some_of
 from parquet_bloom.diagnosis.samples import StoredValue, hashes_of_blocks
 from parquet_bloom.filters.hashers import Hashes
+from parquet_bloom.filters.sizing import BLOCK_BITS
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -129,6 +130,24 @@ def longest_run(flags: NDArray[np.bool_]) -> tuple[int, int]:
         return 0, 0
     longest = int(lengths.argmax())
     return int(starts[longest]), int(lengths[longest])
+
+
+def blocks_filled(filter: SplitBlockBloomFilter, foreign_bits: int) -> str | None:
+    """That the bits of no stored value, so many, are in blocks in a row that have all of theirs, or in the one before
+    or after them, of which a part can be overwritten as well. None if they are not, or values may have set them."""
+    fills = np.bitwise_count(as_bitset(filter).words).sum(axis=1) / BLOCK_BITS
+    first, count = longest_run(fills == 1)
+    others = np.delete(fills, slice(max(0, first - 1), first + count + 1))
+    if not count or not others.size or foreign_bits > (count + 2) * BLOCK_BITS:
+        return None
+    # As if values had filled them like the fullest of the others.
+    fill = max(1 / BLOCK_BITS, float(others.max()))
+    if log(filter.num_blocks) + count * BLOCK_BITS * log(fill) > MAX_LOG_LUCK:
+        return None
+    return (
+        f"{number_of(count, 'block')} in a row, from block {first:,} of {filter.num_blocks:,} on,"
+        f" {'has' if count == 1 else 'have'} all bits set: overwritten"
+    )
 
 
 # ------------------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from parquet_bloom.diagnosis.hypotheses import (
     nearest_in_words,
     of_two_blocks,
     single,
+    whose_bits,
 )
 from parquet_bloom.diagnosis.key_forms import INTEGERS, key_forms
 from parquet_bloom.diagnosis.layouts import MOVED, as_bitset, bitset_choices, layouts, other_counts
@@ -44,6 +45,7 @@ from parquet_bloom.diagnosis.rare_key_forms import rare_key_forms
 from parquet_bloom.diagnosis.samples import PageNumber, StoredValue, missing_values, stored_values
 from parquet_bloom.diagnosis.uninserted import cut_off, left_out, partial_insertion
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.membership import ChunkMembership
@@ -118,8 +120,7 @@ def _explained(
         or (
             too_few(len(missing))
             or f"none of {number_of(search.num_tried, 'combination')} explains it;"
-            f" {nearest_in_words(file, chunk, search, filter, share_missing)}"
-            f"{'' if are_few else left_out(file, chunk, filter, membership, missing)}"
+            f" {_what_else(file, chunk, search, filter, membership, missing)}"
             f"{'; all missing values are negative, unlike others' * _are_only_negative(file, chunk, missing)}"
             f"{TRIED_ON}{number_of(len(missing), 'missing value')}"
             f" [{number_of(len(forms) + len(rare_forms), 'other form')} of the values,"
@@ -130,6 +131,23 @@ def _explained(
         )
         + (changed_bytes(bitset, missing) if are_few else "")
     )
+
+
+def _what_else(
+    file: ParquetContainer,
+    chunk: ColumnChunk,
+    search: HashSearch,
+    filter: SplitBlockBloomFilter,
+    membership: ChunkMembership,
+    missing: Sequence[StoredValue],
+) -> str:
+    """Of a filter that no hypothesis explains: which comes nearest, and what the bits say. Raises as chunk_runs."""
+    share_missing = membership.missing / membership.num_values
+    if share_missing >= FEW_MISSING and (
+        uninserted := left_out(file, chunk, filter, membership, missing)
+    ):
+        return f"{nearest_in_words(file, chunk, search, '')}{uninserted}"
+    return nearest_in_words(file, chunk, search, whose_bits(filter, share_missing))
 
 
 def lacking_pages(membership: ChunkMembership) -> list[PageNumber]:

@@ -338,29 +338,31 @@ def nearest_in_words(
     file: ParquetContainer,
     chunk: ColumnChunk,
     search: HashSearch,
-    filter: SplitBlockBloomFilter,
-    share_missing: float,
+    otherwise: str,
 ) -> str:
-    """Which of those that explain too little explains most, in words; if none does and hardly a value is found,
-    what that may mean. `share_missing`: of all values of the chunk, 0 to 1."""
+    """Which of those that explain too little explains most, in words; if none does, that, and `otherwise`."""
     found = [
         (hypothesis, _without_stored(file, chunk, search, hypothesis, search.trial(hypothesis)))
         for hypothesis in search.nearest()
     ]
     hypothesis, trial = min(found, key=lambda pair: pair[1].log_luck, default=(None, NOTHING_TRIED))
     if hypothesis is None or trial.log_luck > MAX_LOG_LUCK_OF_NEAREST:
-        said = search.none_is_nearest
-        if share_missing >= SHARE_OF_ALL * (1 - filter.fpp):
-            said += (
-                f"; by its fill, the filter has about {number_of(round(filter.ndv_estimate), 'value')}: they"
-                f" may be hashed in a way that was not tried, or be those of another file{GIVEN_BOTH}, or the bits"
-                " may be damaged"
-            )
-        return said
+        return f"{search.none_is_nearest}{otherwise}"
     whose = _whose(file, chunk, search.bitset, hypothesis)
     return (
         f"the nearest, {hypothesis.name} (the writer {hypothesis.what_was_done(whose)}), finds"
         f" {trial.hits:,} of {trial.tried:,}, where chance would find {trial.tried * trial.chance:,.0f}"
+    )
+
+
+def whose_bits(filter: SplitBlockBloomFilter, share_missing: float) -> str:
+    """What it may mean that hardly a value is found, and that nothing explains it. `share_missing`: of all values of
+    the chunk, 0 to 1."""
+    if share_missing < SHARE_OF_ALL * (1 - filter.fpp):
+        return ""
+    return (
+        f"; by its fill, the filter has about {number_of(round(filter.ndv_estimate), 'value')}: they may be hashed in"
+        f" a way that was not tried, or be those of another file{GIVEN_BOTH}, or the bits may be damaged"
     )
 
 

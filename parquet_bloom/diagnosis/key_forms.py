@@ -57,11 +57,12 @@ def key_forms(leaf: LeafType) -> Iterator[KeyForm]:
         yield from _float_key_forms(leaf.width or 0)
     elif leaf.physical == "INT96":
         yield from _INT96_KEY_FORMS
-    elif leaf.physical == "BYTE_ARRAY":
-        yield from _OF_BYTE_ARRAYS
-    elif leaf.width == 16:
-        yield from _OF_UUIDS
-    if leaf.physical in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"):
+    elif leaf.physical in BYTE_ARRAYS:
+        if leaf.width == 16:
+            yield from _OF_UUIDS
+        # What has a fixed length may be a text, too.
+        yield from _OF_TEXTS_AND_BYTES
+    if leaf.physical in BYTE_ARRAYS:
         yield _LENGTH_PREFIX
         yield _HEX
         if leaf.width != 16:
@@ -86,6 +87,7 @@ def _dictionary_index(width: int) -> KeyForm:
 
 
 INTEGERS = ("INT32", "INT64")
+BYTE_ARRAYS = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
 
 ByteOrder = Literal["little", "big"]
 
@@ -391,7 +393,7 @@ def _recoded(encoding: str) -> KeyForm:
     return key_form("utf-16", f"as {encoding}", lambda plain: plain.decode().encode(encoding))
 
 
-_OF_BYTE_ARRAYS = (
+_OF_TEXTS_AND_BYTES = (
     key_form("zero-terminated", "with a zero byte appended", lambda plain: plain + b"\0"),
     key_form("lower-case", "in lower case", lambda plain: plain.decode().lower().encode()),
     key_form("upper-case", "in upper case", lambda plain: plain.decode().upper().encode()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import islice, product
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from parquet_bloom.parquet.pages.pages import chunk_runs
 
 MAX_ROW_GROUPS = 16
 MAX_COLUMNS = 32
+MAX_ELSEWHERE = 64
 MAX_PAGES = 8
 MAX_CHUNK_BYTES = 256 << 20
 
@@ -61,16 +62,18 @@ def filter_of_another(
 
 def _others(file: ParquetContainer, chunk: ColumnChunk) -> Iterator[list[ColumnChunk]]:
     """The same column in the nearest row groups, in the first and in the last; then the nearest columns of the row
-    group."""
+    group; then these columns in the nearest row groups."""
     # The nearest is the chunk's own.
     groups = sorted(range(file.num_row_groups), key=lambda group: abs(group - chunk.row_group))[1:]
     leaves = sorted(file.footer.leaves, key=lambda leaf: abs(leaf.index - chunk.leaf.index))[1:]
     # Bits have no stored bytes to hash.
-    leaves = [leaf for leaf in leaves if leaf.type.physical != "BOOLEAN"]
+    leaves = [leaf for leaf in leaves if leaf.type.physical != "BOOLEAN"][:MAX_COLUMNS]
     ends = {0, file.num_row_groups - 1} - {chunk.row_group}
     near = dict.fromkeys((*groups[:MAX_ROW_GROUPS], *sorted(ends)))
     yield [file.footer.chunk(group, chunk.leaf) for group in near]
-    yield [file.footer.chunk(chunk.row_group, leaf) for leaf in leaves[:MAX_COLUMNS]]
+    yield [file.footer.chunk(chunk.row_group, leaf) for leaf in leaves]
+    elsewhere = islice(product(groups, leaves), MAX_ELSEWHERE)
+    yield [file.footer.chunk(group, leaf) for group, leaf in elsewhere]
 
 
 def _trial_of_values(

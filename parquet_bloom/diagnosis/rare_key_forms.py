@@ -21,6 +21,7 @@ import numpy as np
 
 from parquet_bloom.container import number_of
 from parquet_bloom.diagnosis.key_forms import (
+    BYTE_ARRAYS,
     SECONDS_PER_DAY,
     ByteOrder,
     KeyForm,
@@ -39,7 +40,7 @@ LENGTHS = (*range(1, 65), 100, 128, 255, 256)
 
 def rare_key_forms(leaf: LeafType, column: str) -> Iterator[KeyForm]:
     """Those of a column of texts or bytes, whose name is a path of fields, or of moments; of other types, none."""
-    if leaf.physical == "BYTE_ARRAY":
+    if leaf.physical in BYTE_ARRAYS:
         yield from _QUOTED
         yield from _prefixed(column)
         yield from _OTHER_SPELLINGS
@@ -64,14 +65,14 @@ def _of_text(name: str, clause: str, change: Callable[[str], str]) -> KeyForm:
 
 
 _QUOTED = (
-    _of_text(
-        "quoted", "as a JSON string, in double quotes, with other than ASCII as \\u", json.dumps
-    ),
+    _of_text("quoted", "in double quotes", '"{}"'.format),
+    _of_text("quoted", "in single quotes", "'{}'".format),
     _of_text(
         "quoted", "as a JSON string, in double quotes", partial(json.dumps, ensure_ascii=False)
     ),
-    _of_text("quoted", "in double quotes", '"{}"'.format),
-    _of_text("quoted", "in single quotes", "'{}'".format),
+    _of_text(
+        "quoted", "as a JSON string, in double quotes, with other than ASCII as \\u", json.dumps
+    ),
 )
 
 
@@ -195,15 +196,19 @@ def _parts() -> Iterator[KeyForm]:
         for which, cut, part in _CUTS:
             clause = f"only by what is {which} {separator!r}"
             yield key_form("part", clause, partial(_cut, cut, separator.encode(), part))
-    for length in LENGTHS:
-        of = "byte" if length == 1 else f"{length} bytes"
-        for name, clause, kept in (
-            ("truncated", f"only by its first {of}", slice(length)),
-            ("part", f"only by its last {of}", slice(-length, None)),
-            ("part", f"without its first {of}", slice(length, None)),
-            ("part", f"without its last {of}", slice(-length)),
-        ):
-            yield key_form(name, clause, partial(_sliced, kept))
+    # Of values that are all as long, what is without its last bytes is so many first ones.
+    for name, which, kept in _SLICES:
+        for length in LENGTHS:
+            of = "byte" if length == 1 else f"{length} bytes"
+            yield key_form(name, f"{which} {of}", partial(_sliced, kept(length)))
+
+
+_SLICES: tuple[tuple[str, str, Callable[[int], slice]], ...] = (
+    ("truncated", "only by its first", slice),
+    ("part", "only by its last", lambda length: slice(-length, None)),
+    ("part", "without its first", lambda length: slice(length, None)),
+    ("part", "without its last", lambda length: slice(-length)),
+)
 
 
 _CUTS = (

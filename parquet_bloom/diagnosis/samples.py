@@ -157,19 +157,19 @@ def missing_between(
     return first or 0, end, total
 
 
-def missing_distance(
-    file: ParquetContainer, chunk: ColumnChunk, filter: SplitBlockBloomFilter
+def distance_between(
+    file: ParquetContainer, chunk: ColumnChunk, filter: SplitBlockBloomFilter, is_found: bool
 ) -> tuple[int, int, int]:
-    """The greatest distance of which those between the values that are not found are multiples, as rows have them;
-    how many such values there are, and how many from the first to the last of them are at this distance. Raises as
-    chunk_runs."""
+    """The greatest distance of which those between the values that are found, or that are not, are multiples, as rows
+    have them; how many such values there are, and how many from the first to the last of them are at this distance.
+    Raises as chunk_runs."""
     first, last, distance, count, total = None, 0, 0, 0, 0
     for hashes in _in_order(file, chunk):
-        missing = np.flatnonzero(~filter.check_hashes(hashes)) + total
-        if missing.size:
-            first = int(missing[0]) if first is None else first
-            distance = gcd(distance, int(np.gcd.reduce(missing - first)))
-            last, count = int(missing[-1]), count + missing.size
+        such = np.flatnonzero(filter.check_hashes(hashes) == is_found) + total
+        if such.size:
+            first = int(such[0]) if first is None else first
+            distance = gcd(distance, int(np.gcd.reduce(such - first)))
+            last, count = int(such[-1]), count + such.size
         total += hashes.size
     return distance, count, (last - (first or 0)) // max(1, distance) + 1
 

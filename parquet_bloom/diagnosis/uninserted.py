@@ -23,9 +23,9 @@ from parquet_bloom.diagnosis.samples import (
     SAMPLE_PAGES,
     PageNumber,
     StoredValue,
+    distance_between,
     inside_and_outside,
     missing_between,
-    missing_distance,
     page_hashes,
     spread,
     stored_among,
@@ -125,7 +125,7 @@ def left_out(
     missing: Sequence[StoredValue],
 ) -> str:
     """That values were inserted in no form, if the bits say so: they have as many as chance sets, and hardly another
-    comes from no stored value. And whether they are at equal distances. Raises as chunk_runs."""
+    comes from no stored value. And whether they, or the others, are at equal distances. Raises as chunk_runs."""
     if not nothing_else_is_there(membership.foreign_bits, WORDS_PER_BLOCK):
         return ""
     bits = bits_set_of(as_bitset(filter), hashed([value.plain for value in missing], XXH64))
@@ -135,9 +135,13 @@ def left_out(
         return ""
     share = membership.missing / membership.num_values
     said = f"; the missing {percent(share)} were inserted in no form: all bits are those of the other values"
-    distance, count, at_this_distance = missing_distance(file, chunk, filter)
-    are_apart = distance > 1 and (1 - count) * log(distance) <= MAX_LOG_LUCK
-    # Luck finds some.
-    if are_apart and count >= (1 - MAX_CHANCE) * at_this_distance:
-        return f"{said}, and one value in {distance:,} is missing, at equal distances"
+    # Luck finds some of those that are missing, and loses none of the others.
+    for is_found, at_least, done in (
+        (False, 1 - MAX_CHANCE, "is missing"),
+        (True, 1.0, "was inserted"),
+    ):
+        distance, count, at_this_distance = distance_between(file, chunk, filter, is_found)
+        are_apart = distance > 1 and (1 - count) * log(distance) <= MAX_LOG_LUCK
+        if are_apart and count >= at_least * at_this_distance:
+            return f"{said}, and one value in {distance:,} {done}, at equal distances"
     return said

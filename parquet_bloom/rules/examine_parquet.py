@@ -334,6 +334,7 @@ class ParquetExamination(Examination[Item, LeafColumn]):
             examples=partial(_examples, chunk, membership),
             missing_rows=partial(self._missing_rows, chunk, bits),
             diagnose=partial(self._diagnosis, item, membership, seen),
+            foreign_from=partial(_foreign_from, bits, membership),
             lacking_form=self._lacking_form(chunk, membership),
             dictionary_bytes=dictionary_bytes(footer, chunk),
             digest=_digest(chunk, bits),
@@ -499,6 +500,15 @@ def _examples(chunk: ColumnChunk, membership: ChunkMembership | None) -> tuple[s
     if membership is None or chunk.has_crypto_metadata:
         return ()
     return as_examples(format_literal(chunk.leaf.type, plain) for plain in membership.examples)
+
+
+def _foreign_from(bits: SplitBlockBloomFilter, membership: ChunkMembership | None) -> str | None:
+    """What set bits that no stored value sets; None if that is not known."""
+    if membership is None:
+        return None
+    from parquet_bloom.diagnosis.accidents import blocks_filled
+
+    return blocks_filled(bits, membership.foreign_bits)
 
 
 def _digest(chunk: ColumnChunk, bits: SplitBlockBloomFilter) -> bytes | None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import (
     WHERE_KNOWN,
+    Bits,
     FilterDescription,
     Located,
     NoFilters,
@@ -28,9 +29,11 @@ from parquet_bloom.container import (
 from parquet_bloom.container.room import TO_DIFF, check_room
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import FILTER_OF_ANOTHER_FILE, GIVEN_BOTH, Diagnosis
+from parquet_bloom.diagnosis.evidence import MAX_CHANCE
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import FORMATS, open_file
 from parquet_bloom.filters.difference import difference
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.options import DiffOptions, ValidateOptions
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.rules.examine import examine
@@ -236,30 +239,62 @@ def _traced(
     unexplained = {at for at, found in findings.items() if any(map(_is_unexplained, found))}
     columns = {column for _, column in unexplained}
     names = [name for name in side.columns if name[0] in columns]
-    there: dict[tuple[str, bytes], list[Place]] = defaultdict(list)
-    for name, place, digest in other.digests(wanted.parts, names):
-        if not _about(place, name, in_other):
-            there[name, digest].append(place)
+    there: dict[tuple[str, bytes], list[_Folded]] = defaultdict(list)
+    for name, found, digest in other.digests(wanted.parts, names):
+        if not _about(found.place, name, in_other):
+            there[name, digest].append(found)
     traced = dict(findings)
-    for name, place, digest in side.digests(wanted.parts, names) if there else ():
-        places, at = there.get((name, digest)), (place, name)
-        if places and at in unexplained:
-            nearest = min(places, key=lambda each: each != place)
-            traced[at] = [_of_other_file(each, nearest, other) for each in findings[at]]
+    for name, own, digest in side.digests(wanted.parts, names) if there else ():
+        at = own.place, name
+        # Neither is the other one folded if they are alike only once both are.
+        alike = [each for each in there.get((name, digest), ()) if min(own.by, each.by) == 1]
+        if alike and at in unexplained and traced[at] is findings[at]:
+            nearest = min(alike, key=lambda each: each.place != own.place)
+            said = _of_other(own, nearest, other.letter)
+            traced[at] = [_explained(each, said) for each in findings[at]]
     return traced
+
+
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """The filter at `place`, folded `by`; by 1, as it is."""
+
+    place: Place
+    by: int
+
+
+def _foldings(bits: Bits) -> Iterator[tuple[int, Bits]]:
+    """A filter as it is, unless it is empty, and folded by 2, by 4 and so on, until so many bits are set that others
+    may have the same."""
+    by = 1
+    if bits.fill:
+        yield by, bits
+    while isinstance(bits, SplitBlockBloomFilter) and bits.num_blocks % 2 == 0:
+        bits, by = bits.fold(), 2 * by
+        if not 0 < bits.fpp <= MAX_CHANCE:
+            break
+        yield by, bits
 
 
 def _is_unexplained(finding: Finding) -> bool:
     return finding.rule == "PB401" and finding.diagnosis is None
 
 
-def _of_other_file(finding: Finding, place: Place, other: _Side) -> Finding:
+def _of_other(own: _Folded, found: _Folded, letter: str) -> Diagnosis:
+    larger = f"folded by {own.by}, " if own.by > 1 else ""
+    smaller = f", folded by {found.by}" if found.by > 1 else ""
+    return Diagnosis(
+        FILTER_OF_ANOTHER_FILE,
+        f"{larger}the filter is that of {found.place} in {letter}, which lacks no value there{smaller}",
+        0,
+        0,
+    )
+
+
+def _explained(finding: Finding, said: Diagnosis) -> Finding:
     if not _is_unexplained(finding):
         return finding
-    explanation = f"the filter is that of {place} in {other.letter}, which lacks no value there"
-    return replace(
-        finding, diagnosis=Diagnosis(FILTER_OF_ANOTHER_FILE, explanation, 0, 0), undiagnosed=None
-    )
+    return replace(finding, diagnosis=said, undiagnosed=None)
 
 
 def _wrong(file: Container, options: ValidateOptions) -> _Findings:
@@ -316,13 +351,15 @@ class _Side:
 
     def digests(
         self, parts: Sequence[int] | None, names: Iterable[_Name]
-    ) -> Iterator[tuple[str, Place, bytes]]:
-        """Columns, places and digests of the bits of filters that have any, in these parts, or in all."""
+    ) -> Iterator[tuple[str, _Folded, bytes]]:
+        """Columns, places and digests of the bits of filters that have any, in these parts, or in all; of each as it
+        is, and as it is if it is folded."""
         for part, name in product(range(self.file.num_parts) if parts is None else parts, names):
             found = self.read(part, name)
             for group, each in enumerate(() if isinstance(found, NoFilters) else found):
-                if each.bits.fill:
-                    yield name[0], self.place(part, group), sha256(each.bits.words.data).digest()
+                place = self.place(part, group)
+                for by, bits in _foldings(each.bits):
+                    yield name[0], _Folded(place, by), sha256(bits.words.data).digest()
 
     def place(self, part: int, group: int) -> Place:
         units = self.file.units

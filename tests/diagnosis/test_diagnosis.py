@@ -640,6 +640,12 @@ def test_filter_of_the_next_row_group(tmp_path):
     check(diagnosed(path, 0, "left"), "filter-of-another-chunk", "row group 1, column left")
 
 
+def test_filter_of_another_column_of_another_row_group(tmp_path):
+    path = four_chunks(tmp_path / "x.parquet")
+    wrong.point_to(path, {(0, 1): (1, "left")})
+    check(diagnosed(path, 0, "right"), "filter-of-another-chunk", "row group 1, column left")
+
+
 @pytest.mark.parametrize("num_groups", [3, 20])
 @pytest.mark.parametrize("step", [1, -1])
 def test_filters_that_moved_on_by_one_row_group(tmp_path, num_groups, step):
@@ -663,13 +669,10 @@ def test_own_filter_at_another_chunk(tmp_path):
     wrong.point_to(path, {(1, 1): (0, "left"), (0, 0): (1, "right")})
     size = len(wrong.read_bits(path, 0, "left"))
     wrong.overwrite(path, random.Random(1).randbytes(size), 0, "left")
-    assert diagnosed(path, 0, "left") is None
+    found = "the missing values are found in the filter of row group"
+    check(diagnosed(path, 0, "left"), "filter-at-another-chunk", f"{found} 1, column right")
     wrong.point_to(path, {(0, 1): (1, "right")})
-    check(
-        diagnosed(path, 0, "left"),
-        "filter-at-another-chunk",
-        "the missing values are found in the filter of row group 0, column right",
-    )
+    check(diagnosed(path, 0, "left"), "filter-at-another-chunk", f"{found} 0, column right")
 
 
 def test_the_same_values_in_another_row_group_prove_nothing(tmp_path):

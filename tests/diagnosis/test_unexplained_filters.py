@@ -121,6 +121,21 @@ def test_values_that_were_inserted_in_no_form(tmp_path):
     assert "in no form" not in (found_in(path).undiagnosed or "")
 
 
+def test_few_values_that_were_inserted_leave_no_bits_to_explain(tmp_path):
+    """All bits are theirs, so that the filter is neither another file's nor damaged."""
+    column = make_column("int64")
+    path = wrong.write(tmp_path / "file.parquet", column)
+    said = (
+        "none of them is seen to find more values than chance would; the missing 90 % were inserted in no form: all bits"
+        " are those of the other values"
+    )
+    insert_only(path, column.plain[3::10])
+    apart = f"; {said}, and one value in 10 was inserted, at equal distances; tried on 360 missing values ["
+    assert apart in found_in(path).undiagnosed
+    insert_only(path, random.Random(1).sample(column.plain, 40))
+    assert f"; {said}; tried on 360 missing values [" in found_in(path).undiagnosed
+
+
 @pytest.mark.parametrize("lost", [6, 20, 40, 100])
 def test_the_nearest_of_two_mistakes_is_named(tmp_path, lost):
     """However much of all it explains: text in upper case, and the last values not at all."""
@@ -272,6 +287,46 @@ def test_so_may_bits_be_of_values_that_are_there_no_more(tmp_path):
         "      its pages agree with headers, footer and page index, so either the filter is wrong, or bytes became others that"
         " fit, which takes checksums to tell"
     )
+
+
+def foreign_bits_of(path, values, bits: bytes) -> str:
+    """What is said of bits that come from no stored value."""
+    path.write_bytes(with_bits(built(written(pa.table({"n": values})), ["n"]), bits))
+    (said,) = (each.message for each in validate(path).findings if each.rule == "PB405")
+    return said.partition(" come from no stored value: ")[2]
+
+
+OTHERWISE = "the filter was not cleared first, or has values from elsewhere"
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "said"),
+    [
+        (320, 960, "20 blocks in a row, from block 10 of 512 on, have all bits set: overwritten"),
+        (330, 970, "19 blocks in a row, from block 11 of 512 on, have all bits set: overwritten"),
+        (0, 70, "2 blocks in a row, from block 0 of 512 on, have all bits set: overwritten"),
+        (16352, 16384, "1 block in a row, from block 511 of 512 on, has all bits set: overwritten"),
+        (330, 360, OTHERWISE),
+    ],
+)
+def test_blocks_that_were_overwritten_with_ones(tmp_path, start, end, said):
+    """They lack no value, and find all that belong there."""
+    values = np.arange(5000) * 7919
+    bits = bits_of(values.tolist(), 512)
+    ones = bits[:start] + b"\xff" * (end - start) + bits[end:]
+    assert foreign_bits_of(tmp_path / "file.parquet", values, ones) == said
+
+
+def test_blocks_that_values_may_have_filled_were_not_overwritten(tmp_path):
+    """Bits of others in all blocks, besides one that has all of its bits; and so many values that some blocks are as
+    good as full."""
+    values = np.arange(5000) * 7919
+    bits = bits_of([*values.tolist(), *range(1, 1000)], 512)
+    ones = b"\xff" * 32 + bits[32:]
+    assert foreign_bits_of(tmp_path / "others.parquet", values, ones) == OTHERWISE
+    bits = bits_of([*values.tolist(), 1, 2], 32)
+    ones = bits[:32] + b"\xff" * 32 + bits[64:]
+    assert foreign_bits_of(tmp_path / "full.parquet", values, ones) == OTHERWISE
 
 
 def test_so_may_one_be(tmp_path):

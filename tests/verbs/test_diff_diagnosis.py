@@ -9,10 +9,11 @@ from make import orc_defects
 from make.commands import outcome
 from make.defects_files import integers, sound
 from make.defects_truth import murmur3, of_values
-from make.filters import bitset, with_bitset
+from make.filters import bitset, with_bits, with_bitset
 from make.parquet_files import built, written
 
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.verbs.diff import diff
 
 
@@ -185,6 +186,36 @@ def test_the_filter_of_another_row_group_of_the_other_file(others):
             0,
         ), None)]] * 2,
     ]  # fmt: skip
+
+
+def of_folded(name_a, name_b):
+    """How two files differ in a row group, and what the first one's filter is said to be."""
+    found = diff(name_a, name_b, row_groups=1, diagnose=True).filters[0]
+    (wrong,) = (each for each in found.wrong_a if each.rule == "PB401")
+    return found.reason, wrong.diagnosis and wrong.diagnosis.explanation
+
+
+def test_so_it_is_of_filters_that_are_folded(others):
+    """As the table says, whichever is the larger one."""
+    there = SplitBlockBloomFilter.from_bytes(bitset(others["b.parquet"], 1))
+    copied(others, 1, 1)
+    smaller = with_bits(others["b.parquet"], there.fold().to_bytes(), 1)
+    Path("smaller.parquet").write_bytes(smaller)
+    that = "the filter is that of row group 1 in b, which lacks no value there"
+    expected = "b is a, folded by 2", f"folded by 2, {that}"
+    assert of_folded("copied.parquet", "smaller.parquet") == expected
+    Path("copied.parquet").write_bytes(with_bits(others["a.parquet"], there.fold(4).to_bytes(), 1))
+    expected = "a is b, folded by 4", f"{that}, folded by 4"
+    assert of_folded("copied.parquet", "b.parquet") == expected
+
+
+def test_a_folded_one_that_finds_most_values_may_be_any(others):
+    there = SplitBlockBloomFilter.from_bytes(bitset(others["b.parquet"], 1))
+    folded = there.fold(there.num_blocks // 8)
+    assert 0.5 < folded.fpp < 1
+    Path("copied.parquet").write_bytes(with_bits(others["a.parquet"], folded.to_bytes(), 1))
+    expected = f"a is b, folded by {there.num_blocks // 8}", None
+    assert of_folded("copied.parquet", "b.parquet") == expected
 
 
 def test_a_filter_that_is_wrong_in_both_says_nothing_of_either(others):
