@@ -436,6 +436,17 @@ def test_that_nothing_was_judged_is_no_success(tmp_path):
     assert result.complaint.startswith("nothing was judged: many: 1 row, expected ")
 
 
+def test_a_writer_without_filters_is_told_no_more_than_that(told, tmp_path):
+    """What helps the user of a file is no help to who writes a writer."""
+    column = told(FEW)
+    pq.write_table(column.table, tmp_path / "few.parquet", store_schema=False)
+    result = outcome("conformance", "write", "--written", tmp_path, "--case", FEW)
+    assert (result.code, result.complaint) == (
+        2,
+        "nothing was judged: few: no chunk has a filter",
+    )
+
+
 def test_one_or_the_other():
     result = outcome("conformance", "write")
     assert (
