@@ -291,16 +291,17 @@ def _looking(
     suite: Path | None,
     cases: Sequence[Mapping[str, Any]],
 ) -> list[str]:
-    """What shows which bits a reader should find for the value of a case that is not right."""
-    failed = {each.id for each in report.broken(level) if each.id not in (known or {})}
+    """What shows which bits a reader should find for the values of a case that is not right: the first that has some,
+    and needs no key."""
+    failed = {each.id: each for each in report.broken(level) if each.id not in (known or {})}
     for case in cases:
-        ask, path = case["ask"], case["files"]["filtered"]
-        is_one_value = ask["op"] == "=" and path.endswith(".parquet") and not case["key"]
-        if case["id"] in failed and is_one_value:
+        ask = case["ask"]
+        if case["id"] in failed and ask["literal"] and not case["key"]:
             if suite is None:
                 return [_FETCHING]
-            value = ("-c", ask["column"], "-v", *ask["literal"])
-            return [next_line("probe", str(suite / path), *value, "--explain")]
+            path = suite / case["files"][failed[case["id"]].form]
+            values = [word for literal in ask["literal"] for word in ("-v", literal)]
+            return [next_line("probe", str(path), "-c", ask["column"], *values, "--explain")]
     return []
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from parquet_bloom.conformance.case import Ask, Case, Level, Stored, Use, one_column
-from parquet_bloom.conformance.column_type import ColumnType, Value, number
+from parquet_bloom.conformance.column_type import REQUIRED, ColumnType, Value, number
 from parquet_bloom.conformance.made_file import (
+    PLAIN,
     PLAIN_DICTIONARY,
     RLE_DICTIONARY,
     Filter,
     MadeFile,
     right,
 )
+from parquet_bloom.conformance.nested_cases import INT, leaf, made, struct_of
 from parquet_bloom.conformance.split_block import BLOCK, has, header
 from parquet_bloom.conformance.thrift import i32, struct
 from parquet_bloom.container import number_of
@@ -168,8 +171,65 @@ def legal() -> Iterator[Case]:
         yield case(
             f"nulls-v{version}", f"nulls between the values, data pages of version {version}", file
         )
+    yield from _several_rows()
+    yield _behind_statistics()
+    yield _behind_struct()
     yield from _many_groups()
     yield from _texts()
+
+
+def _several_rows() -> Iterator[Case]:
+    """Whoever stops at the first row, or the first row group, that has a value loses others."""
+    groups = [
+        [long(value) for value in values]
+        for values in ((0, 40, 40, 470), (0, 10, 50, 470), (0, 40, 60, 470))
+    ]
+    yield case_of(
+        "legal/first-and-last-group", "the value is twice in the first row group and once in the last",
+        one_column(LONG, groups, bounds=BOUNDS), "v = 40", [1, 2, 2001], (1,), FORTY,
+    )  # fmt: skip
+    yield case_of(
+        "legal/in-first-and-last-group", "a list of two values, one in the first row group and one in the last",
+        longs(), "v IN (40, 60)", [1, 2002], (1,), (*FORTY, Value("60", long(60))),
+    )  # fmt: skip
+
+
+def _behind_statistics() -> Case:
+    """Whoever counts the row groups that statistics have left takes the filter of another one."""
+    groups = [
+        [long(value) for value in values]
+        for values in ((500, 540, 970), (0, 10, 470), (0, 60, 470))
+    ]
+    file = one_column(LONG, groups)
+    bounded = tuple(
+        (numbers, replace(chunk, bounds=(chunk.values[0], chunk.values[-1])))
+        for numbers, chunk in file.groups
+    )
+    return case_of(
+        "legal/behind-statistics", "minimum and maximum exclude the first row group, its filter the second",
+        replace(file, groups=bounded), "v = 60", [2001], (1,), (Value("60", long(60)),),
+    )  # fmt: skip
+
+
+def _behind_struct() -> Case:
+    """Whoever takes the place of a column for that of its leaf finds the filter of `s.b`."""
+    member = leaf(INT, REQUIRED)
+    columns = {"n": member, "s": struct_of(REQUIRED, a=member, b=member), "v": member}
+
+    def row(group: int, place: int, value: int) -> dict[str, Any]:
+        ordinal, a, b, v = (
+            number(INT, each) for each in (1000 * group + place, value + 1000, value + 2000, value)
+        )
+        return {"n": ordinal, "s": {"a": a, "b": b}, "v": v}
+
+    groups = [
+        [row(group, place, value) for place, value in enumerate(values)]
+        for group, values in enumerate(((0, 40, 470), (0, 10, 470), (0, 20, 470)))
+    ]
+    return case_of(
+        "legal/behind-struct", "a column behind a struct of two members, all of which have filters",
+        made(columns, groups, PLAIN), "v = 40", [1], (1, 2), (Value("40", number(INT, 40)),), INT,
+    )  # fmt: skip
 
 
 def _many_groups() -> Iterator[Case]:

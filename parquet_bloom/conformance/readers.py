@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from parquet_bloom.conformance.adapter import Answer, Session, said
-from parquet_bloom.conformance.report import DIFFERENT, LOST, Result
+from parquet_bloom.conformance.report import BY_OTHERS, DIFFERENT, LOST, Result
 from parquet_bloom.container import number_of
 from parquet_bloom.errors import AdapterError
 
@@ -51,6 +51,7 @@ def read_results(
             can_use,
             judge.is_declined,
             about=case["about"],
+            form=judge.form,
         )
         progress(number + 1, len(cases))
         if judge.given:
@@ -75,6 +76,8 @@ class _Judge:
     def __init__(self, folder: Path, case: Mapping[str, Any], session: Session, shown: str) -> None:
         self._folder, self._case, self._session, self._shown = folder, case, session, shown
         self.is_declined = False
+        # Of which the rows are wrong, if they are.
+        self.form = "filtered"
         # The rows of each answer that has some.
         self.given: list[Sequence[int]] = []
 
@@ -86,6 +89,7 @@ class _Judge:
             return NOT_APPLICABLE, self._said(plain)
         filtered = self._ask("filtered")
         if self._lacks(plain) and self._is_right(filtered):
+            self.form = "plain"
             return LOST, f"without filters: {self._said(plain)}, found with filters"
         if not self._is_right(plain):
             return NOT_APPLICABLE, self._said(plain)
@@ -98,7 +102,7 @@ class _Judge:
         if not self._is_right(self._ask("filtered-damaged")):
             return "ignores", ""
         if self._is_right(self._ask("plain-damaged")):
-            return "ignores", "something else than filters excludes row groups"
+            return "ignores", BY_OTHERS
         return "uses", ""
 
     def _ask(self, form: str) -> Answer:

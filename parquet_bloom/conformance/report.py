@@ -20,6 +20,8 @@ _WRONG: Final = (LOST, DIFFERENT)
 BAD: Final = (*_WRONG, "fails")
 # What says nothing about the engine.
 _ASIDE: Final = "not applicable"
+# What is found where row groups are left out of a file without filters.
+BY_OTHERS: Final = "something else than filters excludes row groups"
 # A badge is green if no larger share of what was asked could not be judged.
 _MOST_NOT_JUDGED: Final = 0.1
 
@@ -34,7 +36,7 @@ class Result:
     or not applicable. `found`: what is not as it should be, or, of what is right, where there is no filter to judge.
     `can_use`: whether a filter could be of use. `is_declined`: if it is not applicable, because it is about something
     else, or the engine says that it cannot. `more`: what is found besides, in other chunks. `about`: what the case,
-    or the column, is there for."""
+    or the column, is there for; `form`: that of the case's file of which the rows are wrong."""
 
     id: str
     level: Level
@@ -44,6 +46,7 @@ class Result:
     is_declined: bool = False
     more: tuple[str, ...] = ()
     about: str = ""
+    form: str = "filtered"
 
     @property
     def group(self) -> str:
@@ -126,7 +129,16 @@ class Report:
     @property
     def unused(self) -> list[str]:
         """The cases that are right although no row group was left out by a filter, where one could have been."""
-        return [each.id for each in self.results if each.can_use and each.verdict == "ignores"]
+        return [each.id for each in self._ignoring if each.found != BY_OTHERS]
+
+    @property
+    def excluded_otherwise(self) -> list[str]:
+        """Those in which nobody knows: the same row groups are left out without filters."""
+        return [each.id for each in self._ignoring if each.found == BY_OTHERS]
+
+    @property
+    def _ignoring(self) -> list[Result]:
+        return [each for each in self.results if each.can_use and each.verdict == "ignores"]
 
     def of(self, group: str) -> list[Result]:
         return [each for each in self.results if group in ("", each.group)]

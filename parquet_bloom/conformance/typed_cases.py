@@ -189,6 +189,15 @@ def several() -> Iterator[Case]:
         "several/last-file", "the value is in the last of two files", "INT64", (first, second),
         Ask({"*": "v = 40"}, "=", "v", (forty,)), (2001,), (0, 1, 3),
     )  # fmt: skip
+    again = file(long, 2, (0, 40, 470), (0, 10, 470))
+    yield Case(
+        "several/both-files", "the value is in both of two files", "INT64", (first, again),
+        Ask({"*": "v = 10"}, "=", "v", (Value("10", number(long, 10)),)), (1, 3001), (1, 2),
+    )  # fmt: skip
+    yield Case(
+        "several/in-both-files", "a list of two values, one in each of two files", "INT64", (first, second),
+        Ask({"*": "v IN (20, 40)"}, "in", "v", (Value("20", number(long, 20)), forty)), (1001, 2001), (0, 3),
+    )  # fmt: skip
     bare = MadeFile(first.elements, first.leaves, first.groups, {})
     yield Case(
         "several/one-without", "one of two files has no filters", "INT64", (bare, second),

@@ -130,7 +130,7 @@ def judged(
             is_empty = not file.has_filters and not file.has_values
             reason = file.differs(column["rows"], distinct)
             if not reason and not file.has_filters and not is_empty:
-                reason = "no filter"
+                reason = "no chunk has a filter"
             all_found = {check: (*file.found(check),) for check in CHECKS}
             lost, bare = bool(all_found["values"]), file.bare
     for check, level in CHECKS.items():

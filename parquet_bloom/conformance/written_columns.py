@@ -288,6 +288,14 @@ def _shapes() -> Iterator[WrittenColumn]:
     )
     yield _column("one-row", "one row", LONG, value, rows=1, groups=1)
     yield _column("many", "3,000 values in each row group", LONG, value, rows=3000)
+    yield _column(
+        "very-many",
+        "20,000 values in one row group, more than engines take at a time",
+        LONG,
+        lambda row: number(long, row),
+        rows=20_000,
+        groups=1,
+    )
     yield _column("ten-groups", "ten row groups", LONG, value, rows=30, groups=10)
 
 

@@ -20,6 +20,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import GIVEN_BOTH, Deviation, Diagnosis
 from parquet_bloom.diagnosis.evidence import (
     MAX_CHANCE,
+    MAX_LOG_LUCK,
     MAX_LOG_LUCK_OF_NEAREST,
     MIN_TRIED,
     NOTHING_TRIED,
@@ -245,7 +246,7 @@ def explanations(
     """Those hypotheses that luck cannot explain, the best first."""
     convincing = search.convincing(hypotheses)
     for hypothesis, trial in convincing:
-        trial = _without_stored(file, chunk, search, hypothesis, trial)
+        trial = _beside_what_is_right(file, chunk, search, hypothesis, trial)
         if not trial.is_convincing:
             continue
         if blocks := _blocks_explained(file, chunk, search, hypothesis):
@@ -342,7 +343,10 @@ def nearest_in_words(
 ) -> str:
     """Which of those that explain too little explains most, in words; if none does, that, and `otherwise`."""
     found = [
-        (hypothesis, _without_stored(file, chunk, search, hypothesis, search.trial(hypothesis)))
+        (
+            hypothesis,
+            _beside_what_is_right(file, chunk, search, hypothesis, search.trial(hypothesis)),
+        )
         for hypothesis in search.nearest()
     ]
     hypothesis, trial = min(found, key=lambda pair: pair[1].log_luck, default=(None, NOTHING_TRIED))
@@ -366,14 +370,37 @@ def whose_bits(filter: SplitBlockBloomFilter, share_missing: float) -> str:
     )
 
 
-def _without_stored(
+def _beside_what_is_right(
     file: ParquetContainer,
     chunk: ColumnChunk,
     search: HashSearch,
     hypothesis: Hypothesis,
     trial: Trial,
 ) -> Trial:
-    """Other bytes of a value can be another stored value, rightly found: without these."""
-    if not hypothesis.is_of_values_only:
+    """Other bytes of a value can be another stored value, rightly found: without these. And nothing if the values
+    that are not missing are found that way, too. Raises as chunk_runs."""
+    if hypothesis.is_of_values_only:
+        trial = search.trial(hypothesis, stored_among(file, chunk, search.hashes(hypothesis)))
+    if hypothesis.key_form is AS_STORED or trial.is_luck:
         return trial
-    return search.trial(hypothesis, stored_among(file, chunk, search.hashes(hypothesis)))
+    has_both = _has_both_forms(file, chunk, search.bitset, hypothesis.key_form)
+    return NOTHING_TRIED if has_both else trial
+
+
+def _has_both_forms(
+    file: ParquetContainer, chunk: ColumnChunk, bitset: Bitset, key_form: KeyForm
+) -> bool:
+    """Whether most values are found as they are stored, and most of these in the other form, too, and luck finds no
+    such number: the writer inserted both, as `build` does for FLOAT16. Raises as chunk_runs."""
+    forms = [(each.plain, key_form.convert(each)) for each in stored_values(file, chunk)]
+    changed = [(plain, other) for plain, other in forms if other is not None and other != plain]
+    as_stored = hashed([plain for plain, _ in changed], XXH64)
+    otherwise = hashed([other for _, other in changed], XXH64)
+    is_own = ~stored_among(file, chunk, otherwise)
+    as_stored, otherwise = as_stored[is_own], otherwise[is_own]
+    both = STANDARD.look_up(bitset, otherwise[STANDARD.finds(bitset, as_stored)])
+    # What a filter has lost may be either form. Of other bytes, some may be those of another value.
+    return all(
+        trial.share > MAX_CHANCE and trial.log_luck <= MAX_LOG_LUCK
+        for trial in (STANDARD.look_up(bitset, as_stored), both)
+    )

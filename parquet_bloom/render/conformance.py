@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from parquet_bloom.conformance.adapter import abridged
 from parquet_bloom.conformance.case import LEVELS, Level
-from parquet_bloom.conformance.report import Failures, News, NotJudged, Report, Result
+from parquet_bloom.conformance.report import BY_OTHERS, Failures, News, NotJudged, Report, Result
 from parquet_bloom.container import number_of
 from parquet_bloom.render.reports import FEW
 from parquet_bloom.render.terminal import write_table, write_text
@@ -108,10 +108,14 @@ def _write_partly_judged(report: Report) -> None:
 
 def _write_unused(report: Report) -> None:
     """Rows are right in these, so that no line below names them."""
-    if unused := report.unused:
-        of = report.uses()[1]
-        cases = f"{len(unused):,} of {number_of(of, 'case')}"
-        write_text(f"filters not used in {cases} where they can be: {shortened(unused)}")
+    of = report.uses()[1]
+    for what, where, those in (
+        ("filters not used", "they can be", report.unused),
+        (BY_OTHERS, "filters can", report.excluded_otherwise),
+    ):
+        if those:
+            cases = f"{len(those):,} of {number_of(of, 'case')}"
+            write_text(f"{what} in {cases} where {where}: {shortened(those)}")
 
 
 def _num_not_judged(report: Report) -> str:

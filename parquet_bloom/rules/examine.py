@@ -6,11 +6,13 @@ up; then whole columns, and the file.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from typing import Final
 
 from parquet_bloom.container import Place
+from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.container.room import TO_VALIDATE, check_room
 from parquet_bloom.diagnosis.diagnosis import NOTHING_TELLS, PAGES_MAY_HAVE_CHANGED, Diagnosis
 from parquet_bloom.parallel import Progress, of_all, work_in_order
@@ -37,6 +39,7 @@ def examine(examination: AnyExamination, progress: Progress | None = None) -> Ex
     right = _examine_items(examination, examined, progress)
     examined.findings = list(_once(examined.findings))
     _agree(examined, examination.agreed_diagnoses())
+    _say_of_ends(examined)
     _add_proofs(examined)
     examined.findings += examination.about_writer(right)
     for check in (filter_bits.check_columns, filter_bits.check_required, filter_bits.check_share):
@@ -64,6 +67,31 @@ def _agree(examined: Examined, agreed: Mapping[Spot, Diagnosis]) -> None:
         if each.rule == "PB401" and each.diagnosis is not None:
             # A record can be changed.
             vars(each)["diagnosis"] = agreed.get((each.place, each.column), each.diagnosis)
+
+
+# One filter may lack its last value for any reason.
+_FEWEST_OF_ENDS: Final = 4
+
+
+def _say_of_ends(examined: Examined) -> None:
+    """Where each of several filters of a column lacks one value, the last, no accident happened to a page, though
+    none of them lacks enough to prove that."""
+    of_columns: defaultdict[str | None, list[Finding]] = defaultdict(list)
+    for each in examined.findings:
+        if each.rule == "PB401" and each.undiagnosed is not None and _is_of_end(each.rows):
+            of_columns[each.column].append(each)
+    for those in of_columns.values():
+        if len(those) < _FEWEST_OF_ENDS:
+            continue
+        all_of_them = f"{len(those):,} filters of the column lack nothing but their last value"
+        for each in those:
+            said = (each.undiagnosed or "").removesuffix(PAGES_MAY_HAVE_CHANGED)
+            # A record can be changed.
+            vars(each)["undiagnosed"] = f"{said}; {all_of_them}: the writer may have left it out"
+
+
+def _is_of_end(rows: MissingRows | None) -> bool:
+    return rows is not None and rows.count == 1 and rows.only_at_end
 
 
 def _add_proofs(examined: Examined) -> None:

@@ -1,6 +1,7 @@
 """`pbloom conformance write`: what is wrong with filters is found, and with those of this package nothing is."""
 
 import json
+import re
 import shlex
 import sys
 from functools import cache
@@ -104,7 +105,7 @@ def test_an_adapter_of_the_other_kind(verb, adapter, said):
 
 
 def test_columns_are_as_the_schema_says():
-    assert len(BY_NAME) == len(columns()) == 69
+    assert len(BY_NAME) == len(columns()) == 70
     schema = jsonschema.Draft202012Validator(SCHEMA)
     for column in columns():
         told = json.loads(column.data())
@@ -212,6 +213,16 @@ def test_a_filter_that_excludes_next_to_nothing(written, blocks):
     )
     levels = {result.id: result.level for result in judged(column, DISTINCT["many"], path)}
     assert levels["rate/many"] == "may"
+
+
+@pytest.mark.parametrize("taken", [4096, 8192])
+def test_values_behind_the_first_that_a_writer_takes_at_a_time(written, taken):
+    path, column = written("very-many")
+    first = [number.to_bytes(8, "little") for number in range(taken)]
+    path.write_bytes(moved(path.read_bytes(), 0, header(1 << 15) + bitset(first, 1 << 10)))
+    lost = found(path, column)["values"]
+    assert " of 20000 values are not in the filter, one of them 0x" in lost
+    assert int(re.search(r": (\d+) of", lost)[1]) > 0.99 * (20_000 - taken)
 
 
 def test_a_filter_of_another_row_group_is_found(written):
@@ -423,6 +434,17 @@ def test_that_nothing_was_judged_is_no_success(tmp_path):
     result = outcome("conformance", "write", "--written", tmp_path, "--case", "many")
     assert result.code == 2
     assert result.complaint.startswith("nothing was judged: many: 1 row, expected ")
+
+
+def test_a_writer_without_filters_is_told_no_more_than_that(told, tmp_path):
+    """What helps the user of a file is no help to who writes a writer."""
+    column = told(FEW)
+    pq.write_table(column.table, tmp_path / "few.parquet", store_schema=False)
+    result = outcome("conformance", "write", "--written", tmp_path, "--case", FEW)
+    assert (result.code, result.complaint) == (
+        2,
+        "nothing was judged: few: no chunk has a filter",
+    )
 
 
 def test_one_or_the_other():

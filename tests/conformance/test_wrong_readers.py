@@ -58,6 +58,13 @@ def test_a_right_reader_fails_nothing_and_uses_what_can_be_used():
         "GroupZeroForAll": {"legal/last-group"},
         "FiltersInOrder": {"legal/filters-reversed"},
         "BlocksByRemainder": {"legal/blocks-3", "legal/blocks-7", "legal/blocks-13"},
+        "StopsAtFirstGroup": {
+            *("legal/first-and-last-group", "legal/in-first-and-last-group"),
+            *("several/both-files", "several/in-both-files"),
+        },
+        "StopsAtFirstRow": {"legal/first-and-last-group", "legal/in-first-and-last-group"},
+        "CountsWhatStatisticsLeave": {"legal/behind-statistics"},
+        "CountsColumns": {"legal/behind-struct"},
         "Backwards": {"semantics/all-ones"},
         "FailsWithNothingLeft": {"legal/absent"},
         "AsksOneZero": {

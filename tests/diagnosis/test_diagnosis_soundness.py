@@ -12,6 +12,7 @@ from make.parquet_files import open_parquet
 from make.wrong_writers import make_column
 
 import parquet_bloom as pb
+from parquet_bloom.diagnosis.diagnose import diagnose
 from parquet_bloom.diagnosis.evidence import Trial
 from parquet_bloom.diagnosis.layouts import STANDARD, Bitset
 from parquet_bloom.diagnosis.one_block import one_block
@@ -53,6 +54,33 @@ def test_blocks_without_bits_among_full_ones(tmp_path, byte):
     size = len(wrong.read_bits(path))
     wrong.overwrite(path, (byte * 32 + bytes([255 - byte[0]]) * 32) * (size // 64))
     assert diagnosed(path) is None
+
+
+@pytest.mark.parametrize(
+    ("lost", "said"),
+    [
+        (4, "4 blocks in a row, from block 0 of 512 on, are empty: "),
+        # Too few values to prove that: what the others have, too, is not said of them instead.
+        (1, "none of "),
+    ],
+)
+def test_a_form_that_all_values_have_beside_their_own_is_not_said_of_those_that_were_lost(
+    tmp_path, lost, said
+):
+    """`build` inserts FLOAT16 as FLOAT, too."""
+    count = 4000 if lost == 4 else 150
+    values = np.arange(1, count + 1, dtype=np.uint16).view(np.float16)
+    path = wrong.write_table(tmp_path / "x.parquet", pa.table({"values": values}))
+    bits = wrong.read_bits(path)
+    wrong.overwrite(path, bytes(32 * lost) + bits[32 * lost :])
+    with open_parquet(path) as file:
+        chunk = file.chunk(0, "values")
+        stored = bloom.read_header(file.source, file.footer, chunk)
+        membership = check_membership(file, chunk, bloom.read_bitset(file.source, stored))
+        found = diagnose(file, chunk, stored, membership)
+    explanation = found if isinstance(found, str) else found.explanation
+    assert explanation.startswith(said)
+    assert "float" not in explanation
 
 
 @pytest.mark.parametrize("fpp", [0.9, 0.5, 0.1, 0.01, 0.0001])

@@ -343,6 +343,26 @@ def test_so_may_one_be(tmp_path):
     )
 
 
+@pytest.mark.parametrize("lacking", [3, 4])
+def test_what_each_of_several_filters_lacks_was_left_out(tmp_path, lacking):
+    """One value of each is too few to prove anything; that it is the last of each is no accident."""
+    numbers = random.Random(5).sample(range(10**9), 30 * lacking)
+    path = tmp_path / "file.parquet"
+    wrong.write_table(path, pa.table({"values": numbers}), row_group_size=30)
+    for group in range(lacking):
+        inserted = numbers[30 * group : 30 * group + 29]
+        wrong.overwrite(path, bits_of(inserted, wrong.header(path, group).num_blocks), group)
+    said = "no diagnosis: 1 missing value, too few to prove anything: expected 4; "
+    left_out = "; 4 filters of the column lack nothing but their last value: the writer may have left it out"
+    found = [
+        each.undiagnosed for each in validate(path, diagnose=True).findings if each.rule == "PB401"
+    ]
+    assert len(found) == lacking
+    assert all(each.startswith(said) for each in found)
+    assert {each.endswith(left_out) for each in found} == {lacking == 4}
+    assert any("may have changed" in each for each in found) == (lacking == 3)
+
+
 def test_a_bit_that_was_lost_is_one_of_the_filter(tmp_path):
     """All but one of the bits of the values are set."""
     data = built(written(pa.table({"n": np.arange(1000) * 7919})), ["n"])

@@ -248,6 +248,55 @@ class Backwards(Reader):
         return not super().has(bits, value)
 
 
+class StopsAtFirstGroup(Reader):
+    """Once a row group that filters have left has a row."""
+
+    def ask(self, question: Question) -> dict[str, Any]:
+        answer = super().ask(question)
+        if "filtered" not in question["path"] or not answer.get("rows"):
+            return answer
+        first = answer["rows"][0] // 1000
+        return {"rows": [row for row in answer["rows"] if row // 1000 == first]}
+
+
+class StopsAtFirstRow(Reader):
+    def ask(self, question: Question) -> dict[str, Any]:
+        answer = super().ask(question)
+        if "filtered" not in question["path"] or "rows" not in answer:
+            return answer
+        return {"rows": answer["rows"][:1]}
+
+
+class CountsWhatStatisticsLeave(Reader):
+    """The filter of a row group is the one at its place among those that minimum and maximum have left."""
+
+    def excludes(
+        self, data: bytes, footer: Any, group: int, values: Sequence[bytes], question: Question
+    ) -> bool:
+        left = [
+            number
+            for number, each in enumerate(footer.row_groups)
+            if _is_within(each.columns[-1].meta_data, values)
+        ]
+        return group not in left or super().excludes(
+            data, footer, left.index(group), values, question
+        )
+
+
+class CountsColumns(Reader):
+    """The filter of a column is that of the leaf with its number."""
+
+    def excludes(
+        self, data: bytes, footer: Any, group: int, values: Sequence[bytes], question: Question
+    ) -> bool:
+        chunks = footer.row_groups[group].columns
+        columns = list(dict.fromkeys(chunk.meta_data.path_in_schema[0] for chunk in chunks))
+        if question["column"] not in columns:
+            return super().excludes(data, footer, group, values, question)
+        bits = self.bitset(data, chunks[columns.index(question["column"])].meta_data)
+        return bits is not None and not any(self.has(bits, value) for value in values)
+
+
 class FailsWithNothingLeft(Reader):
     def ask(self, question: Question) -> dict[str, Any]:
         answer = super().ask(question)
@@ -354,6 +403,17 @@ class Overflows(Reader):
 
     def ask(self, question: Question) -> dict[str, Any]:
         return super().ask(question) if "filtered" in question["path"] else Reader().ask(question)
+
+
+def _is_within(meta: Any, values: Sequence[bytes]) -> bool:
+    """Whether minimum and maximum, of INT64 alone, let a value be there."""
+    if meta.type != ttypes.Type.INT64 or meta.statistics is None or not meta.statistics.min_value:
+        return True
+    least, most, *asked = (
+        int.from_bytes(each, "little", signed=True)
+        for each in (meta.statistics.min_value, meta.statistics.max_value, *values)
+    )
+    return any(least <= value <= most for value in asked)
 
 
 def _literals(question: Question) -> list[bytes] | None:
