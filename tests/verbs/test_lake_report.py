@@ -106,7 +106,7 @@ def test_a_lake_with_trouble(run):
             "What to do next error 1 file could not be read: lake/day=2/c.parquet If it was one, its end is lost: take"
             " another copy. error Stored values are not in the filter 1 time in 1 file"
             " pbloom repair lake/day=1/b.parquet --rebuild --in-place build Filters that are advised are missing or too small:"
-            f" id pbloom build lake -c id --fpp 0.01 --in-place {NO_OTHERS} Columns Partitions "
+            f" id pbloom build lake/day=1/a.parquet -c id --fpp 0.01 --in-place {NO_OTHERS} Columns Partitions "
         ),
         "What is said here is not about the file that could not be read: see below",
         "; if it was one, its end is lost: take another copy 1 file with errors",
@@ -272,6 +272,107 @@ def test_what_cannot_be_read_is_not_to_be_built(run, tmp_path):
     _, html = run(*names)
     build = f"pbloom build {names[1]} {names[2]} -c id --fpp 0.01 --in-place"
     assert re.findall("pbloom build /.*?--in-place", Document(html).text) == [build, build]
+
+
+def write_unread(path, seed, is_damaged=True, filters=("id",)):
+    """Of an id and another column, a value of which has changed, if any: by its checksum, the page cannot be read."""
+    rng = np.random.default_rng(seed)
+    table = pa.table({name: rng.integers(0, 1 << 40, 8_000) for name in ("id", "other")})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(
+        table, path, row_group_size=2_000, use_dictionary=False, compression="none",
+        write_page_checksum=True,
+    )  # fmt: skip
+    pb.build(path, columns=[*filters], in_place=True)
+    if is_damaged:
+        data, value = path.read_bytes(), np.asarray(table["other"])[100].tobytes()
+        assert data.count(value) == 1
+        path.write_bytes(data.replace(value, bytes(8)))
+
+
+UNREAD = "row group 0, column other: page at NUMBER: checksum HASH, expected HASH; --ignore-checksums reads it anyway"
+ANOTHER_COPY = (
+    "Take another copy of the file, or see with pbloom validate --pages what else is damaged."
+)
+
+
+def without_numbers(text):
+    return re.sub("[0-9a-f]{8}", "HASH", re.sub(r"page at \d+", "page at NUMBER", text))
+
+
+def test_values_that_could_not_be_read_are_told_of_first(run, tmp_path, monkeypatch):
+    """Those of a column without filters are in no finding, and no command builds filters of them."""
+    write_unread(tmp_path / "lake/day=1/a.parquet", 1, is_damaged=False)
+    write_unread(tmp_path / "lake/day=2/b.parquet", 2)
+    monkeypatch.chdir(tmp_path)
+    unread = f"lake/day=2/b.parquet: {UNREAD}"
+    step = (
+        " What to do next error 1 file with values that could not be read: lake/day=2/b.parquet"
+        f" R{UNREAD[1:]}. {ANOTHER_COPY} "
+    )
+    for counts in ("no findings in 8 filters and 16,000", "1 note in 12 filters and 24,000"):
+        result, html = run("lake")
+        text = without_numbers(Document(html).text)
+        assert (result.code, without_numbers(result.complaint)) == (2, unread)
+        summary = f"{counts} values; 1 file with values that could not be read: not ok"
+        assert result.stdout.endswith(f"; {summary}\n")
+        assert f" lake ✕ {summary} " in text
+        assert step in text
+        assert f"1 file left out, as the values could not all be read {unread}" in text
+        commands = {*re.findall("pbloom build .*?--in-place", text.partition("Verdict Why")[0])}
+        if counts.startswith("no findings in 8"):
+            (build,) = commands
+            assert build == "pbloom build lake/day=1/a.parquet -c other --fpp 0.01 --in-place"
+            assert outcome(*shlex.split(build)[1:]).code == 0
+        else:
+            assert commands == set()
+    assert run("lake", "-c", "id")[0].code == 0
+    assert run("lake", "--no-deep")[0].code == 0
+
+
+def test_a_command_for_a_folder_says_that_it_fails_for_what_could_not_be_read(
+    run, tmp_path, monkeypatch
+):
+    for number in range(MAX_IN_NEED + 2):
+        write_unread(tmp_path / f"lake/{number}.parquet", number, is_damaged=not number)
+    monkeypatch.chdir(tmp_path)
+    note = " For files that could not be read, this fails until other copies are there. "
+    build = "pbloom build lake -c other --fpp 0.01 --in-place"
+    assert f": other {build}{note}" in steps_on(run("lake")[1])
+    assert outcome(*shlex.split(build)[1:]).code == 2
+    write_unread(tmp_path / "lake/0.parquet", 0, is_damaged=False)
+    steps = steps_on(run("lake")[1])
+    assert build in steps
+    assert note not in steps
+
+
+def test_values_that_could_not_be_read_in_any_file(run, tmp_path, monkeypatch):
+    for number in range(2):
+        write_unread(tmp_path / f"lake/{number}.parquet", number)
+    monkeypatch.chdir(tmp_path)
+    result, html = run("lake")
+    text = without_numbers(Document(html).text)
+    each = [f"lake/{number}.parquet: {UNREAD}" for number in range(2)]
+    whys = f"{each[0]}. {each[1]}. {ANOTHER_COPY}"
+    assert f"could not be read: lake/0.parquet, lake/1.parquet {whys} " in text
+    assert f"Advice 2 files left out, as the values could not all be read {' '.join(each)}" in text
+    complaints = [without_numbers(each) for each in result.stderr.splitlines()]
+    assert complaints == [f"pbloom: {message}" for message in each]
+
+
+@pytest.mark.parametrize("filters", [("id",), ("id", "other")])
+def test_values_of_one_file_that_could_not_be_read(run, tmp_path, filters):
+    path = tmp_path / "a.parquet"
+    write_unread(path, 1, filters=filters)
+    result, html = run(path)
+    text = without_numbers(Document(html).text)
+    assert (result.code, without_numbers(result.complaint)) == (2, f"{path}: {UNREAD}")
+    assert result.stdout.endswith("; values could not be read: not ok\n")
+    assert f"{path} ✕ " in text
+    # Of columns that have filters, a finding says so.
+    step = f"What to do next error Values could not be read R{UNREAD[1:]}. {ANOTHER_COPY} "
+    assert (step in text) == (filters == ("id",))
+    assert "What to do next error " in text
 
 
 def test_filters_that_are_missing_are_built_where_others_of_the_column_are_wrong(run):
