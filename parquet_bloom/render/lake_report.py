@@ -188,7 +188,7 @@ def render_lake_report(
         group=lambda finding: FindingGroup((finding,)),
         commands=commands,
         extent=_extent,
-        to_complete=_to_complete(report, incomplete, build),
+        to_complete=_completing(report, incomplete, wanted, to_build.calls, build),
     )
 
 
@@ -451,24 +451,50 @@ class _Incomplete:
 def _incomplete(
     report: LakeReport, names: Sequence[str], options: Sequence[str]
 ) -> Iterator[_Incomplete]:
-    """Those that the advice on the files without filters does not skip, and no finding strips. Where the advice skips
-    some of these files, or their values could not be read, the others are named, up to as many as _to_build names; a
-    table cannot be named for some of its files."""
+    """Those that the advice does not spare in all files without filters, and no finding strips. Where it spares some
+    of these files, or their values could not be read, the others are named, up to as many as _to_build names; a table
+    cannot be named for some of its files."""
     stripped = set[str]().union(*(rule.stripped for rule in report.broken))
-    verdicts = {
-        (table.key, each.column): each.verdict for table in report.advice for each in table.columns
-    }
+    advice = {(table.key, each.column): each for table in report.advice for each in table.columns}
+    spared = {key for key, each in advice.items() if _is_spared(report, each)}
     for in_some in report.in_some:
         column = in_some.column.column
-        said = {table: verdicts.get((table, column)) for table in in_some.without}
-        wanted = [table for table in said if said[table] not in ("skip", "left out")]
+        wanted = [table for table in in_some.without if (table, column) not in spared]
         without = [path for table in wanted for path in in_some.without[table]]
         paths = [path for path in without if path not in report.unread]
-        spares_some = len(wanted) < len(said) or len(paths) < len(without)
+        spares_some = len(wanted) < len(in_some.without) or len(paths) < len(without)
         if paths and column not in stripped and not (spares_some and "--table" in options):
             few = paths if len(paths) <= MAX_IN_NEED else [ANY_FILE]
-            is_optional = all(said[table] == "optional" for table in wanted)
+            found = [advice.get((table, column)) for table in wanted]
+            is_optional = all(each is not None and each.verdict == "optional" for each in found)
             yield _Incomplete(column, few if spares_some else names, is_optional)
+
+
+def _is_spared(report: LakeReport, advice: ColumnAdvice) -> bool:
+    """Whether a column of a table is to have no more filters: they are of no use, or larger than the column, or a
+    budget does not pay for them."""
+    is_of_budget = any(table.budget is not None for table in report.advice)
+    is_left = advice.verdict in ("skip", "left out") or advice.is_too_large
+    return is_left or (is_of_budget and advice.verdict == "optional")
+
+
+def _completing(
+    report: LakeReport,
+    columns: Sequence[_Incomplete],
+    wanted: Iterable[ColumnAdvice],
+    to_build: Sequence[Call],
+    options: Sequence[str],
+) -> list[str]:
+    """The commands for all of these columns: for those that are `wanted`, the ones that build what is advised, at its
+    rates and within its budget."""
+    are_wanted = {each.column for each in wanted}.intersection(each.column for each in columns)
+    advised = [
+        each.text
+        for each in to_build
+        if are_wanted and (not each.columns or are_wanted & each.columns)
+    ]
+    rest = [each for each in columns if each.column not in are_wanted]
+    return [*advised, *_to_complete(report, rest, options)]
 
 
 def _to_complete(

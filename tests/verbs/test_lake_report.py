@@ -694,10 +694,54 @@ def test_filters_that_the_advice_skips_are_not_completed(run, tmp_path):
         text = Document(html).text.replace(str(files), "LAKE")
         somewhere = text.partition("Some files have filters for a column, and others have none")[2]
         assert "few skip : 1 of 2 files have them; none in LAKE/b" in somewhere
-        command = f" pbloom build LAKE/a LAKE/b -c {completed} --in-place"
+        command = f" pbloom build LAKE/a LAKE/b -c {completed} --fpp 0.01 --in-place"
         assert (command in somewhere) == (completed is not None)
         assert ",few --in-place" not in text
         assert "pbloom build LAKE/a LAKE/b -c few --in-place" not in text
+
+
+def test_filters_that_are_larger_than_the_column_are_not_completed(run, tmp_path, monkeypatch):
+    """In short stripes, those of ORC have room for many more values than there are."""
+    rng = np.random.default_rng(1)
+    table = pa.table({"id": rng.integers(0, 1 << 40, 20_000)})
+    (tmp_path / "lake").mkdir()
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(table, "lake/a.parquet", row_group_size=5_000, use_dictionary=False)
+    orc.write_table(table, "lake/b.orc", stripe_size=1 << 16)
+    pb.build("lake/a.parquet", columns="id", in_place=True)
+    page = run("lake")[1]
+    note = "others have none id optional : 1 of 2 files have them; none in lake/b.orc Advice Files"
+    assert note in Document(page).text
+    assert "What to do next Nothing: " in steps_on(page)
+
+
+@pytest.mark.parametrize("has_others", [False, True])
+def test_a_note_keeps_to_the_budget(run, tmp_path, monkeypatch, has_others):
+    """What it pays for has the command of the advice; what it leaves out, or is optional, has none."""
+    rng = np.random.default_rng(5)
+    (tmp_path / "lake").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for number in range(3):
+        table = pa.table({name: rng.integers(0, 1 << 40, 20_000) for name in ("id", "code")})
+        table = table.append_column("price", pa.array(rng.random(20_000)))
+        if has_others and number == 2:
+            table = table.append_column("more", table["id"])
+        path = f"lake/{number}.parquet"
+        pq.write_table(table, path, row_group_size=5_000, use_dictionary=False)
+    pb.build("lake/0.parquet", columns=["id", "code", "price"], in_place=True)
+    budget = "7.5%" if has_others else "9%"
+    text = Document(run("lake", "--budget", budget)[1]).text
+    step = text.partition("What to do next ")[2].partition(" Columns ")[0]
+    note = text.partition("and others have none ")[2].partition("Advice Files")[0]
+    commands = re.findall("pbloom build .*?--in-place", step)
+    assert "left out : 1 of 3" in note
+    assert "price optional : 1 of 3" in note
+    assert commands == re.findall("pbloom build .*?--in-place", note)
+    (command,) = commands
+    if has_others:
+        assert command == "pbloom build lake --auto --budget 7.5% --no-config --in-place"
+    else:
+        assert re.fullmatch("pbloom build lake -c (id|code) --fpp 0.[13] --in-place", command)
 
 
 @pytest.mark.parametrize(
