@@ -42,7 +42,6 @@ from parquet_bloom.render.report import (
     Step,
     as_advised,
     in_order,
-    is_fine,
     is_within_budget,
     joined,
     lines_on_budget,
@@ -54,6 +53,7 @@ from parquet_bloom.render.report import (
     steps_of,
     template,
     to_strip,
+    why_nothing,
     with_unread_values,
     wrong_by,
 )
@@ -158,6 +158,8 @@ def render_lake_report(
         *_steps_to_complete(in_some, _to_complete(report, in_some, build)),
     ]
     steps = [_noting_unread(report, each) for each in steps]
+    is_hidden = report.num_unknown > 0 and not report.filters
+    is_open = bool(wanted or in_some) or is_hidden
     return template("lake_report.html").render(
         report=report,
         all=report.summary,
@@ -184,7 +186,7 @@ def render_lake_report(
         steps=steps,
         most_steps=MOST_STEPS,
         most_places=MOST_PLACES,
-        is_done=bool(report.advice) and is_fine(verdict, steps) and not (wanted or in_some),
+        nothing=why_nothing(verdict, steps, report.advice, is_open=is_open),
         group=lambda finding: FindingGroup((finding,)),
         commands=commands,
         extent=_extent,
@@ -570,9 +572,7 @@ def _commands(
         return next_commands(each for _, each in rule.examples)
     paths = list(dict.fromkeys(path for path, _ in rule.examples))
     named = paths if len(paths) == rule.files else []
-    concerned = concerned_of(
-        named, names, rule.files == report.summary.files, report.num_failed > 0
-    )
+    concerned = concerned_of(named, names, rule.files == report.summary.files, bool(report.unread))
 
     def help_of(path: str, each: Finding) -> str:
         assert each.next is not None
@@ -586,6 +586,10 @@ def _commands(
         spared = [*report.traces] if each.column is None else [each.column]
         if is_replacing(each.next) and not report.traces.keys().isdisjoint(spared):
             return for_many(each.next, path, (), _untraced(report, each.column, named))
+        helped = rule.helped.get(for_any(each.next, path))
+        if helped and report.unread and is_replacing(each.next):
+            # Where pages of the column cannot be read, this would fail.
+            return for_many(each.next, path, names, [each for each in concerned if each in helped])
         return for_many(each.next, path, names, concerned)
 
     examples = sorted(rule.examples, key=lambda example: not example[1].is_to_be_looked_at)

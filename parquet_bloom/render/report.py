@@ -154,7 +154,7 @@ def render_report(report: FileReport, build: Sequence[str] = (), why_not: str = 
         rules=groups,
         steps=steps,
         most_steps=MOST_STEPS,
-        is_done=bool(report.advice) and is_fine(verdict, steps) and not wanted,
+        nothing=why_nothing(verdict, steps, tables, is_open=bool(wanted) or report.validation.is_unknown),
         most_places=MOST_PLACES,
         pictures=list(_pictures(report)),
         advice=in_order(advice),
@@ -304,9 +304,21 @@ def is_within_budget(found: Finding, advice: Iterable[AdviceReport]) -> bool:
     )
 
 
-def is_fine(verdict: str, steps: Sequence[Step]) -> bool:
-    """Whether nothing is wrong, or nothing but what a budget keeps."""
-    return verdict == "fine" or (verdict == "warning" and not steps)
+def why_nothing(
+    verdict: str, steps: Sequence[Step], advice: Sequence[AdviceReport], *, is_open: bool
+) -> str:
+    """Why nothing is to be done next; empty if something is, or may be, as something `is_open`. Nothing is wrong, or
+    nothing but what a budget keeps."""
+    if not advice or is_open:
+        return ""
+    if verdict == "fine" or (verdict == "warning" and not steps):
+        return "all filters that are advised are there, and right"
+    are_spared = all(
+        each.verdict in ("optional", "skip") for table in advice for each in table.columns
+    )
+    return (
+        "there are no filters, and none is advised" if verdict == "nothing" and are_spared else ""
+    )
 
 
 def _open(
@@ -392,11 +404,14 @@ def _steps_against(broken: Iterable[Broken], to_build: Sequence[Call]) -> list[S
         if _is_command(each)
     }
 
+    def wider(call: Call) -> Call:
+        # What is advised stays, where a rule has the same in other words.
+        return widest(call, [each for each in calls.values() if not each.is_done_by(call)])
+
     def in_place_of(help: str) -> list[str]:
         if help not in calls:
             return [help]
-        found = advised_for(calls[help], to_build)
-        return [widest(each, calls.values()).text for each in found]
+        return [wider(each).text for each in advised_for(calls[help], to_build)]
 
     done: set[str] = set()
     steps = []

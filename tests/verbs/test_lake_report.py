@@ -360,6 +360,43 @@ def test_values_that_could_not_be_read_in_any_file(run, tmp_path, monkeypatch):
     assert complaints == [f"pbloom: {message}" for message in each]
 
 
+def test_no_command_builds_filters_of_pages_that_cannot_be_read(run, tmp_path, monkeypatch):
+    """A rule is about both files, and what is advised for the other one is the same in other words."""
+    (tmp_path / "policy.toml").write_text("[validate]\nmax-fpp = 0.0001\n")
+    for number in range(2):
+        path = tmp_path / f"lake/{number}.parquet"
+        write_unread(path, number, is_damaged=number == 1, filters=("other",))
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "page.html"
+    outcome("report", "lake", "-c", "other", "--config", "policy.toml", "-o", page)
+    text = Document(page.read_text()).text
+    assert (
+        "The false positive probability is above the limit that was set 8 times in 2 files" in text
+    )
+    again = "pbloom build lake/0.parquet -c other --fpp 0.0001 --in-place --existing replace"
+    steps = text.partition("What to do next ")[2].partition(" Columns ")[0]
+    assert re.findall("pbloom build .*?(?: If|$)", steps) == [f"{again} If"]
+    assert {*re.findall(r"pbloom build (\S+) ", text.partition("Verdict Why")[0])} == {
+        "lake/0.parquet"
+    }
+    assert outcome(*shlex.split(again)[1:]).code == 0
+
+
+@pytest.mark.parametrize("files", [1, 2])
+def test_a_page_says_if_no_filter_is_advised(run, tmp_path, files):
+    """Where columns are optional, or of no use."""
+    rng = np.random.default_rng(4)
+    for number in range(files):
+        table = pa.table({"price": rng.random(8_000), "at": np.arange(8_000)})
+        path = tmp_path / f"{number}.parquet"
+        pq.write_table(table, path, row_group_size=1_000, use_dictionary=False)
+    _, html = run(*tmp_path.glob("*.parquet"))
+    assert "price DOUBLE optional " in Document(html).text
+    assert steps_on(html) == ">What to do next Nothing: there are no filters, and none is advised."
+    _, html = run(*tmp_path.glob("*.parquet"), "--no-deep")
+    assert "What to do next" not in Document(html).text
+
+
 @pytest.mark.parametrize("filters", [("id",), ("id", "other")])
 def test_values_of_one_file_that_could_not_be_read(run, tmp_path, filters):
     path = tmp_path / "a.parquet"
