@@ -28,9 +28,8 @@ from parquet_bloom.options import (
     TableView,
     ValidateOptions,
 )
-from parquet_bloom.program import FINE, options_again
-from parquet_bloom.render.findings import summary
-from parquet_bloom.render.terminal import progress, write_bytes, write_text
+from parquet_bloom.program import FINE, TROUBLE, options_again
+from parquet_bloom.render.terminal import complain, progress, write_bytes, write_text
 from parquet_bloom.render.wording import size
 from parquet_bloom.storage import without_options
 from parquet_bloom.storage.paths import stands_for_several
@@ -74,8 +73,8 @@ def report(
     positive probabilities (computed and measured), and maps of their blocks. Of a lake, a table or an ORC
     file, it shows sizes and rates by column and by partition, and the worst files. Either has the findings
     of `pbloom validate` and, unless --no-deep, the advice of `pbloom advise`. The page needs no network and
-    no script. Exit code 2: a file could not be read, which the page says, too; findings do not change the exit
-    code, as they do that of `pbloom validate`.
+    no script. Exit code 2: a file could not be read, or not all of its values, which the page says, too; findings
+    do not change the exit code, as they do that of `pbloom validate`.
 
     \b
     Examples:
@@ -144,11 +143,14 @@ def _of_one_file(
             show,
         )
         missing_keys = file.missing_key_arguments
-    from parquet_bloom.render.report import render_report
+    from parquet_bloom.render.report import file_summary, render_report
 
     of_keys = (*arguments_of(keys), *missing_keys)
     build, why_not = _build_options(inputs, None, options.parts, of_keys)
-    return render_report(found, build, why_not).encode(), summary(found.validation), FINE
+    if found.unread is not None:
+        complain(f"{path}: {found.unread}")
+    page = render_report(found, build, why_not).encode()
+    return page, file_summary(found), TROUBLE if found.unread is not None else FINE
 
 
 def _of_many(
@@ -171,10 +173,19 @@ def _of_many(
             missing_keys[file.missing_key_arguments] = None
             return reporter.look_at(file, of_each)
 
-    code = inputs.each(work, reporter.add_failed, take=reporter.add, threads=at_a_time)
+    complaints = inputs.complaints()
+
+    def take(path: str, looked_at: FileLookedAt) -> None:
+        reporter.add(path, looked_at)
+        if looked_at.no_advice is not None:
+            complaints.add(path, looked_at.no_advice)
+
+    code = inputs.each(work, reporter.add_failed, complaints, take=take, threads=at_a_time)
     inputs.tell_lacking(options.union_by_name)
     inputs.tell_left_out()
     found = reporter.report()
+    if found.num_not_advised:
+        code = TROUBLE
     if not found.summary.files:
         # Nothing to write about, and it was said why.
         raise click.exceptions.Exit(code)

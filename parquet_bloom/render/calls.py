@@ -55,14 +55,14 @@ class Call(NamedTuple):
 
     def _means(self, path: str) -> bool:
         """Whether it is for the file at `path`, too, which may be in a folder that it names."""
-        return any(path == name or _is_in(path, name) for name in self.names)
+        return any(path == name or is_in(path, name) for name in self.names)
 
     def _as_is(self, as_advised: bool) -> set[tuple[str, ...]]:
         return {each for each in self.others if not (as_advised and each[0] in _CHOOSING)}
 
 
-def _is_in(path: str, folder: str) -> bool:
-    """What is in the folder `.` is called without it."""
+def is_in(path: str, folder: str) -> bool:
+    """Whether a file is in the folder. What is in the folder `.` is called without it."""
     if folder in (".", "./"):
         return not path.startswith(("/", "../")) and "://" not in path
     return path.startswith(f"{folder.rstrip('/')}/")

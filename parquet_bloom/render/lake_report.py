@@ -14,7 +14,7 @@ from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.options import names_in
-from parquet_bloom.render.calls import Call
+from parquet_bloom.render.calls import Call, is_in
 from parquet_bloom.render.findings import (
     FindingGroup,
     findings_in,
@@ -42,15 +42,19 @@ from parquet_bloom.render.report import (
     Step,
     as_advised,
     in_order,
-    is_fine,
     is_within_budget,
+    joined,
     lines_on_budget,
     on_traces,
+    sentence,
     sparing,
+    step_about_values,
     steps_held,
     steps_of,
     template,
     to_strip,
+    why_nothing,
+    with_unread_values,
     wrong_by,
 )
 from parquet_bloom.render.wording import shortened
@@ -77,6 +81,8 @@ from parquet_bloom.verbs.several import Failure
 
 MOST_PARTITIONS = 250
 MOST_TABLES = 5
+# Where a folder is named for all of its files.
+_FAILS_FOR_UNREAD = "For files that could not be read, this fails until other copies are there."
 # Where the rate of a command is what a number of bytes allows.
 _OF_OTHERS = "other files may take other rates: pbloom validate has all commands"
 
@@ -151,6 +157,9 @@ def render_lake_report(
         *steps_held(held),
         *_steps_to_complete(in_some, _to_complete(report, in_some, build)),
     ]
+    steps = [_noting_unread(report, each) for each in steps]
+    is_hidden = report.num_unknown > 0 and not report.filters
+    is_open = bool(wanted or in_some) or is_hidden
     return template("lake_report.html").render(
         report=report,
         all=report.summary,
@@ -177,13 +186,11 @@ def render_lake_report(
         steps=steps,
         most_steps=MOST_STEPS,
         most_places=MOST_PLACES,
-        is_done=bool(report.advice)
-        and is_fine(verdict, steps)
-        and not (wanted or in_some or report.num_not_advised),
+        nothing=why_nothing(verdict, steps, report.advice, is_open=is_open),
         group=lambda finding: FindingGroup((finding,)),
         commands=commands,
         extent=_extent,
-        to_complete=_to_complete(report, incomplete, build),
+        to_complete=_completing(report, incomplete, wanted, to_build.calls, build),
     )
 
 
@@ -204,9 +211,12 @@ def lake_summary(report: LakeReport) -> str:
         **report.severities, "filters": report.filters, "values": report.values, "deep": report.deep,
         "pages": 0,
     }  # fmt: skip
-    if not report.filters and not any(report.severities.values()) and not report.num_failed:
+    num_unread = report.num_failed + report.num_not_advised
+    if not report.filters and not any(report.severities.values()) and not num_unread:
         return nothing_checked()
     unread = f"; {number_of(report.num_failed, 'file')} could not be read" * bool(report.num_failed)
+    if report.num_not_advised:
+        unread += f"; {with_unread_values(report.num_not_advised)}"
     if report.num_unknown:
         unread += f"; {number_of(report.num_unknown, 'file')} with encrypted columns, no key"
     return f"{findings_in(numbers)}{unread}: {_state(report)}"
@@ -222,7 +232,7 @@ def _state(report: LakeReport) -> str:
 
 
 def _verdict(report: LakeReport) -> str:
-    if report.severities["error"] or report.num_failed:
+    if report.severities["error"] or report.num_failed or report.num_not_advised:
         return "error"
     if report.severities["warning"]:
         return "warning"
@@ -235,6 +245,10 @@ def _steps_about_unread(report: LakeReport) -> Iterator[Step]:
         paths = shortened([each.path for each in report.failures], report.num_failed)
         what = f"{number_of(report.num_failed, 'file')} could not be read: {paths}"
         yield Step("error", what, "", "unread", note=" ".join(_helps(report.failures)))
+    if report.num_not_advised:
+        paths = shortened([each.path for each in report.not_advised], report.num_not_advised)
+        what = f"{with_unread_values(report.num_not_advised)}: {paths}"
+        yield step_about_values(what, report.not_advised)
 
 
 def _helps(failures: Sequence[Failure]) -> Iterator[str]:
@@ -247,11 +261,7 @@ def _helps(failures: Sequence[Failure]) -> Iterator[str]:
         if len(helps) > 1:
             yield f"{shortened(paths)}: {help}."
         else:
-            yield _sentence(help)
-
-
-def _sentence(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}."
+            yield sentence(help)
 
 
 def _to_do(report: LakeReport) -> dict[str, str]:
@@ -335,7 +345,7 @@ def _to_build(
     rates, see builds_of_tables."""
     if not options or not wanted:
         return _ToBuild()
-    builds = _builds(report, wanted, options)
+    builds = _builds(report, wanted, names, options)
 
     def auto(columns: Sequence[ColumnAdvice], among: Sequence[str], *others: str) -> Iterator[Call]:
         if columns:
@@ -376,18 +386,28 @@ def _chosen(
     return found.intersection(among or found) - left.union(choice.required)
 
 
-def _builds(report: LakeReport, wanted: Sequence[ColumnAdvice], options: Sequence[str]) -> Builds:
+def _builds(
+    report: LakeReport,
+    wanted: Sequence[ColumnAdvice],
+    names: Sequence[str],
+    options: Sequence[str],
+) -> Builds:
     # A table is named for its files.
     names_files = "--table" not in options
     if len(report.advice) > 1:
         return builds_of_tables(report.advice, wanted, report.in_need, names_files=names_files)
     (table,) = report.advice
+    means_unread = _means_unread(report, names)
 
     def files(each: ColumnAdvice) -> Sequence[str]:
         if not names_files:
             return ()
         if each.column in report.traces and replacing([each]):
             return _to_replace(report, each.column)
+        paths = report.in_need.get((table.key, each.column), ())
+        # A command for a folder would fail for what is in it and could not be read, unless only a column was missing.
+        if means_unread and each.column not in report.lacking and len(paths) <= MAX_IN_NEED:
+            return paths
         return files_in_need(each, table, report.in_need)
 
     return Builds(named=[(each, files(each)) for each in wanted])
@@ -400,7 +420,7 @@ def _on_replaced_too(report: LakeReport, builds: Builds) -> str:
         every = builds.again if builds.are_named else chain.from_iterable(tables)
         wide.update(each.column for each in every)
     names = dict.fromkeys(replaced_too(report.advice, wide))
-    return _sentence(on_replaced_too([*names])) if names else ""
+    return sentence(on_replaced_too([*names])) if names else ""
 
 
 def _to_strip(report: LakeReport, names: Sequence[str], options: Sequence[str]) -> dict[str, str]:
@@ -433,23 +453,50 @@ class _Incomplete:
 def _incomplete(
     report: LakeReport, names: Sequence[str], options: Sequence[str]
 ) -> Iterator[_Incomplete]:
-    """Those that the advice on the files without filters does not skip, and no finding strips. Where the advice skips
-    some of these files, the others are named, up to as many as _to_build names; a table cannot be named for some of
-    its files."""
+    """Those that the advice does not spare in all files without filters, and no finding strips. Where it spares some
+    of these files, or their values could not be read, the others are named, up to as many as _to_build names; a table
+    cannot be named for some of its files."""
     stripped = set[str]().union(*(rule.stripped for rule in report.broken))
-    verdicts = {
-        (table.key, each.column): each.verdict for table in report.advice for each in table.columns
-    }
+    advice = {(table.key, each.column): each for table in report.advice for each in table.columns}
+    spared = {key for key, each in advice.items() if _is_spared(report, each)}
     for in_some in report.in_some:
         column = in_some.column.column
-        said = {table: verdicts.get((table, column)) for table in in_some.without}
-        wanted = [table for table in said if said[table] not in ("skip", "left out")]
-        paths = [path for table in wanted for path in in_some.without[table]]
-        spares_some = len(wanted) < len(said)
+        wanted = [table for table in in_some.without if (table, column) not in spared]
+        without = [path for table in wanted for path in in_some.without[table]]
+        paths = [path for path in without if path not in report.unread]
+        spares_some = len(wanted) < len(in_some.without) or len(paths) < len(without)
         if paths and column not in stripped and not (spares_some and "--table" in options):
             few = paths if len(paths) <= MAX_IN_NEED else [ANY_FILE]
-            is_optional = all(said[table] == "optional" for table in wanted)
+            found = [advice.get((table, column)) for table in wanted]
+            is_optional = all(each is not None and each.verdict == "optional" for each in found)
             yield _Incomplete(column, few if spares_some else names, is_optional)
+
+
+def _is_spared(report: LakeReport, advice: ColumnAdvice) -> bool:
+    """Whether a column of a table is to have no more filters: they are of no use, or larger than the column, or a
+    budget does not pay for them."""
+    is_of_budget = any(table.budget is not None for table in report.advice)
+    is_left = advice.verdict in ("skip", "left out") or advice.is_too_large
+    return is_left or (is_of_budget and advice.verdict == "optional")
+
+
+def _completing(
+    report: LakeReport,
+    columns: Sequence[_Incomplete],
+    wanted: Iterable[ColumnAdvice],
+    to_build: Sequence[Call],
+    options: Sequence[str],
+) -> list[str]:
+    """The commands for all of these columns: for those that are `wanted`, the ones that build what is advised, at its
+    rates and within its budget."""
+    are_wanted = {each.column for each in wanted}.intersection(each.column for each in columns)
+    advised = [
+        each.text
+        for each in to_build
+        if are_wanted and (not each.columns or are_wanted & each.columns)
+    ]
+    rest = [each for each in columns if each.column not in are_wanted]
+    return [*advised, *_to_complete(report, rest, options)]
 
 
 def _to_complete(
@@ -479,10 +526,23 @@ def _to_change(report: LakeReport, names: Sequence[str]) -> list[str]:
     return names if len(names) <= MOST_NAMES else [ANY_FILE]
 
 
+def _means_unread(report: LakeReport, names: Iterable[str]) -> bool:
+    """Whether any of the names means a file, too, that could not be read, or not all of its values."""
+    return any(has_wildcard(name) or is_in(path, name) for path in report.unread for name in names)
+
+
+def _noting_unread(report: LakeReport, step: Step) -> Step:
+    """A step with what to know of commands that build filters in files which could not be read, too."""
+    calls = [Call.of(each) for each in step.commands if each.startswith("pbloom build ")]
+    failing = [each for each in calls if ("--union-by-name",) not in each.others]
+    if any(_means_unread(report, each.names) for each in failing):
+        return replace(step, note=joined(step.note, _FAILS_FOR_UNREAD))
+    return step
+
+
 def _readable(report: LakeReport, names: Sequence[str]) -> list[str]:
-    """Without the names of files that could not be read."""
-    unread = {each.path for each in report.failures}
-    return [name for name in names if name not in unread]
+    """Without the names of files that could not be read, or not all of their values."""
+    return [name for name in names if name not in report.unread]
 
 
 def _columns(
@@ -512,9 +572,7 @@ def _commands(
         return next_commands(each for _, each in rule.examples)
     paths = list(dict.fromkeys(path for path, _ in rule.examples))
     named = paths if len(paths) == rule.files else []
-    concerned = concerned_of(
-        named, names, rule.files == report.summary.files, report.num_failed > 0
-    )
+    concerned = concerned_of(named, names, rule.files == report.summary.files, bool(report.unread))
 
     def help_of(path: str, each: Finding) -> str:
         assert each.next is not None
@@ -528,6 +586,10 @@ def _commands(
         spared = [*report.traces] if each.column is None else [each.column]
         if is_replacing(each.next) and not report.traces.keys().isdisjoint(spared):
             return for_many(each.next, path, (), _untraced(report, each.column, named))
+        helped = rule.helped.get(for_any(each.next, path))
+        if helped and report.unread and is_replacing(each.next):
+            # Where pages of the column cannot be read, this would fail.
+            return for_many(each.next, path, names, [each for each in concerned if each in helped])
         return for_many(each.next, path, names, concerned)
 
     examples = sorted(rule.examples, key=lambda example: not example[1].is_to_be_looked_at)

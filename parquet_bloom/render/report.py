@@ -35,6 +35,7 @@ from parquet_bloom.render.findings import (
 )
 from parquet_bloom.render.hints import (
     command,
+    hint_for,
     in_options,
     stripping,
     united,
@@ -49,6 +50,7 @@ from parquet_bloom.verbs.advised_builds import replacing
 from parquet_bloom.verbs.inspect import FileInspection
 from parquet_bloom.verbs.occupancy import FilterOccupancy
 from parquet_bloom.verbs.report import ColumnOverview, FileReport, FilterPicture
+from parquet_bloom.verbs.several import Failure
 from parquet_bloom.vocabulary import AdviceVerdict
 
 MOST_COLUMNS = 250
@@ -128,16 +130,20 @@ def render_report(report: FileReport, build: Sequence[str] = (), why_not: str = 
     wanted, held = sparing(wanted, traced)
     to_build = _to_build(report, wanted, build)
     groups = grouped_by_rule(findings)
+    verdict = _verdict(report)
     advised = [*map(Call.of, to_build)]
-    steps = [*steps_of(_open(groups, tables), wanted, advised, why_not), *steps_held(held)]
-    verdict = _trouble(findings) or ("fine" if report.validation.checked.filters else "nothing")
+    steps = [
+        *_steps_about_unread(report),
+        *steps_of(_open(groups, tables), wanted, advised, why_not),
+        *steps_held(held),
+    ]
     return template("report.html").render(
         report=report,
         file=inspection,
         name=os.path.basename(inspection.path) or inspection.path,
         version=__version__,
         verdict=verdict,
-        summary=summary(report.validation),
+        summary=file_summary(report),
         columns=_columns(report.columns, verdicts),
         most_columns=MOST_COLUMNS,
         widest=max((max(one.chunk_bytes, one.filter_bytes) for one in report.columns), default=0),
@@ -148,7 +154,7 @@ def render_report(report: FileReport, build: Sequence[str] = (), why_not: str = 
         rules=groups,
         steps=steps,
         most_steps=MOST_STEPS,
-        is_done=bool(report.advice) and is_fine(verdict, steps) and not wanted,
+        nothing=why_nothing(verdict, steps, tables, is_open=bool(wanted) or report.validation.is_unknown),
         most_places=MOST_PLACES,
         pictures=list(_pictures(report)),
         advice=in_order(advice),
@@ -159,6 +165,13 @@ def render_report(report: FileReport, build: Sequence[str] = (), why_not: str = 
         shades=charts.SHADES,
         scale=[level / charts.SHADES - 1e-9 for level in range(1, charts.SHADES + 1)],
     )
+
+
+def _verdict(report: FileReport) -> str:
+    if report.unread:
+        return "error"
+    found = _trouble(report.validation.findings)
+    return found or ("fine" if report.validation.checked.filters else "nothing")
 
 
 def _chosen(inspection: FileInspection) -> str:
@@ -291,9 +304,21 @@ def is_within_budget(found: Finding, advice: Iterable[AdviceReport]) -> bool:
     )
 
 
-def is_fine(verdict: str, steps: Sequence[Step]) -> bool:
-    """Whether nothing is wrong, or nothing but what a budget keeps."""
-    return verdict == "fine" or (verdict == "warning" and not steps)
+def why_nothing(
+    verdict: str, steps: Sequence[Step], advice: Sequence[AdviceReport], *, is_open: bool
+) -> str:
+    """Why nothing is to be done next; empty if something is, or may be, as something `is_open`. Nothing is wrong, or
+    nothing but what a budget keeps."""
+    if not advice or is_open:
+        return ""
+    if verdict == "fine" or (verdict == "warning" and not steps):
+        return "all filters that are advised are there, and right"
+    are_spared = all(
+        each.verdict in ("optional", "skip") for table in advice for each in table.columns
+    )
+    return (
+        "there are no filters, and none is advised" if verdict == "nothing" and are_spared else ""
+    )
 
 
 def _open(
@@ -331,6 +356,42 @@ def steps_held(held: Iterable[ColumnAdvice]) -> Iterator[Step]:
         yield Step("build", text, "", "advice", note=ONLY_TRACE)
 
 
+def with_unread_values(number: int) -> str:
+    """`2 files with values that could not be read`"""
+    return f"{number_of(number, 'file')} with values that could not be read"
+
+
+def step_about_values(text: str, unread: Sequence[Failure]) -> Step:
+    """The files whose values could not all be read: why, and what helps."""
+    whys = [f"{each.message}." for each in unread[:MOST_STEPS]]
+    if len(unread) == 1:
+        whys = [sentence(each.message.removeprefix(f"{each.path}: ")) for each in unread]
+    # What the reason offers itself is no other copy.
+    helps = dict.fromkeys(hint_for(each.message.partition("; ")[0]) for each in unread)
+    note = " ".join([*whys, *map(sentence, filter(None, helps))])
+    return Step("error", text, "", "advice", note=note)
+
+
+def sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
+
+
+def _steps_about_unread(report: FileReport) -> Iterator[Step]:
+    """Unless a finding says so already."""
+    reason = report.unread
+    if reason and not any(each.message in reason for each in report.validation.findings):
+        failure = Failure(report.path, f"{report.path}: {reason}")
+        yield step_about_values("Values could not be read", [failure])
+
+
+def file_summary(report: FileReport) -> str:
+    """What was found, in a line."""
+    found = summary(report.validation)
+    if report.unread is None:
+        return found
+    return f"{found.rpartition(': ')[0]}; values could not be read: not ok"
+
+
 def _steps_against(broken: Iterable[Broken], to_build: Sequence[Call]) -> list[Step]:
     """What to do about rules: errors before warnings, and first what is wrong with filters that are there, as rows
     may be lost by them. Each command, but no help in words, once, and in its place the one that does it and more, if
@@ -343,11 +404,14 @@ def _steps_against(broken: Iterable[Broken], to_build: Sequence[Call]) -> list[S
         if _is_command(each)
     }
 
+    def wider(call: Call) -> Call:
+        # What is advised stays, where a rule has the same in other words.
+        return widest(call, [each for each in calls.values() if not each.is_done_by(call)])
+
     def in_place_of(help: str) -> list[str]:
         if help not in calls:
             return [help]
-        found = advised_for(calls[help], to_build)
-        return [widest(each, calls.values()).text for each in found]
+        return [wider(each).text for each in advised_for(calls[help], to_build)]
 
     done: set[str] = set()
     steps = []
@@ -356,7 +420,7 @@ def _steps_against(broken: Iterable[Broken], to_build: Sequence[Call]) -> list[S
         instead = dict.fromkeys(chain.from_iterable(map(in_place_of, helps)))
         new = [help for help in instead if help not in done]
         done.update(filter(_is_command, new))
-        note = _joined("" if new else ABOVE if helps else NO_COMMAND, each.note)
+        note = joined("" if new else ABOVE if helps else NO_COMMAND, each.note)
         title = each.first.definition.title
         steps.append(Step(each.first.severity, title, each.extent, "findings", new, note))
     return steps
@@ -389,7 +453,7 @@ def steps_of(
             done += both
             texts = [each.text for each in both]
             notes = _on_replacing(texts, _built_by(both, wanted), note)
-            step = replace(step, note=_joined(step.note, notes))
+            step = replace(step, note=joined(step.note, notes))
         steps.append(step)
     built = _built_by(done, wanted)
     # Of a column that several commands build, some files are left.
@@ -399,14 +463,14 @@ def steps_of(
     return [*steps, *_steps_to_build(rest, commands, why_not, notes)]
 
 
-def _joined(*notes: str) -> str:
+def joined(*notes: str) -> str:
     return " ".join(filter(None, notes))
 
 
 def _on_replacing(commands: Iterable[str], wanted: Iterable[ColumnAdvice], note: str) -> str:
     """What to know where filters that are there go, with the `note` on the advice."""
     are_replacing = any("--existing" in shlex.split(each) for each in commands)
-    return _joined(_on_rates(wanted), note) if are_replacing else ""
+    return joined(_on_rates(wanted), note) if are_replacing else ""
 
 
 def _built_by(calls: Iterable[Call], wanted: Iterable[ColumnAdvice]) -> list[ColumnAdvice]:

@@ -218,7 +218,7 @@ def check_share(examination: AnyExamination) -> Iterator[Finding]:
     if size > max(LARGE_SHARE * file_size, NEGLIGIBLE_SHARE_BYTES):
         yield finding(
             "PB309",
-            f"filters take up {percent(size / file_size)} of the file",
+            f"filters take up {percent_beyond(LARGE_SHARE, size / file_size)} of the file",
             expected=f"at most {exact_percent(LARGE_SHARE)}",
             found=f"{size} of {file_size} bytes",
         )

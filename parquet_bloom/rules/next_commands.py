@@ -37,6 +37,8 @@ _NOT_IN_REBUILT: Final = frozenset({"PB201", "PB202", "PB301"})
 # Of filters of one block, and of those that a dictionary makes needless.
 _ONE_BLOCK: Final = "PB202"
 _NEEDLESS: Final = "PB305"
+# Of pages that cannot be read, of which no filter is built.
+_UNREAD: Final = "PB116"
 # Of filters that let too much pass, by their fill.
 _HIGH_FPP: Final = "PB302"
 # Of filters that are too large, for which the highest rate that is allowed is the right one.
@@ -75,6 +77,7 @@ class NextCommands:
         self._lacking: dict[_ChunkOf, Finding] = {}
         self._needless: dict[_ChunkOf, Finding] = {}
         self._with_others: dict[_ChunkOf, Finding] = {}
+        self._unread: set[str | None] = set()
         # By rule, the chunks whose column may be stripped for it; and the columns of which some keep their filters.
         self._stripped: dict[str, set[_ChunkOf]] = {}
         self._kept: dict[str, set[str]] = {}
@@ -94,6 +97,7 @@ class NextCommands:
         self._with_others = {
             _chunk_of(each): each for each in findings if each.rule == OTHER_VALUES
         }
+        self._unread = {each.column for each in findings if each.rule == _UNREAD}
         for each in findings:
             if each.definition.command == _STRIP_COLUMN:
                 self._stripped.setdefault(each.rule, set()).add(_chunk_of(each))
@@ -123,8 +127,10 @@ class NextCommands:
 
     def _command(self, found: Finding) -> str | None:
         """That of the rule, but none that takes away the only trace of a damaged page,
-        or a filter that is required."""
+        or a filter that is required, and none that fails for pages that cannot be read."""
         command = self._own_command(found)
+        if found.column in self._unread and (command or "").startswith("pbloom build "):
+            return None
         if command is None or not _is_against_column(command):
             return command
         is_repair = command.startswith("pbloom repair ")

@@ -161,6 +161,11 @@ class ColumnAdvice:
         """Whether there are filters that are of no use to any reader."""
         return self.reason.endswith(NEEDLESS)
 
+    @property
+    def is_too_large(self) -> bool:
+        """Whether nobody wants the filters, as they are larger than the column."""
+        return self.verdict == "optional" and self.filter_bytes > self.chunk_bytes
+
 
 def to_do(advice: ColumnAdvice, *, is_broken: bool = False) -> str:
     """The verdict of the advice; but if filters should be built and no group lacks one that would get one, `keep`, or

@@ -33,7 +33,7 @@ from parquet_bloom.verbs.inspect_summary import (
     InspectionSummarizer,
     InspectionSummary,
 )
-from parquet_bloom.verbs.several import Failure
+from parquet_bloom.verbs.several import Failure, message_of
 from parquet_bloom.verbs.validate import ValidationReport, validate_file
 
 if TYPE_CHECKING:
@@ -173,8 +173,8 @@ class LakeReport:
     filter may be the only trace of pages that have changed, up to one more than MAX_TRACES; `filters` and `values`:
     how many were checked; `num_unknown`: files with encrypted columns that there is no key for; `advice`: a report
     for all files with the same columns; `in_need`: by the key of a table and column, the first files in which filters
-    are missing or too small, up to one more than MAX_IN_NEED; `not_advised`: files whose values could not all be
-    read, and how many."""
+    are missing or too small, up to one more than MAX_IN_NEED; `not_advised`: some of the `num_not_advised` files with
+    values that could not be read, of which no filters are built."""
 
     names: tuple[str, ...]
     deep: bool
@@ -200,11 +200,16 @@ class LakeReport:
     not_advised: tuple[Failure, ...]
     num_not_advised: int
 
+    @property
+    def unread(self) -> frozenset[str]:
+        """The paths of `failures` and `not_advised`."""
+        return frozenset(each.path for each in (*self.failures, *self.not_advised))
+
 
 @dataclass(frozen=True, slots=True)
 class FileLookedAt:
-    """What is known of one file; `no_advice`: why it has no part in the advice; `table`: the key of those that are
-    judged with it, empty where none are judged; `columns`: the names of those that were looked at."""
+    """What is known of one file; `no_advice`: why it has no part in the advice, behind its path; `table`: the key of
+    those that are judged with it, empty where none are judged; `columns`: the names of those that were looked at."""
 
     validation: ValidationReport
     inspection: FileInspection
@@ -263,7 +268,7 @@ class LakeReporter:
             with self._advising:
                 self._advisor.add_file(file)
         except ParquetBloomError as error:
-            return str(error).removeprefix(f"{file.path}: ")
+            return message_of(file.path, error)
         return None
 
     def add(self, path: str, found: FileLookedAt) -> None:
@@ -271,7 +276,7 @@ class LakeReporter:
         findings = found.validation.findings
         file = _overview(path, found)
         self._add_to_columns(path, found)
-        self._ok = self._ok and found.validation.ok
+        self._ok = self._ok and found.validation.ok and found.no_advice is None
         self._severities.update(each.severity for each in findings)
         self._checked["filters"] += found.validation.checked.filters
         self._checked["values"] += found.validation.checked.values or 0

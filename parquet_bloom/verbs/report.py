@@ -114,6 +114,11 @@ class FileReport(VerbReport):
         return self.inspection.format
 
     @property
+    def unread(self) -> str | None:
+        """Why values could not be read, if they were to be."""
+        return self.no_advice if self.deep else None
+
+    @property
     def ok(self) -> bool:
         """That of `validation`."""
         return self.validation.ok

@@ -148,6 +148,27 @@ def test_nobody_is_sent_to_undo_what_a_budget_chose(tmp_path, monkeypatch):
     assert said not in found.message
 
 
+def test_nothing_is_built_of_pages_that_cannot_be_read(tmp_path):
+    """Of another column, it is."""
+    rng = np.random.default_rng(1)
+    table = pa.table({name: rng.integers(0, 1 << 40, 2_000) for name in ("id", "other")})
+    path = tmp_path / "a.parquet"
+    pq.write_table(table, path, use_dictionary=False, compression="none", write_page_checksum=True)
+    pb.build(path, columns=["id", "other"], in_place=True)
+    data, value = path.read_bytes(), np.asarray(table["id"])[100].tobytes()
+    path.write_bytes(data.replace(value, bytes(8)))
+    found = validate(path, policy=Policy(max_fpp=0.0001)).findings
+    commands = {(each.rule, each.column): each.next for each in found}
+    assert commands == {
+        ("PB116", "id"): None,
+        ("PB311", "id"): None,
+        (
+            "PB311",
+            "other",
+        ): f"pbloom build {path} -c other --existing replace --fpp 0.0001 --in-place",
+    }
+
+
 def test_what_is_too_full_with_bits_of_other_values_is_not_advised_upon(tmp_path):
     """`advise` goes by the size of filters, which is right for the values."""
     values = range(9000)

@@ -106,7 +106,7 @@ def test_a_lake_with_trouble(run):
             "What to do next error 1 file could not be read: lake/day=2/c.parquet If it was one, its end is lost: take"
             " another copy. error Stored values are not in the filter 1 time in 1 file"
             " pbloom repair lake/day=1/b.parquet --rebuild --in-place build Filters that are advised are missing or too small:"
-            f" id pbloom build lake -c id --fpp 0.01 --in-place {NO_OTHERS} Columns Partitions "
+            f" id pbloom build lake/day=1/a.parquet -c id --fpp 0.01 --in-place {NO_OTHERS} Columns Partitions "
         ),
         "What is said here is not about the file that could not be read: see below",
         "; if it was one, its end is lost: take another copy 1 file with errors",
@@ -272,6 +272,144 @@ def test_what_cannot_be_read_is_not_to_be_built(run, tmp_path):
     _, html = run(*names)
     build = f"pbloom build {names[1]} {names[2]} -c id --fpp 0.01 --in-place"
     assert re.findall("pbloom build /.*?--in-place", Document(html).text) == [build, build]
+
+
+def write_unread(path, seed, is_damaged=True, filters=("id",)):
+    """Of an id and another column, a value of which has changed, if any: by its checksum, the page cannot be read."""
+    rng = np.random.default_rng(seed)
+    table = pa.table({name: rng.integers(0, 1 << 40, 8_000) for name in ("id", "other")})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(
+        table, path, row_group_size=2_000, use_dictionary=False, compression="none",
+        write_page_checksum=True,
+    )  # fmt: skip
+    pb.build(path, columns=[*filters], in_place=True)
+    if is_damaged:
+        data, value = path.read_bytes(), np.asarray(table["other"])[100].tobytes()
+        assert data.count(value) == 1
+        path.write_bytes(data.replace(value, bytes(8)))
+
+
+UNREAD = "row group 0, column other: page at NUMBER: checksum HASH, expected HASH; --ignore-checksums reads it anyway"
+ANOTHER_COPY = (
+    "Take another copy of the file, or see with pbloom validate --pages what else is damaged."
+)
+
+
+def without_numbers(text):
+    return re.sub("[0-9a-f]{8}", "HASH", re.sub(r"page at \d+", "page at NUMBER", text))
+
+
+def test_values_that_could_not_be_read_are_told_of_first(run, tmp_path, monkeypatch):
+    """Those of a column without filters are in no finding, and no command builds filters of them."""
+    write_unread(tmp_path / "lake/day=1/a.parquet", 1, is_damaged=False)
+    write_unread(tmp_path / "lake/day=2/b.parquet", 2)
+    monkeypatch.chdir(tmp_path)
+    unread = f"lake/day=2/b.parquet: {UNREAD}"
+    step = (
+        " What to do next error 1 file with values that could not be read: lake/day=2/b.parquet"
+        f" R{UNREAD[1:]}. {ANOTHER_COPY} "
+    )
+    for counts in ("no findings in 8 filters and 16,000", "1 note in 12 filters and 24,000"):
+        result, html = run("lake")
+        text = without_numbers(Document(html).text)
+        assert (result.code, without_numbers(result.complaint)) == (2, unread)
+        summary = f"{counts} values; 1 file with values that could not be read: not ok"
+        assert result.stdout.endswith(f"; {summary}\n")
+        assert f" lake ✕ {summary} " in text
+        assert step in text
+        assert f"1 file left out, as the values could not all be read {unread}" in text
+        commands = {*re.findall("pbloom build .*?--in-place", text.partition("Verdict Why")[0])}
+        if counts.startswith("no findings in 8"):
+            (build,) = commands
+            assert build == "pbloom build lake/day=1/a.parquet -c other --fpp 0.01 --in-place"
+            assert outcome(*shlex.split(build)[1:]).code == 0
+        else:
+            assert commands == set()
+    assert run("lake", "-c", "id")[0].code == 0
+    assert run("lake", "--no-deep")[0].code == 0
+
+
+def test_a_command_for_a_folder_says_that_it_fails_for_what_could_not_be_read(
+    run, tmp_path, monkeypatch
+):
+    for number in range(MAX_IN_NEED + 2):
+        write_unread(tmp_path / f"lake/{number}.parquet", number, is_damaged=not number)
+    monkeypatch.chdir(tmp_path)
+    note = " For files that could not be read, this fails until other copies are there. "
+    build = "pbloom build lake -c other --fpp 0.01 --in-place"
+    assert f": other {build}{note}" in steps_on(run("lake")[1])
+    assert outcome(*shlex.split(build)[1:]).code == 2
+    write_unread(tmp_path / "lake/0.parquet", 0, is_damaged=False)
+    steps = steps_on(run("lake")[1])
+    assert build in steps
+    assert note not in steps
+
+
+def test_values_that_could_not_be_read_in_any_file(run, tmp_path, monkeypatch):
+    for number in range(2):
+        write_unread(tmp_path / f"lake/{number}.parquet", number)
+    monkeypatch.chdir(tmp_path)
+    result, html = run("lake")
+    text = without_numbers(Document(html).text)
+    each = [f"lake/{number}.parquet: {UNREAD}" for number in range(2)]
+    whys = f"{each[0]}. {each[1]}. {ANOTHER_COPY}"
+    assert f"could not be read: lake/0.parquet, lake/1.parquet {whys} " in text
+    assert f"Advice 2 files left out, as the values could not all be read {' '.join(each)}" in text
+    complaints = [without_numbers(each) for each in result.stderr.splitlines()]
+    assert complaints == [f"pbloom: {message}" for message in each]
+
+
+def test_no_command_builds_filters_of_pages_that_cannot_be_read(run, tmp_path, monkeypatch):
+    """A rule is about both files, and what is advised for the other one is the same in other words."""
+    (tmp_path / "policy.toml").write_text("[validate]\nmax-fpp = 0.0001\n")
+    for number in range(2):
+        path = tmp_path / f"lake/{number}.parquet"
+        write_unread(path, number, is_damaged=number == 1, filters=("other",))
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "page.html"
+    outcome("report", "lake", "-c", "other", "--config", "policy.toml", "-o", page)
+    text = Document(page.read_text()).text
+    assert (
+        "The false positive probability is above the limit that was set 8 times in 2 files" in text
+    )
+    again = "pbloom build lake/0.parquet -c other --fpp 0.0001 --in-place --existing replace"
+    steps = text.partition("What to do next ")[2].partition(" Columns ")[0]
+    assert re.findall("pbloom build .*?(?: If|$)", steps) == [f"{again} If"]
+    assert {*re.findall(r"pbloom build (\S+) ", text.partition("Verdict Why")[0])} == {
+        "lake/0.parquet"
+    }
+    assert outcome(*shlex.split(again)[1:]).code == 0
+
+
+@pytest.mark.parametrize("files", [1, 2])
+def test_a_page_says_if_no_filter_is_advised(run, tmp_path, files):
+    """Where columns are optional, or of no use."""
+    rng = np.random.default_rng(4)
+    for number in range(files):
+        table = pa.table({"price": rng.random(8_000), "at": np.arange(8_000)})
+        path = tmp_path / f"{number}.parquet"
+        pq.write_table(table, path, row_group_size=1_000, use_dictionary=False)
+    _, html = run(*tmp_path.glob("*.parquet"))
+    assert "price DOUBLE optional " in Document(html).text
+    assert steps_on(html) == ">What to do next Nothing: there are no filters, and none is advised."
+    _, html = run(*tmp_path.glob("*.parquet"), "--no-deep")
+    assert "What to do next" not in Document(html).text
+
+
+@pytest.mark.parametrize("filters", [("id",), ("id", "other")])
+def test_values_of_one_file_that_could_not_be_read(run, tmp_path, filters):
+    path = tmp_path / "a.parquet"
+    write_unread(path, 1, filters=filters)
+    result, html = run(path)
+    text = without_numbers(Document(html).text)
+    assert (result.code, without_numbers(result.complaint)) == (2, f"{path}: {UNREAD}")
+    assert result.stdout.endswith("; values could not be read: not ok\n")
+    assert f"{path} ✕ " in text
+    # Of columns that have filters, a finding says so.
+    step = f"What to do next error Values could not be read R{UNREAD[1:]}. {ANOTHER_COPY} "
+    assert (step in text) == (filters == ("id",))
+    assert "What to do next error " in text
 
 
 def test_filters_that_are_missing_are_built_where_others_of_the_column_are_wrong(run):
@@ -593,10 +731,54 @@ def test_filters_that_the_advice_skips_are_not_completed(run, tmp_path):
         text = Document(html).text.replace(str(files), "LAKE")
         somewhere = text.partition("Some files have filters for a column, and others have none")[2]
         assert "few skip : 1 of 2 files have them; none in LAKE/b" in somewhere
-        command = f" pbloom build LAKE/a LAKE/b -c {completed} --in-place"
+        command = f" pbloom build LAKE/a LAKE/b -c {completed} --fpp 0.01 --in-place"
         assert (command in somewhere) == (completed is not None)
         assert ",few --in-place" not in text
         assert "pbloom build LAKE/a LAKE/b -c few --in-place" not in text
+
+
+def test_filters_that_are_larger_than_the_column_are_not_completed(run, tmp_path, monkeypatch):
+    """In short stripes, those of ORC have room for many more values than there are."""
+    rng = np.random.default_rng(1)
+    table = pa.table({"id": rng.integers(0, 1 << 40, 20_000)})
+    (tmp_path / "lake").mkdir()
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(table, "lake/a.parquet", row_group_size=5_000, use_dictionary=False)
+    orc.write_table(table, "lake/b.orc", stripe_size=1 << 16)
+    pb.build("lake/a.parquet", columns="id", in_place=True)
+    page = run("lake")[1]
+    note = "others have none id optional : 1 of 2 files have them; none in lake/b.orc Advice Files"
+    assert note in Document(page).text
+    assert "What to do next Nothing: " in steps_on(page)
+
+
+@pytest.mark.parametrize("has_others", [False, True])
+def test_a_note_keeps_to_the_budget(run, tmp_path, monkeypatch, has_others):
+    """What it pays for has the command of the advice; what it leaves out, or is optional, has none."""
+    rng = np.random.default_rng(5)
+    (tmp_path / "lake").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for number in range(3):
+        table = pa.table({name: rng.integers(0, 1 << 40, 20_000) for name in ("id", "code")})
+        table = table.append_column("price", pa.array(rng.random(20_000)))
+        if has_others and number == 2:
+            table = table.append_column("more", table["id"])
+        path = f"lake/{number}.parquet"
+        pq.write_table(table, path, row_group_size=5_000, use_dictionary=False)
+    pb.build("lake/0.parquet", columns=["id", "code", "price"], in_place=True)
+    budget = "7.5%" if has_others else "9%"
+    text = Document(run("lake", "--budget", budget)[1]).text
+    step = text.partition("What to do next ")[2].partition(" Columns ")[0]
+    note = text.partition("and others have none ")[2].partition("Advice Files")[0]
+    commands = re.findall("pbloom build .*?--in-place", step)
+    assert "left out : 1 of 3" in note
+    assert "price optional : 1 of 3" in note
+    assert commands == re.findall("pbloom build .*?--in-place", note)
+    (command,) = commands
+    if has_others:
+        assert command == "pbloom build lake --auto --budget 7.5% --no-config --in-place"
+    else:
+        assert re.fullmatch("pbloom build lake -c (id|code) --fpp 0.[13] --in-place", command)
 
 
 @pytest.mark.parametrize(

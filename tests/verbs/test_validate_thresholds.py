@@ -52,6 +52,14 @@ def test_what_comes_with_the_footer_is_not_worth_a_word(tmp_path):
     assert found.message == "filters take up 99 % of the file"
 
 
+def test_a_share_just_above_the_limit_does_not_read_as_the_limit(tmp_path):
+    table = pa.table({"a": VALUES[:20], "pad": [bytes(387_000), *[None] * 19]})
+    data = written(table, compression="none", write_statistics=False)
+    found = findings(with_bits(data, bits_of(VALUES[:20], 4096)), tmp_path)["PB309"]
+    assert found.message == "filters take up 25.3 % of the file"
+    assert found.expected == "at most 25 %"
+
+
 @pytest.mark.parametrize("value", [0.0, -0.0])
 @pytest.mark.parametrize("arrow", [pa.float32(), pa.float64(), pa.float16()])
 def test_the_zero_that_is_not_found_is_named(tmp_path, value, arrow):
