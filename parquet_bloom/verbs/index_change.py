@@ -30,6 +30,7 @@ from parquet_bloom.errors import (
     RewriteError,
     complaint,
     quoted_name,
+    without_secrets,
 )
 from parquet_bloom.files import FORMATS
 from parquet_bloom.index.asking import hash_key_given, key_of
@@ -407,8 +408,9 @@ class _Change:
             self._states = {path: None for path in known if path in left or is_named(path, names)}
             sources = tuple(name for name in old.sources if name not in names)
             if not self._states and sources == old.sources and tables == old.tables:
+                named = without_secrets(names[0])
                 raise FileNotFoundError(
-                    errno.ENOENT, f"not in the index {self._folder.path}", names[0]
+                    errno.ENOENT, f"not in the index {self._folder.path}", named
                 )
             self._units.clear()
             segments = [
