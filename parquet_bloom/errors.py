@@ -403,4 +403,5 @@ def complaint_about(path: str, error: Exception) -> str:
     """The same for one of many files; adds the path if the error does not name it."""
     message = complaint(error)
     names_a_file = isinstance(error, ParquetBloomError) or getattr(error, "filename", None)
-    return message if names_a_file or path in message else f"{path}: {message}"
+    shown = without_secrets(path)
+    return message if names_a_file or shown in message else f"{shown}: {message}"

@@ -84,7 +84,14 @@ def test_no_message_has_what_a_url_must_not_show(path, param, url):
 def test_messages_say_that_there_was_a_query():
     signed = URLS["signed"]
     result = outcome("build", "e.parquet", "-c", "id", "-o", signed)
-    assert f"'http://{NOBODY}/x.parquet?QUERY' is a URL, expected a local path" in result.complaint
+    assert result.complaint == (
+        f"--output: 'http://{NOBODY}/x.parquet?QUERY' is a URL, expected a local path; upload it from there: web"
+        " servers are read-only"
+    )
+    result = outcome("build", "e.parquet", "-c", "id", "-o", URLS["keys"])
+    assert result.complaint == (
+        "--output: 's3://b/k.parquet?QUERY' is a URL, expected a local path; objects are changed with --in-place"
+    )
     result = outcome("index", "remove", "--index", "ix", signed)
     assert result.complaint == f"http://{NOBODY}/x.parquet?QUERY: not in the index ix"
 

@@ -122,3 +122,40 @@ def test_an_option_that_no_store_has(store):
         f"{url}: no storage option xyz; those of web servers are allow_http, allow_invalid_certificates,"
         " connect_timeout, proxy_ca_certificate, proxy_excludes, proxy_url, read_timeout, timeout"
     )
+
+
+@pytest.fixture
+def signed(store, tmp_path):
+    """An index over a signed URL, and the same URL as it is signed anew."""
+    first, anew = (f"{store.endpoint}/{NAME}?{SIGNED}&X-Amz-Date={day}" for day in (1, 2))
+    place = tmp_path / "i"
+    pb.Index.build(place, [first], "int64").close()
+    return place, anew
+
+
+def test_an_index_over_a_url_that_is_signed_anew(store, signed):
+    place, anew = signed
+    run = outcome("index", "add", "--index", place, anew)
+    assert (run.code, run.stderr) == (0, "")
+    store.forget()
+    run = outcome("index", "add", "--index", place)
+    assert (run.code, run.stderr) == (0, "")
+    assert [each.query for each in store.asked] == [anew.partition("?")[2]]
+
+
+def test_another_version_is_not_the_same_signed_anew(signed):
+    place, anew = signed
+    url = anew.partition("?")[0]
+    run = outcome("index", "add", "--index", place, f"{anew}&versionId=2")
+    twice = "named twice with different options, which are not shown: ask each by itself"
+    assert (run.code, run.complaint) == (2, f"{url}: {twice}")
+
+
+def test_a_url_that_is_signed_anew_is_removed_from_an_index(store, signed):
+    place, anew = signed
+    run = outcome("index", "remove", "--index", place, anew)
+    assert (run.code, run.stderr) == (0, "")
+    assert "1 removed" in run.stdout
+    store.forget()
+    assert outcome("index", "add", "--index", place).code == 0
+    assert store.asked == []

@@ -12,6 +12,8 @@ from urllib.parse import parse_qsl
 from parquet_bloom.storage.address import Address
 
 _SIGNATURES: Final = ("x-amz-signature", "x-goog-signature", "signature", "sig")
+# Those that name one of several versions.
+_VERSIONS: Final = ("versionid", "generation", "snapshot")
 # Since when, and for how many seconds.
 _SPANS: Final = (("x-amz-date", "x-amz-expires"), ("x-goog-date", "x-goog-expires"))
 # When it expires: seconds since 1970, or a time.
@@ -35,6 +37,13 @@ _OTHER: Final = (
 def is_signed(address: Address) -> bool:
     """Whether it is the URL of a web server with a signature in its query."""
     return any(name in _SIGNATURES for name in _parameters(address))
+
+
+def is_signed_anew(old: Address, new: Address) -> bool:
+    """Whether both are signed URLs of the same version of one object."""
+    if old != new or not (is_signed(old) and is_signed(new)):
+        return False
+    return all(_parameters(old).get(name) == _parameters(new).get(name) for name in _VERSIONS)
 
 
 def has_expired(address: Address, answer: str) -> bool:
