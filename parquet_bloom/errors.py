@@ -5,9 +5,28 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
 
+# The query of a URL that is shown as it was typed, up to what follows it in a message: it may be a signature, or keys
+# of a store. Local files may be called so.
+_QUERY = re.compile(
+    r"""((?<!file):/(?:(?!: )[^?])*\?)[^\s'"`,;:.?!)]\S*?(?=['"`,;:.?!)]*(?:\s|$))"""
+)
+_PASSWORD = re.compile(r"(?<=://)[^\s/@?]*:[^\s/@?]*@")
+
+
+def without_secrets(text: str) -> str:
+    """The same, with a word in place of the queries of URLs, and without names and passwords in them."""
+    if ":/" not in text:
+        return text
+    return _PASSWORD.sub("", _QUERY.sub(r"\1QUERY", text))
+
 
 class ParquetBloomError(Exception):
-    """The base class of all errors of this package."""
+    """The base class of all errors of this package. Whoever raises one may name a URL as it was given."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(
+            *(without_secrets(each) if isinstance(each, str) else each for each in args)
+        )
 
 
 class FormatError(ParquetBloomError):
@@ -331,6 +350,10 @@ _NO_THREAD = "can't start new thread"
 
 def complaint(error: BaseException) -> str:
     """The error message for the user of the command."""
+    return without_secrets(_said(error))
+
+
+def _said(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, MissingKeyError):
@@ -380,4 +403,5 @@ def complaint_about(path: str, error: Exception) -> str:
     """The same for one of many files; adds the path if the error does not name it."""
     message = complaint(error)
     names_a_file = isinstance(error, ParquetBloomError) or getattr(error, "filename", None)
-    return message if names_a_file or path in message else f"{path}: {message}"
+    shown = without_secrets(path)
+    return message if names_a_file or shown in message else f"{shown}: {message}"

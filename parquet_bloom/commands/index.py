@@ -461,7 +461,8 @@ def _write_check(report: IndexCheck, took: str) -> None:
     _name(report.not_indexed)
     write_text(_about(report))
     _write_findings(report.findings)
-    left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}: pbloom index compact"
+    compact_it = command("index", "compact", "--index", report.index, *store_options_again())
+    left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}: {compact_it}"
     one = report.unneeded == 1
     left += (
         f" removes {'it once it is' if one else 'them once they are'} an hour old (--older-than)"
@@ -493,11 +494,11 @@ def _gone(report: IndexCheck) -> str:
         (report.filters_gone, report.filters, "filter"),
     )
     parts = [some_of(gone, num, noun) for gone, num, noun in counts if gone]
-    whose, removed = (
-        "of files that are gone, have changed, or were indexed twice at a time",
-        "which pbloom index compact --all removes",
+    whose = "of files that are gone, have changed, or were indexed twice at a time"
+    compact_it = command(
+        "index", "compact", "--index", report.index, "--all", *store_options_again()
     )
-    return f"; {whose}: {', '.join(parts)}, {removed}" if parts else ""
+    return f"; {whose}: {', '.join(parts)}, which {compact_it} removes" if parts else ""
 
 
 def _to_build_anew(report: IndexCheck, terms: Manifest) -> Iterator[str]:

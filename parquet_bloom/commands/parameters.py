@@ -17,7 +17,7 @@ from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES, parse_share, pars
 from parquet_bloom.options import names_in
 from parquet_bloom.program import words_of
 from parquet_bloom.render.wording import size
-from parquet_bloom.storage.source import is_url, local_name
+from parquet_bloom.storage.source import is_in_store, is_object, is_url, local_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ class LocalPath(click.Path):
 
         if is_url(os.fspath(value)):
             changes = ctx and any(each.name == "in_place" for each in ctx.command.params)
-            way = "; objects are changed with --in-place" if changes else ""
+            way = _way_to_change(os.fspath(value)) if changes else ""
             self.fail(f"'{value}' is a URL, expected a local path{way}", param, ctx)
         try:
             value = local_name(value) if os.fspath(value).startswith("file:") else value
@@ -58,6 +58,13 @@ class LocalPath(click.Path):
             way = f"; did you mean --output-dir {shlex.quote(os.fspath(value))}?" if copies else ""
             self.fail(f"'{value}' is a folder, expected a file{way}", param, ctx)
         return Path(os.fsdecode(super().convert(value, param, ctx)))
+
+
+def _way_to_change(url: str) -> str:
+    """What to do in place of a URL as an output."""
+    if is_in_store(url):
+        return "; objects are changed with --in-place"
+    return "; upload it from there: web servers are read-only" if is_object(url) else ""
 
 
 class OutputPath(LocalPath):

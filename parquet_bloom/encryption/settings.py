@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from parquet_bloom.errors import without_secrets
+
 # Text for each setting, by item where it is a table; an AAD prefix may be bytes.
 KeySettings: TypeAlias = dict[str, Any]
 
@@ -73,7 +75,7 @@ def _shown(name: str, given: str | bytes) -> str:
 
         url = urlsplit(given)
         return "URL" if url.username or url.password or url.query else given
-    return given
+    return without_secrets(given) if name == "key_material" else given
 
 
 def place_of_key(secret: object) -> str:

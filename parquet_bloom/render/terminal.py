@@ -24,7 +24,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Final, TextIO
 from unicodedata import category
 
-from parquet_bloom.errors import quoted_name
+from parquet_bloom.errors import quoted_name, without_secrets
 from parquet_bloom.interruptions import undisturbed
 from parquet_bloom.render.palette import (
     HEADINGS,
@@ -221,7 +221,8 @@ def complain(message: str) -> None:
     with suppress(OSError):
         if sys.stderr is not None:
             with _without_bars():
-                text = f"pbloom: {printable(with_hint(in_options(message.strip())))}"
+                said = without_secrets(with_hint(in_options(message.strip())))
+                text = f"pbloom: {printable(said)}"
                 is_terminal = sys.stderr.isatty()
                 folds = folded(text, terminal_columns()) if is_terminal else [text]
                 sys.stderr.writelines(f"{line}\n" for line in folds)
@@ -236,7 +237,8 @@ def write_traceback(error: BaseException) -> None:
         if sys.stderr is not None:
             with _without_bars():
                 for lines in traceback.format_exception(error):
-                    sys.stderr.writelines(f"{printable(line)}\n" for line in lines.splitlines())
+                    shown = (printable(without_secrets(line)) for line in lines.splitlines())
+                    sys.stderr.writelines(f"{line}\n" for line in shown)
 
 
 def printable(text: str) -> str:

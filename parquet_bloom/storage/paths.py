@@ -421,7 +421,8 @@ def expand_left(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:
         path = local_path(name)
         if not name or is_url(name):
             problem = "an empty name" if not name else "is a URL"
-            errors.append(OSError(errno.EINVAL, f"{problem}, expected a local file", name or None))
+            what = f"{problem}, expected a local file"
+            errors.append(OSError(errno.EINVAL, what, _shown(name) or None))
         elif has_wildcard(name) and not path.exists():
             from glob import glob
 

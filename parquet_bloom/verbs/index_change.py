@@ -30,6 +30,7 @@ from parquet_bloom.errors import (
     RewriteError,
     complaint,
     quoted_name,
+    without_secrets,
 )
 from parquet_bloom.files import FORMATS
 from parquet_bloom.index.asking import hash_key_given, key_of
@@ -50,8 +51,10 @@ from parquet_bloom.index.opened import OpenSegment, as_ranges, numbers_in
 from parquet_bloom.index.states import lasting, states_of
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import Progress
-from parquet_bloom.storage import open_folder, with_options
+from parquet_bloom.storage import address_if_any, open_folder, with_options, without_options
+from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.left_out import LeftOut
+from parquet_bloom.storage.objects.signed_urls import is_signed_anew
 from parquet_bloom.storage.source import is_data_file
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.listed_files import (
@@ -199,8 +202,9 @@ def remove_from_index(
     if "" in names:
         # Which all paths would be below.
         raise FileNotFoundError(errno.ENOENT, "an empty name, expected a file")
-    # Tables in catalogs have names that are no paths.
-    return _Change(folder, None, storage_options, None, None).remove([*lasting(names), *names])
+    # Tables in catalogs have names that are no paths; files are known by what is shown of their URLs.
+    called = [*lasting(names), *names, *map(without_options, names)]
+    return _Change(folder, None, storage_options, None, None).remove(called)
 
 
 def _sources(
@@ -405,10 +409,13 @@ class _Change:
             tables = tuple(table for table in old.tables if not _is_meant(table, names))
             left = self._files_of([table for table in old.tables if _is_meant(table, names)])
             self._states = {path: None for path in known if path in left or is_named(path, names)}
-            sources = tuple(name for name in old.sources if name not in names)
+            sources = tuple(
+                name for name in old.sources if not {name, without_options(name)} & {*names}
+            )
             if not self._states and sources == old.sources and tables == old.tables:
+                named = without_secrets(names[0])
                 raise FileNotFoundError(
-                    errno.ENOENT, f"not in the index {self._folder.path}", names[0]
+                    errno.ENOENT, f"not in the index {self._folder.path}", named
                 )
             self._units.clear()
             segments = [
@@ -642,7 +649,18 @@ def _about(manifest: Manifest) -> set[object]:
 
 
 def _united(sources: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([*sources, *more]))
+    """All of them; of a URL that was signed anew, the one that came last."""
+    with_query = filter(None, (address_if_any(name) for name in more if "?" in name))
+    anew = {str(address): address for address in with_query}
+    left = [name for name in sources if "?" not in name or not _is_signed_anew(name, anew)]
+    return tuple(dict.fromkeys([*left, *more]))
+
+
+def _is_signed_anew(name: str, anew: Mapping[str, Address]) -> bool:
+    """Whether a URL is, by one of these, by what is shown of them."""
+    old = address_if_any(name)
+    new = None if old is None else anew.get(str(old))
+    return old is not None and new is not None and is_signed_anew(old, new)
 
 
 def _united_tables(

@@ -35,7 +35,7 @@ from parquet_bloom.storage.objects.folders import ObjectFolder
 from parquet_bloom.storage.objects.object_source import ObjectSource
 from parquet_bloom.storage.objects.read_ahead import GAP_BYTES, PIECE_BYTES, join_ranges
 from parquet_bloom.storage.paths import expand
-from parquet_bloom.storage.traffic import Traffic
+from parquet_bloom.storage.traffic import GET, HEAD, Traffic
 from parquet_bloom.tables.ends import sizes_of
 
 FIXTURE = FIXTURES / "pyarrow_filters.parquet"
@@ -198,7 +198,7 @@ SSE_C = (
 )
 
 REFUSALS = [
-    (503, SLOW, OSError, "the store answered 503 SlowDown", 4),
+    (503, SLOW, OSError, "the store answered 503 SlowDown: Please reduce", 4),
     (500, "", OSError, "the store answered 500 Internal Server Error", 4),
     (
         400,
@@ -224,7 +224,16 @@ REFUSALS = [
         ),
         1,
     ),
-    (401, "", PermissionError, f"reading was refused (401 Unauthorized): {KEYS}", 1),
+    (
+        401,
+        "",
+        PermissionError,
+        (
+            "reading was refused (401 Unauthorized): the keys that are set are not known there, and what answers at"
+            " HOST gives no code of a store; the storage option endpoint=URL names another host"
+        ),
+        1,
+    ),
     (
         400,
         "<Error><Code>InvalidToken</Code></Error>",
@@ -244,7 +253,21 @@ REFUSALS = [
         "the bucket is in another region: set AWS_REGION, or the storage option region=NAME",
         1,
     ),
+    (
+        400,
+        "<Error><Code>AuthorizationHeaderMalformed</Code><Region>eu-south-2</Region></Error>",
+        OSError,
+        "the bucket is in the region eu-south-2: set AWS_REGION, or the storage option region=eu-south-2",
+        1,
+    ),
     (400, "<Error><Code>Strange</Code></Error>", OSError, "the store answered 400 Strange", 1),
+    (
+        400,
+        "<Error><Code>InvalidArgument</Code><Message>S3 API Requests must be made to API&#32;port.</Message></Error>",
+        OSError,
+        "the store answered 400 InvalidArgument: S3 API Requests must be made to API port",
+        1,
+    ),
     (
         403,
         "<Error><Code>InvalidObjectState</Code><Message>not valid for its class</Message></Error>",
@@ -267,9 +290,57 @@ REFUSALS = [
 )
 def test_refusals_are_one_line(store, status, body, error, message, times):
     store.faults.append(Fault(status, body, times=10))
+    message = message.replace("HOST", f"127.0.0.1:{store.port}")
     with failing(error, f"{URL}: {message}"):
         pb.inspect(URL, storage_options=store.options)
     assert store.count() == times
+
+
+@pytest.mark.parametrize(
+    "said", [f"no {SECRET} here", "no a=b", "see https://h/x", "x" * 32, "of c2VjcmV0dG9rZW4"]
+)
+def test_what_a_store_says_of_secrets_is_not_shown(store, said):
+    store.faults.append(Fault(400, f"<Error><Code>Odd</Code><Message>{said}</Message></Error>"))
+    options = {**store.options, "session_token": "c2VjcmV0dG9rZW4"}
+    with failing(OSError, f"{URL}: the store answered 400 Odd"):
+        pb.inspect(URL, storage_options=options)
+
+
+@pytest.mark.parametrize("variable", ["AWS_ACCESS_KEY_ID", "AWS_PROFILE"])
+def test_keys_of_the_environment_that_are_refused_are_not_asked_for(monkeypatch, variable):
+    """What answers to HEAD never has a code of a store."""
+    address = Address.of(URL, {"endpoint": "http://h:9"})
+    error = GenericError("response error: status code: 403 Forbidden: ")
+    assert requests._failure(address, error, GET).strerror.endswith(KEYS)
+    monkeypatch.setenv(variable, "x")
+    unknown = "reading was refused (403 Forbidden): the keys that are set are not known there"
+    assert requests._failure(address, error, HEAD).strerror == (
+        f"{unknown}, or the permissions s3:GetObject and s3:ListBucket are needed"
+    )
+    assert requests._failure(address, error, GET).strerror == (
+        f"{unknown}, and what answers at h:9 gives no code of a store; the storage option endpoint=URL"
+        " names another host"
+    )
+
+
+@pytest.mark.parametrize("verb", ["build", "add", "remove"])
+def test_an_index_that_may_not_be_written(s3, verb):
+    """Whoever may read is not told that reading was refused."""
+    for name in ("x", "y"):
+        s3.put(f"lake/{name}.parquet", FIXTURE.read_bytes())
+    options = words(s3)
+    index = ("--index", "s3://lake/i")
+    if verb != "build":
+        built = outcome("index", "build", *index, "-c", "int64", "s3://lake/x.parquet", *options)
+        assert built.code == 0, built
+    s3.faults.append(Fault(403, DENIED, kind="PUT", times=100))
+    column = ("-c", "int64") if verb == "build" else ()
+    name = "s3://lake/x.parquet" if verb == "remove" else "s3://lake/y.parquet"
+    run = outcome("index", verb, *index, *column, name, *options)
+    assert run.code == 2
+    assert run.complaint.startswith("s3://lake/i")
+    said = "writing was refused (403 AccessDenied): the permission s3:PutObject is needed"
+    assert run.complaint.partition(": ")[2] == said
 
 
 @pytest.mark.parametrize("body", [DENIED, ""], ids=["denied", "wordless"])
@@ -307,7 +378,7 @@ def test_nobody_listens(store):
 def test_a_certificate_that_nobody_trusts_is_no_missing_host(store):
     said = "Generic S3 error: HTTP error: error sending request\n\nDebug source:\nInvalidCertificate(Other)"
     address = with_options(URL, {**store.options, "endpoint": "https://user:secret@minio.lan:9000"})
-    found = requests._failure(Address.of(address), GenericError(said))
+    found = requests._failure(Address.of(address), GenericError(said), GET)
     assert (found.filename, found.strerror) == (
         URL,
         (
@@ -950,7 +1021,7 @@ def test_what_is_behind_a_url_is_looked_at_again(store, tmp_path, monkeypatch, o
 def test_a_store_that_answers_as_a_web_server_is_named_as_one(store, status, body, said):
     """As the command says it, so it works; who has a signed URL wants no other name."""
     url = f"{store.endpoint}/{NAME}"
-    for query in ("", f"?X-Amz-Signature={SECRET}"):
+    for query in ("", f"?X-Amz-Security-Token={SECRET}"):
         store.faults.append(Fault(status, body))
         named = f"{URL} with --storage-option endpoint={store.endpoint}"
         hint = "" if query else f"; to a store of S3's protocol, it is {named}"
@@ -969,7 +1040,7 @@ def test_a_store_that_answers_as_a_web_server_is_named_as_one(store, status, bod
 )
 def test_a_cloud_that_answers_as_a_web_server_needs_no_endpoint(host, named):
     error = GenericError(f"response error: status code: 403 Forbidden: {DENIED}")
-    said = requests._failure(Address.of(f"https://{host}/a.parquet"), error).strerror
+    said = requests._failure(Address.of(f"https://{host}/a.parquet"), error, GET).strerror
     assert said.endswith(f"or a signed one; to the store, it is {named}")
 
 

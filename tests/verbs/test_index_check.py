@@ -271,13 +271,13 @@ def test_the_command(lake, tmp_path):
         about(folder)
         + f"{folder}: 0 findings: 3 files, 3,600 keys; the files were not read: --deep does that;"
         + " of files that are gone, have changed, or were indexed twice at a time: 900 of 3,600 keys,"
-        + " which pbloom index compact --all removes;"
-        + f" 2 files not needed, {size} B: pbloom index compact removes them once they are an hour old (--older-than)\n",
+        + f" which pbloom index compact --index {folder} --all removes;"
+        + f" 2 files not needed, {size} B: pbloom index compact --index {folder} removes them once they are an hour old (--older-than)\n",
     )
     (folder / "0123456789abcdef.map.parquet").unlink()
     run = outcome("index", "check", "--index", folder)
     assert run.stdout.endswith(
-        f"; 1 file not needed, {size - 21} B: pbloom index compact removes it once it is an hour old (--older-than)\n"
+        f"; 1 file not needed, {size - 21} B: pbloom index compact --index {folder} removes it once it is an hour old (--older-than)\n"
     )
     run = outcome("index", "compact", "--index", folder, "--all")
     assert run.code == 0

@@ -16,6 +16,8 @@ from make.object_store import BUCKET, BUILD, FIXTURE, NAME, OPTIONS, URL, check_
 
 import parquet_bloom as pb
 
+# As messages have it.
+SHOWN = f"{URL.partition('?')[0]}?QUERY"
 HIDDEN = re.compile(r"bucket/lake/day=1/\.x\.parquet\.[0-9a-f]{16}\.pbloom-tmp")
 
 
@@ -207,7 +209,7 @@ def test_an_upload_that_fails(store, verb, at, error):
 def test_a_complaint_is_one_line(store):
     store.faults.append(raising("write", OSError("AWS Error\nmore")))
     result = outcome("build", URL, "--in-place", "-c", "int64", "--existing", "replace")
-    line = f"pbloom: {re.escape(URL)}: not uploaded to {HIDDEN.pattern}: AWS Error\n"
+    line = f"pbloom: {re.escape(SHOWN)}: not uploaded to {HIDDEN.pattern}: AWS Error\n"
     assert result.code == 2
     assert re.fullmatch(line, result.stderr)
 
@@ -236,7 +238,7 @@ def test_a_store_that_does_not_copy(store, error, said):
     store.faults.append(raising("copy", error))
     with pytest.raises(pb.RewriteError) as raised:
         pb.build(URL, in_place=True, **BUILD)
-    assert str(raised.value) == f"{URL}: not replaced, the file system could not copy: {said}"
+    assert str(raised.value) == f"{SHOWN}: not replaced, the file system could not copy: {said}"
     check_untouched(store)
 
 
@@ -252,7 +254,7 @@ def test_an_object_that_changes_meanwhile(store, data, when):
     with pytest.raises(pb.RewriteError) as raised:
         pb.build(URL, in_place=True, **BUILD)
     assert str(raised.value) == (
-        f"{URL}: changed while it was read:"
+        f"{SHOWN}: changed while it was read:"
         f" {FIXTURE.stat().st_size} bytes when opened, {len(data)} bytes now; nothing was written"
     )
     check_untouched(store, data)
@@ -354,7 +356,7 @@ def test_a_new_version_that_is_wrong_is_not_written(store, monkeypatch):
 
     monkeypatch.setattr(os, "pwrite", flipped)
     with pytest.raises(
-        pb.RewriteError, match=re.escape(f"{URL}: verification failed, not written")
+        pb.RewriteError, match=re.escape(f"{SHOWN}: verification failed, not written")
     ):
         pb.build(URL, in_place=True, **BUILD)
     check_untouched(store)

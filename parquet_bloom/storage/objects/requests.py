@@ -37,10 +37,16 @@ from parquet_bloom.storage.objects.failures import (
     why_refused,
 )
 from parquet_bloom.storage.objects.sending import Renewable, Returned, Sender, prefix_of
-from parquet_bloom.storage.objects.stores import opened_store
+from parquet_bloom.storage.objects.signed_urls import (
+    SIGN_ANEW,
+    has_expired,
+    is_signed,
+    why_signed_refused,
+)
+from parquet_bloom.storage.objects.stores import has_keys, opened_store
 from parquet_bloom.storage.source import NoStoreError
 from parquet_bloom.storage.store_environment import find_endpoint, place_of
-from parquet_bloom.storage.traffic import LIST, Requests, Traffic
+from parquet_bloom.storage.traffic import HEAD, LIST, Requests, Traffic
 from parquet_bloom.vocabulary import NO_OBJECT, NO_OBJECT_OR_FOLDER
 
 if TYPE_CHECKING:
@@ -50,6 +56,13 @@ IN_FLIGHT: Final = 16
 
 _STATUS = re.compile(r"status code: (\d{3}) ?([^:]*)(?:: (.*))?", re.DOTALL)
 _CODE = re.compile(r"<Code>\s*(\w+)\s*</Code>")
+_MESSAGE = re.compile(r"<Message>([^<]{1,200})</Message>")
+_REGION = re.compile(r"<Region>\s*([\w-]+)\s*</Region>")
+# Of requests that are signed for another region than that of the bucket.
+_WRONG_REGION: Final = "AuthorizationHeaderMalformed"
+# Tokens, signatures and queries.
+_LIKE_SECRET = re.compile(r"\S{32}|[=?&]|://")
+_KEYS_REFUSED: Final = "the keys that are set are not known there"
 # Bodies and connections that broke.
 _BROKEN = ("HTTP error", "error decoding", "body error", "timed out", "operation timeout")
 # Where a machine asks for credentials of its own, if it has none.
@@ -118,7 +131,8 @@ class _ObstoreFailures(Failures):
         return _answer(_line(error))[2]
 
     def is_broken(self, error: BaseException) -> bool:
-        line = _line(error)
+        # By which obstore begins all that goes wrong with a web server.
+        line = _line(error).removeprefix("Generic HTTP error")
         return any(each in line for each in _BROKEN) and not any(
             each in str(error) for each in _NOBODY
         )
@@ -156,7 +170,7 @@ def ask(
     except ChangedError:
         raise
     except OBSTORE.kinds as error:
-        found = _failure(address, error)
+        found = _failure(address, error, kind)
         if isinstance(found, FileNotFoundError) and not OBSTORE.code(error):
             _check_lists(address, kind)
         raise found from None
@@ -215,8 +229,8 @@ def changed(address: Address) -> ChangedError:
     return ChangedError(errno.ESTALE, "changed while it was read: read it again", str(address))
 
 
-def _failure(address: Address, error: BaseException) -> OSError:
-    """The OSError for what obstore says."""
+def _failure(address: Address, error: BaseException, kind: Requests) -> OSError:
+    """The OSError for what obstore says of a request of this kind."""
     line, path = _line(error), str(address)
     status, name, code = _answer(line)
     shown = f"{status} {code or name}".strip()
@@ -228,6 +242,8 @@ def _failure(address: Address, error: BaseException) -> OSError:
         return PermissionError(
             errno.EACCES, f"no credentials found: {address.store.credentials}", path
         )
+    if (is_refused(status, code) or code in EXPIRED) and is_signed(address):
+        return PermissionError(errno.EACCES, _signed_refused(address, shown, code, line), path)
     if code in EXPIRED:
         return PermissionError(
             errno.EACCES, f"the credentials have expired ({shown}): renew them", path
@@ -241,15 +257,10 @@ def _failure(address: Address, error: BaseException) -> OSError:
     if status == 400 and "Server Side Encryption" in line:
         return PermissionError(errno.EACCES, f"{_NO_KEY} ({shown})", path)
     if is_refused(status, code):
-        why = why_refused(address, code, address.store.to_read) or address.store.credentials
-        refused = f"reading was refused ({shown}): {why}"
+        refused = _refused(address, shown, code, kind)
         return PermissionError(errno.EACCES, refused + _as_in_store(address, code), path)
-    if "without LOCATION" in line or status in (301, 307):
-        return OSError(
-            errno.EREMOTE,
-            "the bucket is in another region: set AWS_REGION, or the storage option region=NAME",
-            path,
-        )
+    if "without LOCATION" in line or status in (301, 307) or code == _WRONG_REGION:
+        return OSError(errno.EREMOTE, _in_region(address, line), path)
     if address.store.name == "gs" and "Content-Length Header missing" in line:
         return OSError(
             errno.ENOTSUP,
@@ -269,7 +280,9 @@ def _failure(address: Address, error: BaseException) -> OSError:
             path,
         )
     if status:
-        return OSError(errno.EIO, f"the store answered {shown}", path)
+        sentence = _sentence(address, line)
+        said = f": {sentence}" if sentence else ""
+        return OSError(errno.EIO, f"the store answered {shown}{said}", path)
     if "InvalidCertificate" in str(error):
         return OSError(errno.EIO, not_trusted(address), path)
     if _NO_TLS in str(error):
@@ -278,6 +291,57 @@ def _failure(address: Address, error: BaseException) -> OSError:
     silence = "it was reached, and sent nothing in time" if _is_silent(error) else _UNREACHED
     said = _JARGON.sub("", _without_url(error, line)) or silence
     return OSError(errno.EIO, f"no answer{_from(address)}: {said}{_elsewhere(address)}", path)
+
+
+def _refused(address: Address, shown: str, code: str, kind: Requests) -> str:
+    """That a request of this kind was, and why, as far as the code tells."""
+    is_written = kind.put > 0
+    doing, needed = (
+        ("writing", address.store.to_write) if is_written else ("reading", address.store.to_read)
+    )
+    why = why_refused(address, code, needed)
+    if not why and not code and has_keys(address):
+        # An answer to HEAD never has a code.
+        why = f"{_KEYS_REFUSED}, or {needed}" if kind == HEAD else _by_no_store(address)
+    return f"{doing} was refused ({shown}): {why or address.store.credentials}"
+
+
+def _by_no_store(address: Address) -> str:
+    """Of a refusal without a code, for a request that a store would have refused with one."""
+    return f"{_KEYS_REFUSED}, and what answers at {host_of(address)} gives no code of a store{_elsewhere(address)}"
+
+
+def _signed_refused(address: Address, shown: str, code: str, line: str) -> str:
+    if has_expired(address, line):
+        return f"the signed URL has expired ({shown}): {SIGN_ANEW}"
+    return f"reading was refused ({shown}): {why_signed_refused(code)}"
+
+
+def _in_region(address: Address, line: str) -> str:
+    """That the bucket is in another region than requests are for, which the answer may name."""
+    found = _REGION.search(line)
+    where = f"the region {found[1]}" if found else "another region"
+    if not address.store.has_folders:
+        return (
+            f"the bucket is in {where}: expected a URL that is signed for that, and names its host"
+        )
+    name = found[1] if found else "NAME"
+    return f"the bucket is in {where}: set AWS_REGION, or the storage option region={name}"
+
+
+def _sentence(address: Address, line: str) -> str:
+    """What a store says besides its code; nothing if it may repeat of the request what must not be shown."""
+    found = _MESSAGE.search(line)
+    if found is None:
+        return ""
+    from html import unescape
+
+    said = " ".join(unescape(found[1]).split()).rstrip(".")
+    hidden = (*address.options.values(), *re.split("[&=]", address.query))
+    may_be_secret = _LIKE_SECRET.search(said) or any(
+        len(each) > 3 and each in said for each in hidden
+    )
+    return "" if may_be_secret else said
 
 
 def no_store(address: Address, expected: str) -> NoStoreError:

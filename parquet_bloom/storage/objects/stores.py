@@ -28,7 +28,7 @@ from parquet_bloom.storage.store_environment import (
     named_endpoint,
     without_empty,
 )
-from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME, Store
+from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME, STORES, Store
 
 # Of the client, for all stores; the rest are options of the store.
 _CLIENT_OPTIONS: Final = {
@@ -116,6 +116,8 @@ def _meant_by(name: str, store: Store) -> str:
     of_store = store.endpoint_options[:1] if "endpoint" in name else ()
     if close := of_store or [each for each in similar(name, _COMMON_NAMES) if each != name]:
         return f"did you mean {', '.join(close)}?"
+    if not store.has_folders:
+        return f"those of {store.title} are {', '.join(sorted(_CLIENT_OPTIONS))}"
     return "if it is part of a key, write the question mark before it as %3F"
 
 
@@ -152,6 +154,23 @@ def _check(address: Address) -> None:
         raise OSError(errno.EINVAL, what, str(address))
 
 
+def _is_known(option: str) -> bool:
+    """Whether any kind of store has such an option."""
+    return any(_has_option(store, option) for store in STORES if store.has_folders)
+
+
+def _has_option(store: Store, option: str) -> bool:
+    opened_by: Any = getattr(obstore_classes, store.opened_by)
+    try:
+        opened_by("any", config={option: ""})
+    except UnknownConfigurationKeyError:
+        return False
+    except (BaseError, ValueError):
+        # Of its value, or what goes with it.
+        return True
+    return True
+
+
 def _is_endpoint(store: Store, option: str) -> bool:
     return option.lower().removeprefix(store.prefix) in store.endpoint_options
 
@@ -180,8 +199,9 @@ def _store(
     # Requests are sent again by `sending`.
     settings: dict[str, Any] = {"client_options": client, "retry_config": {"max_retries": 0}}
     if not store.has_folders:
-        if options:
-            raise UnknownConfigurationKeyError(f"Configuration key: {next(iter(options))!r}")
+        # Options are for all URLs of a command, of which others may be in stores.
+        if unknown := next((name for name in options if not _is_known(name)), None):
+            raise UnknownConfigurationKeyError(f"Configuration key: {unknown!r}")
         url = f"{root}/?{query}" if query else root
         return cast(ObjectStore, opened_by.from_url(url, **settings))
     if endpoint is not None:
@@ -205,6 +225,12 @@ def proxies_in(options: Mapping[str, str]) -> dict[str, str]:
 
 def checks_certificates(options: Mapping[str, str]) -> bool:
     return options.get("allow_invalid_certificates", "").lower() != "true"
+
+
+def has_keys(address: Address) -> bool:
+    """Whether keys of S3, or a profile with some, are set."""
+    is_profile_set = any(map(os.environ.get, _PROFILE_VARIABLES))
+    return address.store.name == "s3" and (is_profile_set or _has_keys(address.options))
 
 
 def _has_keys(options: Mapping[str, str]) -> bool:
