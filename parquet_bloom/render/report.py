@@ -154,7 +154,9 @@ def render_report(report: FileReport, build: Sequence[str] = (), why_not: str = 
         rules=groups,
         steps=steps,
         most_steps=MOST_STEPS,
-        nothing=why_nothing(verdict, steps, tables, is_open=bool(wanted) or report.validation.is_unknown),
+        nothing=why_nothing(
+            verdict, steps, tables, is_open=bool(wanted) or report.validation.is_unknown
+        ),
         most_places=MOST_PLACES,
         pictures=list(_pictures(report)),
         advice=in_order(advice),
