@@ -159,6 +159,11 @@ class ColumnCounts:
     ignored: int = 0
 
     @property
+    def mean_room(self) -> float:
+        """Of a filter: files may differ in the rows of their index groups, and filters with them."""
+        return self.room / max(1, self.filters)
+
+    @property
     def needs_some(self) -> bool:
         """Whether filters are missing or too small, if the column is to have any."""
         return self.with_filter < self.filters or self.too_small > 0

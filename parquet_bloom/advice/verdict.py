@@ -478,13 +478,16 @@ def _notes(evidence: Evidence) -> Iterator[str]:
 def _with_less_room(evidence: Evidence, share: float) -> str:
     """What `--ndv` makes of filters that have room for many more values than there are."""
     counts, unit = evidence.counts, evidence.unit
-    # Files may differ in the rows of their index groups, and filters with them.
-    most, mean_room = counts.group_ndv, counts.room / max(1, counts.filters)
-    needed = room_for_fewer(most, mean_room)
+    needed = enough_ndv(counts)
     if needed is None:
         return ""
-    smaller = percent(share * needed / mean_room)
+    most, smaller = counts.group_ndv, percent(share * needed / counts.mean_room)
     return f", and {smaller} with --ndv {needed}: no {unit} has more than {number_of(most, 'distinct value')}"
+
+
+def enough_ndv(counts: ColumnCounts) -> int | None:
+    """The `--ndv` that makes filters of ORC much smaller, which have room for many more values; None if none does."""
+    return room_for_fewer(counts.group_ndv, counts.mean_room)
 
 
 def _mean(groups: float) -> str:

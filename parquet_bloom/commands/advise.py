@@ -26,7 +26,8 @@ from parquet_bloom.container.in_commands import AsTable, InCommands, command_for
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engines_named
 from parquet_bloom.errors import quoted_name
-from parquet_bloom.filters.rates import exact_percent, percent
+from parquet_bloom.filters.rates import exact_percent, percent, percent_beyond
+from parquet_bloom.filters.sizing import LARGE_SHARE, dominates
 from parquet_bloom.options import DEFAULT_FPP, AdviseOptions
 from parquet_bloom.program import options_again
 from parquet_bloom.render.budget import budget_lines
@@ -159,10 +160,11 @@ def advise(
             write_text(line)
         judging = (*choosing(options), *words_of_policy(config, no_config))
         to_build = _to_build(reports, options, inputs, judging, advisor.in_need)
-        steps = [*_to_repair(reports), *to_build]
+        steps = [*_to_repair(reports), *to_build, *_to_lighten(reports, inputs)]
         of_keys = (*arguments_of(keys), *chain.from_iterable(missing_keys))
         lines = _next_lines(reports, options, inputs, steps, of_keys)
         write_next = write_line if answers.verbose else write_text
+        lines = [*_on_share(reports, steps), *lines]
         for line in [""] * bool(details and lines) + lines:
             write_next(line)
     inputs.tell_lacking(options.union_by_name)
@@ -689,6 +691,42 @@ def _to_build(
     yield from auto(builds.again, [*among], *replacing(builds.again))
     # What it finds missing is then missing in the end: nothing is built and replaced.
     yield from auto(builds.by_auto, asked)
+
+
+def _to_lighten(reports: Sequence[AdviceReport], inputs: Inputs) -> Iterator[_Next]:
+    """Where filters take so much of the files that `validate` sends its reader here: filters of ORC without the room
+    that no index group needs, in place of those that have it; and none that are of no use, or larger than the column.
+    Those to build anyway are left to that, and of several tables, or a table that is named as one, no command strips
+    single columns."""
+    if len(reports) > 1 or isinstance(inputs.in_commands(_first_read(inputs)), AsTable):
+        return
+    for each in (each for report in reports if _is_heavy(report) for each in report.columns):
+        name = quoted_name(each.column)
+        if to_do(each) in ("build", "rebuild"):
+            continue
+        if each.lighter_ndv is not None and each.verdict != "skip":
+            others = ("--ndv", str(each.lighter_ndv), *_at_rate(each), "--existing", "replace")
+            yield _Next("build", "-c COLUMN", name, others)
+        elif each.already and (each.is_needless or each.is_too_large):
+            yield _Next("strip", "-c COLUMN", name, ())
+
+
+def _is_heavy(report: AdviceReport) -> bool:
+    there = sum(each.filter_bytes_there for each in report.columns)
+    return dominates(there // report.files, report.size // report.files)
+
+
+def _on_share(reports: Sequence[AdviceReport], steps: Sequence[_Next]) -> Iterator[str]:
+    """What to know of filters that take so much, where none of them is to go."""
+    if len(reports) == 1 and not steps and _is_heavy(reports[0]):
+        there = sum(each.filter_bytes_there for each in reports[0].columns)
+        share = percent_beyond(LARGE_SHARE, there / reports[0].size)
+        of_what = "files" if reports[0].files > 1 else "file"
+        yield (
+            f"note: filters take {share} of the {of_what}, and by this advice, none is too large for what it saves:"
+            " build --existing replace with a higher --fpp makes them smaller,"
+            ' ignore = ["PB309"] in pbloom.toml accepts them'
+        )
 
 
 def _builds(

@@ -40,6 +40,10 @@ TOLERANCE = 2.0
 HIGH_FPP = 0.1
 USELESS_FPP = 0.5
 
+# All filters of a file take that much of it at the most; readers fetch so many bytes together with the footer.
+LARGE_SHARE = 0.25
+NEGLIGIBLE_SHARE_BYTES = 64 << 10
+
 # Filters that take more of the bytes of their column than that are said to be large, and those that could do with
 # that much of their room what would make them smaller.
 LARGE_SHARE_OF_COLUMN = 0.2
@@ -57,6 +61,11 @@ SIZES = "bytes, or a number with KiB, MiB, GiB or TiB (of 1024; also K, M, G, T)
 def outweighs(num_bytes: int, data_bytes: int) -> bool:
     """Whether a filter is larger than the data that it could save readers from reading."""
     return num_bytes > max(data_bytes, NEGLIGIBLE_BYTES)
+
+
+def dominates(num_bytes: int, file_bytes: int) -> bool:
+    """Whether all filters of a file are large beside what they could save readers from reading."""
+    return num_bytes > max(LARGE_SHARE * file_bytes, NEGLIGIBLE_SHARE_BYTES)
 
 
 def room_for_fewer(ndv: int, entries: float) -> int | None:

@@ -16,9 +16,11 @@ from parquet_bloom.filters.rates import exact_percent, percent, percent_beyond
 from parquet_bloom.filters.sizing import (
     BLOCK_BYTES,
     HIGH_FPP,
+    LARGE_SHARE,
     MIN_BYTES,
     NEGLIGIBLE_BYTES,
     USELESS_FPP,
+    dominates,
     outweighs,
 )
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -31,9 +33,6 @@ USUAL_FPP = 0.01
 # A power of two for 0.001 % can be eight times as large as one for 1 %; beyond that, somebody made
 # a mistake.
 LEAST_FOLDS = 3
-LARGE_SHARE = 0.25
-# Readers fetch this much together with the footer.
-NEGLIGIBLE_SHARE_BYTES = 64 << 10
 
 # One in two million sound filters is further off.
 SIGMAS = 5
@@ -215,7 +214,7 @@ def _check_required(examination: AnyExamination, column: Column) -> Iterator[Fin
 def check_share(examination: AnyExamination) -> Iterator[Finding]:
     """The size of all filters, compared with the file."""
     size, file_size = examination.filter_bytes(), examination.file.source.size
-    if size > max(LARGE_SHARE * file_size, NEGLIGIBLE_SHARE_BYTES):
+    if dominates(size, file_size):
         yield finding(
             "PB309",
             f"filters take up {percent_beyond(LARGE_SHARE, size / file_size)} of the file",

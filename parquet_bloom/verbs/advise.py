@@ -28,7 +28,7 @@ from parquet_bloom.advice.table import (
     table_key,
     whole_table,
 )
-from parquet_bloom.advice.verdict import searching_instead
+from parquet_bloom.advice.verdict import enough_ndv, searching_instead
 from parquet_bloom.arguments import (
     PATH_OR_URL,
     SomeNames,
@@ -48,6 +48,7 @@ from parquet_bloom.engines.reading import EngineUse, engines_named
 from parquet_bloom.engines.settings import WriterSettings
 from parquet_bloom.errors import ColumnError
 from parquet_bloom.files import FORMATS, open_file
+from parquet_bloom.filters.sizing import MUCH_LESS_ROOM
 from parquet_bloom.options import DEFAULT_FPP, AdviseOptions, BuildOptions, TableView
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.policy import Policy, policy_given
@@ -119,7 +120,8 @@ class ColumnAdvice:
     any; `basis`: which values are looked up; `values_stored` of `values_asked` are stored; `fpp`: the rate to build
     at, the target, a lower one, as there are many groups, or that of a budget, None where that leaves the column
     out; `rates`: what several would cost and save, None unless that was asked for; `searching_dictionaries`: the
-    engines that would use the filters, but to which dictionaries tell as much.
+    engines that would use the filters, but to which dictionaries tell as much; `lighter_ndv`: the `ndv` with which
+    `build` makes filters that take half as much as those that are there, or less, None if none does, as in Parquet.
     """
 
     column: str
@@ -155,6 +157,7 @@ class ColumnAdvice:
     settings: tuple[WriterSettings, ...] = ()
     rates: tuple[RateOffer, ...] | None = field(default=None, metadata=WHERE_KNOWN)
     searching_dictionaries: tuple[str, ...] = field(default=(), metadata=IN_PYTHON)
+    lighter_ndv: int | None = field(default=None, metadata=IN_PYTHON)
 
     @property
     def is_needless(self) -> bool:
@@ -723,6 +726,14 @@ def _if_absent(reads: ExpectedReads, read: float) -> float:
     return reads.with_filter_if_absent * scale
 
 
+def _lighter_ndv(counts: ColumnCounts) -> int | None:
+    needed = enough_ndv(counts)
+    if needed is None:
+        return None
+    num_bytes = counts.filter_bytes * needed / counts.mean_room
+    return needed if num_bytes <= MUCH_LESS_ROOM * counts.bytes_there else None
+
+
 def _advice(
     subject: Subject,
     column: SurveyedColumn,
@@ -774,6 +785,7 @@ def _advice(
         basis=judged.basis,
         values_asked=reads.num_values if reads else 0,
         values_stored=reads.num_stored if reads else 0,
+        lighter_ndv=_lighter_ndv(counts),
         verdict=judged.verdict,
         reason=judged.reason,
         fpp=None if is_left_out else fpp,

@@ -110,6 +110,64 @@ def test_a_page_has_steps_until_nothing_is_left(tmp_path, seed, options):
     raise AssertionError(commands)
 
 
+def heavy(path, is_in_order):
+    """Filters take more than a quarter of the file, those of ORC for room that no index group needs."""
+    rng = np.random.default_rng(1)
+    ids = rng.integers(0, 1 << 40, 20_000)
+    table = pa.table({"id": ids, "at": np.arange(20_000) if is_in_order else ids[::-1]})
+    if path.suffix == ".orc":
+        orc.write_table(table, str(path), stripe_size=1 << 16)
+    else:
+        pq.write_table(table, path, row_group_size=2_500, use_dictionary=False)
+    pb.build(path, columns=["id", "at"], fpp=1e-4, in_place=True, force=True)
+
+
+KEPT = (
+    "note: filters take {} % of the file, and by this advice, none is too large for what it saves: build --existing"
+    ' replace with a higher --fpp makes them smaller, ignore = ["PB309"] in pbloom.toml accepts them'
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_in_order", "commands", "kept"),
+    [
+        ("a.orc", False, ["build {} -c id,at --in-place --ndv 1100 --existing replace"], None),
+        (
+            "a.orc",
+            True,
+            [
+                "build {} -c id --in-place --ndv 1100 --existing replace",
+                "strip {} -c at --in-place",
+            ],
+            None,
+        ),
+        ("a.parquet", False, [], 35),
+        ("a.parquet", True, ["strip {} -c at --in-place"], 26),
+    ],
+)
+def test_advice_says_what_makes_filters_that_take_too_much_smaller(
+    tmp_path, name, is_in_order, commands, kept
+):
+    """`validate` sends there, and warns no more, unless there is a reason that no command mends."""
+    path = tmp_path / name
+    heavy(path, is_in_order)
+    (found,) = [each for each in pb.validate(path).findings if each.rule == "PB309"]
+    assert found.next == f"pbloom advise {path}"
+    told = outcome(*shlex.split(found.next)[1:]).stdout
+    assert re.findall("^next: pbloom (.*)$", told, re.MULTILINE) == [
+        each.format(path) for each in commands
+    ]
+    for command in commands:
+        run(f"pbloom {command.format(path)}")
+    told = outcome("advise", path).stdout
+    assert "next: " not in told
+    assert re.findall("^note: filters take.*$", told, re.MULTILINE) == (
+        [KEPT.format(kept)] if kept else []
+    )
+    rules = {each.rule for each in pb.validate(path).findings}
+    assert ("PB309" in rules) == (kept is not None)
+
+
 @pytest.mark.parametrize(
     ("options", "command"),
     [
