@@ -5,19 +5,31 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
 
-# The query of a URL that is shown as it was typed, up to what follows it in a message: it may be a signature, or keys
-# of a store. Local files may be called so.
-_QUERY = re.compile(
-    r"""((?<!file):/(?:(?!: )[^?])*\?)[^\s'"`,;:.?!)]\S*?(?=['"`,;:.?!)]*(?:\s|$))"""
-)
-_PASSWORD = re.compile(r"(?<=://)[^\s/@?]*:[^\s/@?]*@")
+# What is before the query of a URL, since what a message says before it. Local files may have a question mark.
+_URL = re.compile(r"(?<!file):/")
+_PASSWORD = re.compile(r"(?<=://)[^\s/@?:]*:[^\s/@?]*@")
+# What may follow a URL in a message. No query begins so.
+_AFTER = "'\"`,;:.?!)"
+_QUERY = re.compile(rf"[^\s{_AFTER}]\S*")
 
 
 def without_secrets(text: str) -> str:
-    """The same, with a word in place of the queries of URLs, and without names and passwords in them."""
-    if ":/" not in text:
-        return text
-    return _PASSWORD.sub("", _QUERY.sub(r"\1QUERY", text))
+    """The same, with a word in place of the queries of URLs, which may be signatures, or keys of a store, and without
+    names and passwords in them."""
+    return _PASSWORD.sub("", _without_queries(text)) if ":/" in text else text
+
+
+def _without_queries(text: str) -> str:
+    """In one pass, as a message may be long."""
+    shown, done, start = [], 0, 0
+    while (mark := text.find("?", start) + 1) > 0:
+        place = text[start : mark - 1].rpartition(": ")[2]
+        start = mark
+        if _URL.search(place) and (query := _QUERY.match(text, mark)):
+            start += len(query[0].rstrip(_AFTER))
+            shown.append(f"{text[done:mark]}QUERY")
+            done = start
+    return "".join((*shown, text[done:]))
 
 
 class ParquetBloomError(Exception):

@@ -27,7 +27,7 @@ def test_files_of_tables_are_refused(store, root, kind, mark, verb):
     with pytest.raises(pb.RewriteError) as raised:
         verb(URL, in_place=True, **options)
     assert str(raised.value).startswith(
-        f"{URL}: belongs to the {kind} table hdfs://{root}{OPTIONS}, which records the size of its"
+        f"hdfs://{NAME}?QUERY: belongs to the {kind} table hdfs://{root}?QUERY, which records the size of its"
         " files: not changed in place; "
     )
     assert store.objects == before
