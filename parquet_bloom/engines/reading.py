@@ -8,7 +8,7 @@ no engine uses filters for the keys of maps.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 # How alike the name of an engine must be to be meant: at less, Polars for Postgres.
 _NEAR: Final = 0.65
+
+# What is left out where engines are named.
+_BETWEEN_WORDS: Final = str.maketrans("", "", " -_")
 
 # What a version, and what joins it to a name, is made of.
 _OF_VERSIONS: Final = "0123456789.=<>~@ -"
@@ -175,26 +178,41 @@ def reading_engines() -> list[str]:
 
 
 def engines_named(names: Sequence[str]) -> tuple[str, ...]:
-    """The engines that read Parquet or ORC files and are called so, in any case of letters. Raises ValueError for
-    another."""
+    """The engines that read Parquet or ORC files and are called so, in any case of letters, with or without blanks
+    and hyphens. Raises ValueError for another."""
     if not names:
         return ()
-    known = {name.lower(): name for name in reading_engines()}
+    known = {_spelled(name): name for name in reading_engines()}
     for name in names:
-        if name.lower() not in known:
+        if _spelled(name) not in known:
             raise ValueError(f"no engine {name!r}; {_hint(name, known)}")
-    return tuple(dict.fromkeys(known[name.lower()] for name in names))
+    return tuple(dict.fromkeys(known[_spelled(name)] for name in names))
+
+
+def is_engine(name: str) -> bool:
+    """Whether engines_named knows it."""
+    return _spelled(name) in map(_spelled, reading_engines())
+
+
+def _spelled(name: str) -> str:
+    """The same for `ORC Java`, `orc-java` and `orcjava`."""
+    return name.lower().translate(_BETWEEN_WORDS)
 
 
 def _hint(name: str, known: Mapping[str, str]) -> str:
     """What may be meant by a name that none of the known ones is."""
-    if unversioned := known.get(name.lower().rstrip(_OF_VERSIONS)):
+    if unversioned := known.get(_spelled(name).rstrip(_OF_VERSIONS)):
         return (
-            f"did you mean {unversioned}? No version can be given: the advice says since which one"
+            f"did you mean {_for_shells([unversioned])}? No version can be given: the advice says since which one"
             " filters are used"
         )
     close = similar(name, known.values(), _NEAR)
-    return f"did you mean {', '.join(close)}?" if close else f"expected {', '.join(known.values())}"
+    return f"did you mean {_for_shells(close)}?" if close else f"expected {_for_shells(known.values())}"
+
+
+def _for_shells(names: Iterable[str]) -> str:
+    """As a shell takes each."""
+    return ", ".join(f"'{name}'" if " " in name else name for name in names)
 
 
 def without_filters(named: Collection[str], format: Format) -> tuple[str, ...]:

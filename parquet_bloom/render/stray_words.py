@@ -11,6 +11,7 @@ from itertools import takewhile
 from typing import Final
 
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.engines.reading import is_engine
 from parquet_bloom.errors import ParquetBloomError, quoted_name
 from parquet_bloom.files import open_file
 from parquet_bloom.storage.near_names import near_name
@@ -24,6 +25,7 @@ _MOST_WORDS: Final = 8
 # The options whose values are columns of the files, and those whose values are any text.
 _OF_COLUMNS: Final = frozenset(("-c", "--column", "--columns", "--require"))
 _OF_TEXT: Final = frozenset(("-v", "--value"))
+_OF_ENGINES: Final = "--engine"
 
 _STDIN: Final = "-"
 
@@ -177,7 +179,10 @@ def option_meant(files: Sequence[str], typed: Typed) -> str | None:
 
 
 def _as_values(run: Run) -> str:
-    """The values of a run: text may be one with spaces, or several."""
+    """The values of a run: text may be one with spaces, or several; some engines have a name with a space."""
+    engine = " ".join(run.words)
+    if run.option == _OF_ENGINES and is_engine(engine):
+        return f"{run.option} {shlex.quote(engine)}"
     if run.option not in _OF_TEXT or len(run.words) == 1:
         return f"{run.option} {shlex.quote(run.rest[0])}"
     several = " ".join(f"{run.option} {shlex.quote(each)}" for each in run.words)

@@ -279,13 +279,16 @@ def test_the_verdict_for_an_engine(tmp_path):
         wrong = outcome(*command, "sprak")
         assert (wrong.code, wrong.complaint) == (2, "no engine 'sprak'; did you mean Spark?")
         wrong = outcome(*command, "postgres")
-        assert (wrong.code, wrong.complaint[:38]) == (2, "no engine 'postgres'; expected ORC Jav")
+        assert (wrong.code, wrong.complaint[:38]) == (2, "no engine 'postgres'; expected 'ORC Ja")
+        assert outcome(*command, "orc-java").code == outcome(*command, "ORC Java").code
+        wrong = outcome(*command, "Java")
+        assert wrong.complaint == "no engine 'Java'; did you mean 'ORC Java'?"
         wrong = outcome(*command, "duckdb=1.5")
         assert wrong.complaint == (
             "no engine 'duckdb=1.5'; did you mean DuckDB? No version can be given: the advice says since which one"
             " filters are used"
         )
-    with pytest.raises(ValueError, match="no engine 'Excel'; expected ORC Java, Spark, "):
+    with pytest.raises(ValueError, match="no engine 'Excel'; expected 'ORC Java', Spark, "):
         pb.advise(tmp_path / "a.parquet", engines="Excel")
 
 

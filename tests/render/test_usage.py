@@ -336,6 +336,10 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ),
         ("probe . -c id 5", "5: no such file; did you mean -v 5?"),
         (
+            "advise . --engine ORC Java",
+            "Java: no such file; did you mean --engine 'ORC Java'?",
+        ),
+        (
             "conformance read --adapter x --timeout 1m",
             "--timeout: '1m': expected a number",
         ),
