@@ -115,10 +115,10 @@ def check_stdin(names: Sequence[str], options: Collection[str]) -> str | None:
 
 def dash_meant(names: Sequence[str], options: Collection[str]) -> str | None:
     """What to say of an option among FILE... whose hyphens were copied from a text. `options`: of the command."""
-    for name in filter(_is_missing, names):
+    for name in (each for each in names if each.startswith((*_DASHES,)) and _is_missing(each)):
         bare = name.lstrip(_DASHES + "-")
         for meant in (f"-{bare}", f"--{bare}"):
-            if name[0] in _DASHES and meant in options:
+            if meant in options:
                 return f"{name}: no such file; did you mean {meant}, with hyphens for the dash?"
     return None
 
