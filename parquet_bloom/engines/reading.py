@@ -207,7 +207,11 @@ def _hint(name: str, known: Mapping[str, str]) -> str:
             " filters are used"
         )
     close = similar(name, known.values(), _NEAR)
-    return f"did you mean {_for_shells(close)}?" if close else f"expected {_for_shells(known.values())}"
+    return (
+        f"did you mean {_for_shells(close)}?"
+        if close
+        else f"expected {_for_shells(known.values())}"
+    )
 
 
 def _for_shells(names: Iterable[str]) -> str:
