@@ -29,16 +29,17 @@ def group_id(path: str, part: int, group: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SeenGroup:
-    """`id`: see group_id; `fpp` in FPP_UNITs."""
+    """`id`: see group_id; `fpp` in FPP_UNITs; `has_dictionary`: one with all values."""
 
     id: int
     bounds: MinMax | None
     fpp: int
+    has_dictionary: bool = False
 
 
-def _order(group: SeenGroup) -> tuple[int, int, str]:
+def _order(group: SeenGroup) -> tuple[int, int, str, bool]:
     """By its id; a file that is read twice may have changed between."""
-    return group.id, group.fpp, repr(group.bounds)
+    return group.id, group.fpp, repr(group.bounds), group.has_dictionary
 
 
 class GroupSample:
@@ -49,9 +50,9 @@ class GroupSample:
         self._groups = list(groups)
         self._full_at = int(limit * _SLACK)
 
-    def add(self, id: int, bounds: MinMax | None, fpp: float) -> None:
+    def add(self, id: int, bounds: MinMax | None, fpp: float, has_dictionary: bool = False) -> None:
         """Add a group, once."""
-        self._groups.append(SeenGroup(id, bounds, in_units(fpp)))
+        self._groups.append(SeenGroup(id, bounds, in_units(fpp), has_dictionary))
         if len(self._groups) > self._full_at:
             self._shrink()
 

@@ -5,8 +5,9 @@ For a value v, let S be the groups whose statistics do not rule it out, and H th
     by statistics           |S|
     with filters            |H| + sum of the FPPs of the filters in S that are not in H
     v itself not stored     sum of the FPPs of all filters in S
-    in dictionaries         the groups of S whose dictionary has v, where these are searched first:
-                            |H|, or more where dictionaries have values that no row there has
+    after dictionaries      where those with all values of a group are searched first: the groups of S whose
+                            dictionary has v, and all of S that have none. |H|, or more where dictionaries
+                            have values that no row there has, or groups have no such dictionary
 
 Of a table of very many groups, a sample of them tells how many statistics leave (see groups), so S is
 estimated, from the same share of the sample. Which groups hold a value is counted in all of them.
@@ -28,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.advice.order import Keys, OrderKey
+from parquet_bloom.advice.order import Keys, OrderKey, array_of
 from parquet_bloom.dataclass import dataclass
 
 # FPPs are added as multiples of this: a sum of whole numbers is the same in any order. 64 bits hold the sum
@@ -59,6 +60,15 @@ def make_bounds(low: OrderKey | None, high: OrderKey | None) -> MinMax | None:
     return found if low is not None and high is not None and found.low <= found.high else None
 
 
+def may_hold(bounds: MinMax | None, keys: Keys) -> NDArray[np.bool_]:
+    """For each key, whether these bounds leave it; they leave all that have no place, and without any, all."""
+    found = np.ones(len(keys), np.bool_)
+    if bounds is not None:
+        low, high = array_of([bounds.low]), array_of([bounds.high])
+        found[keys.is_known] = (keys.known >= low) & (keys.known <= high)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class LookUps:
     """Values that are looked up; all four fields have the same length.
@@ -77,8 +87,8 @@ class LookUps:
 @dataclass(frozen=True, slots=True)
 class ExpectedReads:
     """Groups that a look-up reads on average; `num_stored` of `num_values` are stored. `holding`: those of
-    the groups read that hold the value, so that no filter can rule them out; `in_dictionaries`: those whose
-    dictionary has it, where all values are in these."""
+    the groups read that hold the value, so that no filter can rule them out; `in_dictionaries`: what is left where
+    dictionaries with all values of a group are searched, too, and any group has one."""
 
     num_values: int
     num_stored: int
@@ -145,6 +155,23 @@ def expected_reads(
         holding=holding,
         in_dictionaries=holding,
     )
+
+
+def read_in_vain(
+    bounds: Sequence[MinMax | None],
+    values: LookUps,
+    in_dictionaries: NDArray[np.int64],
+    share: float,
+) -> float | None:
+    """How many groups that do not hold the value are left by statistics and dictionaries; None if no value was
+    counted. `bounds`: of groups without a dictionary of all values, the `share` of these that was drawn;
+    `in_dictionaries`: for each of `values`, how many of the others are left, negative where that was not counted."""
+    is_counted = in_dictionaries >= 0
+    times = values.times * is_counted
+    if not times.any():
+        return None
+    without = candidates(bounds, [0.0] * len(bounds), values.keys)[0] / share
+    return max(0.0, float((in_dictionaries + without - values.held) @ times) / int(times.sum()))
 
 
 def candidates(

@@ -184,6 +184,10 @@ class ParquetSurveyor:
             except FormatError as error:
                 # What the footer says of this column is impossible; the others may be sound.
                 raise UnsupportedError(str(error)) from None
+        meta_data = file.footer.column_meta_data(chunk)
+        if file.footer.is_ordered(chunk.leaf) is not False:
+            found.bounds = bounds(type, meta_data.statistics)
+        with telling_what_is_lost(file), located(file.footer, chunk):
             filter = build_filter(
                 lambda: _watched(
                     chunk_runs(file.source, file.footer, chunk, only_used=True), found, sample, type
@@ -204,10 +208,7 @@ class ParquetSurveyor:
         blocks = _bytes_there(file, chunk)[1] // BLOCK_BYTES
         if blocks and not found.has_unreadable:
             found.fpp_there = _fpp_of_size(found, blocks)
-        meta_data = file.footer.column_meta_data(chunk)
         found.in_alp = Encoding.ALP in (meta_data.encodings or ())
-        if file.footer.is_ordered(chunk.leaf) is not False:
-            found.bounds = bounds(type, meta_data.statistics)
         return (found,)
 
 
@@ -294,13 +295,14 @@ def _watched(
                 has_others = True
         found.dictionary = 0 if has_others else entries
         if each.dictionary is not None:
-            found.in_dictionary = _entries(each.dictionary, sample, leaf)
+            found.in_dictionary = _entries(
+                each.dictionary, sample.begin_entries(found.bounds), leaf
+            )
         yield each
 
 
-def _entries(dictionary: Run, sample: Sample, leaf: LeafType) -> SamplePart:
+def _entries(dictionary: Run, found: SamplePart, leaf: LeafType) -> SamplePart:
     """What a search of all of them finds."""
-    found = sample.begin()
     for part in dictionary.parts():
         hashes = part.hashes()
         found.add(hashes, distinct(hashes), partial(keys_at, part, leaf))

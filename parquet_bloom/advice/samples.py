@@ -15,13 +15,14 @@ import csv
 import os
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.advice import ndv
-from parquet_bloom.advice.lookups import LookUps, from_units, in_units
+from parquet_bloom.advice.lookups import LookUps, MinMax, from_units, in_units, may_hold
 from parquet_bloom.advice.ndv import ALL_HASHES
 from parquet_bloom.advice.order import Keys, OrderKey
 from parquet_bloom.dataclass import dataclass
@@ -71,27 +72,38 @@ class StoredSample:
         self._held_fpp = np.empty(0, np.int64)
         # Hashes from here on can no longer be among the smallest.
         self._threshold = ALL_HASHES
-        # Hashes whose keys the sample has that this one will be merged into.
+        # Hashes that the sample has that this one will be merged into, and their keys.
         self._known_elsewhere = np.empty(0, np.uint64)
+        self._keys_elsewhere = Keys.none(0)
 
     def for_next_file(self) -> StoredSample:
         """A sample that is merged into this one, and leaves out what this one is known to drop or has."""
         found = StoredSample(self.is_ordered, self.limit)
-        found._threshold, found._known_elsewhere = self._threshold, self._hashes
+        found._threshold = self._threshold
+        found._known_elsewhere, found._keys_elsewhere = self._hashes, self._keys
         return found
 
-    def copied(self) -> StoredSample:
-        """Another that has seen the same so far."""
-        return StoredSample.of(self.counted, self.is_ordered, self.limit)
+    def searched(self, is_found: bool) -> StoredSample:
+        """Another, of what a search of dictionaries finds in the groups so far: each value of theirs, or none."""
+        counted = self.counted
+        held, none = counted.held.copy(), np.zeros_like(counted.held)
+        found = replace(counted, held=held if is_found else none, held_fpp=none.copy())
+        return StoredSample.of(found, self.is_ordered, self.limit)
 
     def begin(self, below: int = ALL_HASHES) -> StoredPart:
         """`below`: hashes from here on are known not to be among the smallest of the column."""
         return StoredPart(self, min(below, self._threshold))
 
-    def add_group(self, hashes: NDArray[np.uint64], keys: Keys, fpp: float) -> None:
+    def begin_entries(self, bounds: MinMax | None) -> StoredPart:
+        """For the entries of a dictionary, some of which these bounds may rule out: those of the rows."""
+        return StoredPart(self, self._threshold, bounds)
+
+    def add_group(
+        self, hashes: NDArray[np.uint64], keys: Keys, held: Counted, fpp: float = 0.0
+    ) -> None:
         """Add the values of a group: at least the smallest of its hashes, distinct, up to the limit, with
-        `keys` where they are not known already."""
-        self._add(hashes, keys, 1, in_units(fpp))
+        `keys` where they are not known already; `held`: 1 for each that counts."""
+        self._add(hashes, keys, held, in_units(fpp))
 
     def merge(self, other: StoredSample) -> None:
         """Add what another sample of the same limit has seen."""
@@ -112,6 +124,19 @@ class StoredSample:
     def knows(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Of which hashes the keys need not be read again."""
         return _are_among(self._hashes, hashes) | _are_among(self._known_elsewhere, hashes)
+
+    def with_known(self, hashes: NDArray[np.uint64], keys: Keys) -> Keys:
+        """The keys of these hashes, with those that need not be read again."""
+        for known, its_keys in (
+            (self._known_elsewhere, self._keys_elsewhere),
+            (self._hashes, self._keys),
+        ):
+            missing = np.flatnonzero(~keys.is_known & _are_among(known, hashes))
+            places = np.arange(len(keys))
+            places[missing] = len(keys) + np.arange(missing.size)
+            its = its_keys.at(np.searchsorted(known, hashes[missing]))
+            keys = Keys.joined([keys, its]).at(places)
+        return keys
 
     def pack(self) -> None:
         """Save memory until the next group comes; a few values take little as they are."""
@@ -147,6 +172,16 @@ class StoredSample:
             held=self._held[is_asked],
             held_fpp=from_units(self._held_fpp[is_asked]),
         )
+
+    def found_in(self, searched: StoredSample) -> NDArray[np.int64]:
+        """What the other has counted of each value of look_ups, -1 where it has left it out for smaller ones."""
+        self._shrink()
+        is_asked = self._keys.is_known | (not self.is_ordered)
+        hashes, others = self._hashes[is_asked], searched.counted
+        found = np.full(hashes.size, -1, np.int64)
+        is_there = _are_among(others.ids, hashes)
+        found[is_there] = others.held[np.searchsorted(others.ids, hashes[is_there])]
+        return found
 
     @property
     def counted(self) -> CountedValues:
@@ -203,11 +238,13 @@ class _Alike:
 
 
 class StoredPart:
-    """The smallest hashes of one group."""
+    """The smallest hashes of one group, or of the entries of its dictionary."""
 
-    def __init__(self, whole: StoredSample, threshold: int) -> None:
+    def __init__(self, whole: StoredSample, threshold: int, bounds: MinMax | None = None) -> None:
+        """`bounds`: of the rows, where the values are not all of these."""
         self._whole = whole
         self._threshold = threshold
+        self._bounds = bounds
         # In ascending order, with the keys of those that the whole does not know.
         self._hashes = np.empty(0, np.uint64)
         self._keys = Keys.none(0)
@@ -252,8 +289,16 @@ class StoredPart:
         return Keys.spread(found.known, is_new)
 
     def finish(self, whole: StoredSample, fpp: float) -> None:
-        """Merge the group into the whole that it began with, or a copy; `fpp`: of its filter."""
-        whole.add_group(self._hashes, self._keys, fpp)
+        """Merge the group into the whole that it began with; `fpp`: of its filter."""
+        whole.add_group(self._hashes, self._keys, 1, fpp)
+
+    def finish_search(self, searched: StoredSample, is_found: bool) -> None:
+        """Merge the group into what a search of dictionaries finds; `is_found`: in that of this group."""
+        held: Counted = int(is_found)
+        if is_found and self._bounds is not None:
+            keys = self._whole.with_known(self._hashes, self._keys)
+            held = may_hold(self._bounds, keys).astype(np.int64)
+        searched.add_group(self._hashes, self._keys, held)
 
 
 def _are_among(known: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
@@ -305,20 +350,28 @@ class GivenSample:
         found._held, found._held_fpp = np.zeros_like(self._held), np.zeros_like(self._held_fpp)
         return found
 
-    def copied(self) -> GivenSample:
+    def searched(self, is_found: bool) -> GivenSample:
         """See StoredSample."""
-        found = copy(self)
-        found._held, found._held_fpp = self._held.copy(), self._held_fpp.copy()
+        found = self.for_next_file()
+        if is_found:
+            found._held = self._held.copy()
         return found
 
     def begin(self, below: int = ALL_HASHES) -> GivenPart:
         """Given values are looked for whatever their hashes."""
         return GivenPart(self)
 
-    def add_group(self, found: NDArray[np.bool_], fpp: float) -> None:
-        """Add a group in which these of the hashes were found."""
+    def begin_entries(self, bounds: MinMax | None) -> GivenPart:
+        """See StoredSample."""
+        return GivenPart(self, bounds)
+
+    def add_group(
+        self, found: NDArray[np.bool_], fpp: float = 0.0, bounds: MinMax | None = None
+    ) -> None:
+        """Add a group in which these of the hashes were found, as far as its bounds leave them."""
         upto = np.concatenate([[0], np.cumsum(found[self._place])])
         is_held = (upto[self._ends] > upto[self._starts]) | self._is_unknown
+        is_held &= may_hold(bounds, self._keys)
         self._held[is_held] += 1
         self._held_fpp[is_held] += in_units(fpp)
 
@@ -332,6 +385,10 @@ class GivenSample:
 
     def look_ups(self) -> LookUps:
         return LookUps(self._keys, self._times, self._held, from_units(self._held_fpp))
+
+    def found_in(self, searched: GivenSample) -> NDArray[np.int64]:
+        """See StoredSample."""
+        return searched._held
 
     @property
     def counted(self) -> CountedValues:
@@ -351,8 +408,9 @@ class GivenSample:
 class GivenPart:
     """Which of the given hashes one group has."""
 
-    def __init__(self, whole: GivenSample) -> None:
+    def __init__(self, whole: GivenSample, bounds: MinMax | None = None) -> None:
         self._whole = whole
+        self._bounds = bounds
         self._found = np.zeros(whole.hashes.size, np.bool_)
 
     def add(
@@ -368,6 +426,11 @@ class GivenPart:
     def finish(self, whole: GivenSample, fpp: float) -> None:
         """See StoredPart."""
         whole.add_group(self._found, fpp)
+
+    def finish_search(self, searched: GivenSample, is_found: bool) -> None:
+        """See StoredPart."""
+        if is_found:
+            searched.add_group(self._found, bounds=self._bounds)
 
 
 Sample = StoredSample | GivenSample

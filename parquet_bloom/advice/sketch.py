@@ -6,7 +6,8 @@ Of each column, a sketch has
     distinct      the smallest hashes of its values: how many there are           (see ndv)
     sample        the values of the smallest hashes, or those that the user looks up, and how many groups
                   hold each of them                                               (see samples)
-    searched      the same of all entries of dictionaries, where some have values that no row there has
+    searched      how many groups are left of each where dictionaries are searched, if these have values that no
+                  row there has, or only some groups have all values in one
     groups        the ranges of the groups with the smallest hashes               (see groups)
     rungs         the size of all filters at each rate of a ladder                (see budget)
 
@@ -28,7 +29,13 @@ import numpy as np
 
 from parquet_bloom.advice import groups
 from parquet_bloom.advice.groups import GroupSample, SeenGroup
-from parquet_bloom.advice.lookups import ExpectedReads, MinMax, expected_reads, in_units
+from parquet_bloom.advice.lookups import (
+    ExpectedReads,
+    MinMax,
+    expected_reads,
+    in_units,
+    read_in_vain,
+)
 from parquet_bloom.advice.ndv import DistinctHashes
 from parquet_bloom.advice.order import Keys
 from parquet_bloom.advice.packed import Array, key_arrays, keys_of, packed, unpacked
@@ -83,12 +90,12 @@ class GroupSurvey:
     `fpp`: of the filter that `build` would write, 0 and 1 if it would write none; `rungs`: the same at each rate of
     the ladder; `dictionary`: the number of entries of the dictionary page that rows refer to if it has all values,
     else 0; None in a format without such pages; `dictionary_bytes`: its size, None where it has not all values;
-    `in_dictionary`: all its entries, if it is known to have others, too, else None; `room`: the values that a filter
-    of ORC is sized for, 0 where it is as small as its values allow; `in_alp`: whether any page is in that encoding,
-    as the footer says; `has_filter`: one is there; `has_too_small`: one that is too small for the values, as its
-    length says, in ORC its bits; `has_unreadable`: one that no reader can use, or without a bit for the values;
-    `fpp_there`: of the one that is there, as far as that is known, 1 without one that can be used; `is_ignored`: no
-    reader asks a filter of this group, whose FPPs then are 1.
+    `in_dictionary`: all entries of the dictionary, if it is known to have others, too, else None; `room`: the values
+    that a filter of ORC is sized for, 0 where it is as small as its values allow; `in_alp`: whether any page is in
+    that encoding, as the footer says; `has_filter`: one is there; `has_too_small`: one that is too small for the
+    values, as its length says, in ORC its bits; `has_unreadable`: one that no reader can use, or without a bit for
+    the values; `fpp_there`: of the one that is there, as far as that is known, 1 without one that can be used;
+    `is_ignored`: no reader asks a filter of this group, whose FPPs then are 1.
     """
 
     num_values: int
@@ -128,12 +135,13 @@ class ColumnCounts:
     `groups` with a non-null value: `filters` and `filter_bytes` that `build` would write, with their headers,
     `largest_filter` (its bitset), `room` (the values that these filters of ORC are sized for, together), `group_ndv`
     (the most distinct values in one group), and `only_dictionary`: dictionary pages have all values, None in a format
-    without them; `with_unused`: those whose dictionary is known to have others, too. `not_shredded`: groups in which
-    a field of a VARIANT has values outside the column; `in_alp`: groups with pages in that encoding; `too_small`:
-    those that have a filter that is too small for them, as far as lengths say, in ORC bits; `bytes_there`: of the
-    filters that are there, with their headers; `fpp_there`: the sum of their FPPs in FPP_UNITs, with 1 for each of
-    the `groups` without one that can be used; `with_filter`: those of the `groups` that have one; `unreadable`: those
-    with one that no reader can use, or without a bit; `ignored`: those of which no reader asks a filter.
+    without them; `with_dictionary`: the groups in which they have; `with_unused`: those of these whose dictionary is
+    known to have others, too. `not_shredded`: groups in which a field of a VARIANT has values outside the column;
+    `in_alp`: groups with pages in that encoding; `too_small`: those that have a filter that is too small for them, as
+    far as lengths say, in ORC bits; `bytes_there`: of the filters that are there, with their headers; `fpp_there`:
+    the sum of their FPPs in FPP_UNITs, with 1 for each of the `groups` without one that can be used; `with_filter`:
+    those of the `groups` that have one; `unreadable`: those with one that no reader can use, or without a bit;
+    `ignored`: those of which no reader asks a filter.
     """
 
     num_values: int = 0
@@ -148,6 +156,7 @@ class ColumnCounts:
     room: int = 0
     group_ndv: int = 0
     only_dictionary: bool | None = True
+    with_dictionary: int = 0
     with_unused: int = 0
     not_shredded: int = 0
     in_alp: int = 0
@@ -182,6 +191,7 @@ class ColumnCounts:
         self.room += other.room
         self.group_ndv = max(self.group_ndv, other.group_ndv)
         self.only_dictionary = other.only_dictionary and self.only_dictionary
+        self.with_dictionary += other.with_dictionary
         self.with_unused += other.with_unused
         self.not_shredded += other.not_shredded
         self.in_alp += other.in_alp
@@ -269,7 +279,7 @@ class ColumnSketch:
         # By their rates.
         self.rungs: dict[float, RungCounts] = {}
         self.sample = sample
-        # None as long as that is the same.
+        # None as long as that is the same, as all groups have such dictionaries, or as none has.
         self.searched: Sample | None = None
         self._distinct = DistinctHashes()
         self._groups = GroupSample(limit_for(groups.LIMIT, num_columns))
@@ -299,6 +309,10 @@ class ColumnSketch:
         if num_distinct == 0:
             return
         only_dictionary = None if group.dictionary is None else group.dictionary > 0
+        has_dictionary = bool(only_dictionary)
+        has_unused = has_dictionary and group.in_dictionary is not None
+        if has_unused or self._will_differ(1, int(has_dictionary)):
+            self.searched = self._searched_so_far()
         self.counts.merge(
             ColumnCounts(
                 groups=1,
@@ -307,7 +321,8 @@ class ColumnSketch:
                 room=group.room if size > 0 else 0,
                 group_ndv=num_distinct,
                 only_dictionary=only_dictionary,
-                with_unused=int(group.in_dictionary is not None),
+                with_dictionary=int(has_dictionary),
+                with_unused=int(has_unused),
                 in_alp=int(group.in_alp),
                 too_small=int(group.has_too_small),
                 fpp_there=in_units(group.fpp_there),
@@ -319,22 +334,32 @@ class ColumnSketch:
         # It is exact if one group has all values in a dictionary, however large.
         is_exact = only_dictionary or group.distinct.is_exact
         self._known_ndv = (num_distinct, None) if self.counts.groups == 1 and is_exact else None
-        self._groups.add(id, group.bounds, group.fpp)
+        self._groups.add(id, group.bounds, group.fpp, has_dictionary)
         self._distinct.merge(group.distinct)
-        self._finish(group)
-
-    def _finish(self, group: GroupSurvey) -> None:
         # Of the same kind, as for `merge`.
         sample: Any = self.sample
-        if group.in_dictionary is not None and self.searched is None:
-            self.searched = sample.copied()
         searched: Any = self.searched
         group.sample.finish(sample, group.fpp)
         if searched is not None:
-            (group.in_dictionary or group.sample).finish(searched, group.fpp)
+            entries = group.in_dictionary if has_unused else None
+            (entries or group.sample).finish_search(searched, has_dictionary)
+
+    def _will_differ(self, groups: int, with_dictionary: int) -> bool:
+        """Whether some groups have dictionaries with all values and others have not, with these."""
+        so_far = self.counts
+        return 0 < so_far.with_dictionary + with_dictionary < so_far.groups + groups
+
+    def _searched_so_far(self) -> Sample:
+        counts = self.counts
+        return self.searched or self.sample.searched(counts.with_dictionary == counts.groups)
 
     def merge(self, other: ColumnSketch) -> None:
         """Add the column of other files."""
+        # A value sample of the user is one of all files, so samples are of the same kind.
+        its_searched: Any = None
+        will_differ = self._will_differ(other.counts.groups, other.counts.with_dictionary)
+        if will_differ or self.searched or other.searched:
+            self.searched, its_searched = self._searched_so_far(), other._searched_so_far()
         self.counts.merge(other.counts)
         if other.counts.groups:
             is_sole = self.counts.groups == other.counts.groups
@@ -343,14 +368,11 @@ class ColumnSketch:
             self._add_rung(rung)
         self._groups.merge(other._groups)
         self._distinct.merge(other._distinct)
-        # A value sample of the user is one of all files, so both are of the same kind.
         sample: Any = self.sample
-        if other.searched is not None and self.searched is None:
-            self.searched = sample.copied()
         searched: Any = self.searched
         sample.merge(other.sample)
         if searched is not None:
-            searched.merge(other.searched or other.sample)
+            searched.merge(its_searched)
 
     def _add_rung(self, rung: RungCounts) -> None:
         whole = self.rungs.setdefault(rung.rate, RungCounts(rung.rate))
@@ -386,16 +408,18 @@ class ColumnSketch:
 
     def expected_reads(self) -> ExpectedReads | None:
         """How many groups a look-up reads; None if there is nothing to look up."""
-        reads = self._reads(self.sample)
-        searched = self._reads(self.searched) if self.searched is not None else None
-        if reads is None or searched is None:
+        # Of the same kind, as for `merge`.
+        sample: Any = self.sample
+        seen, values = self._groups, sample.look_ups()
+        reads = expected_reads(seen.bounds, seen.fpps, values, self.counts.groups)
+        if reads is None or self.searched is None:
             return reads
-        # A mean over what dictionaries have, and not over what rows do.
-        return replace(reads, in_dictionaries=max(reads.holding, searched.holding))
-
-    def _reads(self, sample: Sample) -> ExpectedReads | None:
-        seen = self._groups
-        return expected_reads(seen.bounds, seen.fpps, sample.look_ups(), self.counts.groups)
+        others = [group.bounds for group in seen.groups if not group.has_dictionary]
+        share = len(seen.bounds) / self.counts.groups
+        in_vain = read_in_vain(others, values, sample.found_in(self.searched), share)
+        # Where dictionaries have so many values that those counted are none of rows, they are taken to tell nothing.
+        left = reads.by_statistics if in_vain is None else reads.holding + in_vain
+        return replace(reads, in_dictionaries=min(reads.by_statistics, left))
 
     # --------------------------------------------------------------------------------------------
 
@@ -423,6 +447,7 @@ class ColumnSketch:
             *(each for _, parts in packed_samples for each in parts),
             np.array([group.id for group in seen], np.uint64),
             np.array([group.fpp for group in seen], np.int64),
+            np.array([group.has_dictionary for group in seen], np.uint8),
             *(has_bounds, *end_parts),
         ]
         return document, arrays
@@ -433,11 +458,16 @@ class ColumnSketch:
         hash_limit, group_limit = document["limits"]
         kept = next(arrays)
         sample, *searched = [_sample_of(each, arrays) for each in document["samples"]]
-        group_ids, fpps, has_bounds = next(arrays).tolist(), next(arrays).tolist(), next(arrays)
+        of_groups = [next(arrays).tolist() for _ in ("ids", "fpps", "has_dictionary", "has_bounds")]
         low_high = iter(keys_of(document["ends"], arrays).tolist())
         seen = [
-            SeenGroup(id, MinMax(next(low_high), next(low_high)) if is_bounded else None, fpp)
-            for id, fpp, is_bounded in zip(group_ids, fpps, has_bounds.tolist(), strict=True)
+            SeenGroup(
+                id,
+                MinMax(next(low_high), next(low_high)) if is_bounded else None,
+                fpp,
+                bool(has_dictionary),
+            )
+            for id, fpp, has_dictionary, is_bounded in zip(*of_groups, strict=True)
         ]
         found = cls(sample)
         found.searched = next(iter(searched), None)

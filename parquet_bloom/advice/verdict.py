@@ -199,8 +199,8 @@ def has_unused(reads: ExpectedReads | None) -> bool:
 def asks_after_dictionaries(
     counts: ColumnCounts, reads: ExpectedReads | None, users: tuple[str, ...]
 ) -> bool:
-    """Whether all of these search dictionaries, and filters tell some of them more."""
-    searching = always_so("only dictionaries", users) if counts.only_dictionary else ()
+    """Whether all of these search dictionaries, in some groups at least, and filters tell some of them more."""
+    searching = always_so("only dictionaries", users) if counts.with_dictionary else ()
     return {*searching} == {*users} != {*searching_instead(counts, reads, users)}
 
 
@@ -225,7 +225,8 @@ def judge(evidence: Evidence) -> tuple[AdviceVerdict, str]:
     skip = _reason_to_skip(evidence)
     is_required = evidence.is_required and evidence.counts.filters > 0
     if skip and not is_required:
-        return "skip", "; ".join(filter(None, (skip, _those_for_nothing(evidence))))
+        reasons = [skip, _searched_in_some(evidence), _those_for_nothing(evidence)]
+        return "skip", "; ".join(filter(None, reasons))
     doubt = skip or _reason_to_doubt(evidence)
     saves = ""
     if not skip:
@@ -315,6 +316,16 @@ def _ignored(evidence: Evidence) -> str:
     has = "has" if count == 1 else "have"
     groups = number_of(count, evidence.unit)
     return f"{groups} {has} a NaN, where engines do not ask the filter" if count else ""
+
+
+def _searched_in_some(evidence: Evidence) -> str:
+    """In how many groups dictionaries tell what is left without filters, where some have none with all values."""
+    counts = evidence.counts
+    if evidence.before != DICTIONARY or counts.only_dictionary:
+        return ""
+    groups = f"{counts.with_dictionary:,} of {number_of(counts.groups, evidence.unit)}"
+    note = engine_note("only dictionaries", evidence.users)
+    return f"in {groups}, all values are in the dictionary: {note}"
 
 
 def _who_uses_none(evidence: Evidence) -> str:
@@ -444,6 +455,7 @@ def _those_for_nothing(evidence: Evidence) -> str:
 
 def _notes(evidence: Evidence) -> Iterator[str]:
     counts, unit = evidence.counts, evidence.unit
+    yield _searched_in_some(evidence)
     yield _not_used(evidence)
     if evidence.other_rate and not evidence.is_budgeted:
         yield f"so many {unit}s deserve a lower rate than usual"
