@@ -39,7 +39,7 @@ def inspect(
 ) -> None:  # fmt: skip
     """Show which column chunks have filters, and how good they are.
 
-    Fill and FPP are computed from the bits. Where there is no filter, the reason is given. For an
+    Fill and FPP are computed from the bits. Where a Parquet column can have none, it says why. For an
     ORC file, each line is a column in a stripe, whose index groups have a filter each: the largest
     NDV is that of one of these. Several files have one line each, more than twenty only a total;
     --verbose shows them in full, --summary shows their columns.
