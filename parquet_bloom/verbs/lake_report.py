@@ -286,7 +286,8 @@ class LakeReporter:
         by_rule: dict[tuple[str, str], list[Finding]] = {}
         for each in findings:
             by_rule.setdefault((each.severity, each.rule), []).append(each)
-            if each.is_against_filter and each.column is not None:
+            # The advice is about the other files.
+            if each.is_against_filter and each.column is not None and found.no_advice is None:
                 of_table = self._broken_columns.setdefault(found.table, {})
                 of_table.setdefault(each.column, set()).add(each.rule)
             if each.may_be_only_trace and each.column is not None:

@@ -330,6 +330,19 @@ def test_values_that_could_not_be_read_are_told_of_first(run, tmp_path, monkeypa
     assert run("lake", "--no-deep")[0].code == 0
 
 
+def test_damage_that_is_left_out_of_the_advice_makes_no_filter_wrong(run, tmp_path):
+    """The page of id is damaged in one file, and the filters of both are right."""
+    for day, path in enumerate((tmp_path / "lake/a.parquet", tmp_path / "lake/b.parquet")):
+        write_unread(path, day, is_damaged=False)
+    data = path.read_bytes()
+    path.write_bytes(data[:4] + bytes(20) + data[24:])
+    result, html = run(tmp_path / "lake")
+    text = Document(html).text
+    assert result.code == 2
+    assert "PB116" in text
+    assert "filters that are there are wrong" not in text
+
+
 def test_a_command_for_a_folder_says_that_it_fails_for_what_could_not_be_read(
     run, tmp_path, monkeypatch
 ):
