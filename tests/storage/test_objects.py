@@ -323,6 +323,21 @@ def test_keys_of_the_environment_that_are_refused_are_not_asked_for(monkeypatch,
     )
 
 
+BROKEN = "has a line break or another control character, expected one line"
+
+
+@pytest.mark.parametrize("name", ["AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN", "AWS_REGION"])
+def test_what_ends_in_a_line_break_goes_into_no_header(monkeypatch, name):
+    """As secrets of CI do, at which obstore panics: that is no Exception."""
+    monkeypatch.setenv(name, "abc\n")
+    with failing(OSError, f"{URL}: {name}: {BROKEN}"):
+        pb.inspect(URL, storage_options={"endpoint": "http://h:9"})
+    monkeypatch.setenv(name, "abc")
+    option = name.removeprefix("AWS_").lower()
+    with failing(OSError, f"{URL}: {option}: {BROKEN}"):
+        pb.inspect(URL, storage_options={"endpoint": "http://h:9", option: "abc\r"})
+
+
 @pytest.mark.parametrize("verb", ["build", "add", "remove"])
 def test_an_index_that_may_not_be_written(s3, verb):
     """Whoever may read is not told that reading was refused."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, cast
 
@@ -137,6 +137,22 @@ def _about_options(said: str, options: Mapping[str, str]) -> str:
     return f"storage options: {said}"
 
 
+# What obstore puts into headers, and panics if it cannot.
+_IN_HEADERS: Final = frozenset(
+    ("access_key_id", "session_token", "token", "region", "default_region")
+)
+
+
+def _broken_over_lines(address: Address) -> Iterator[str]:
+    """The options and variables that no header can have, as secrets of CI that end in a line break."""
+    if address.store.name != "s3":
+        return
+    variables = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+    for name, value in (*address.options.items(), *variables.items()):
+        if name.lower().removeprefix("aws_") in _IN_HEADERS and not value.isprintable():
+            yield name
+
+
 def _check(address: Address) -> None:
     """Raise OSError for what obstore would take for another place."""
     if not address.host:
@@ -147,6 +163,9 @@ def _check(address: Address) -> None:
     # At which obstore would panic.
     if endpoint is not None and re.match(r"https?://[^/?#]", endpoint) is None:
         what = f"{name}: {endpoint!r}, expected http:// or https:// and a host"
+        raise OSError(errno.EINVAL, what, str(address))
+    if broken := next(_broken_over_lines(address), None):
+        what = f"{broken}: has a line break or another control character, expected one line"
         raise OSError(errno.EINVAL, what, str(address))
     key = address.key.rstrip("/") if address.store.has_folders else address.key.strip("/")
     if key and not {"", ".", ".."}.isdisjoint(key.split("/")):
