@@ -40,6 +40,8 @@ CHECKS: Final[Mapping[str, Level]] = {
     "size": "should",
     "rate": "may",
 }
+# Of these nothing is known where the header leads to no bits.
+_BY_BITS: Final = frozenset(("values", "bits", "zeros", "nan", "rate"))
 UNKNOWN: Final = "unknown writer"
 # A filter of so few bytes is never too large.
 SMALL: Final = 1024
@@ -119,6 +121,7 @@ def judged(
     all_found: Mapping[str, Sequence[str]] = dict.fromkeys(CHECKS, ())
     unreadable, lost, is_empty = "", False, False
     bare: Sequence[str] = ()
+    bitless = ""
     if not reason:
         try:
             file = JudgedFile.of(output)
@@ -132,7 +135,7 @@ def judged(
             if not reason and not file.has_filters and not is_empty:
                 reason = "no chunk has a filter"
             all_found = {check: (*file.found(check),) for check in CHECKS}
-            lost, bare = bool(all_found["values"]), file.bare
+            lost, bare, bitless = bool(all_found["values"]), file.bare, file.bitless
     for check, level in CHECKS.items():
         result = partial(Result, f"{check}/{column['id']}", level, about=column["about"])
         found, more = _with_others(all_found[check])
@@ -147,6 +150,8 @@ def judged(
         elif check in ("zeros", "nan") and not column["is_float"]:
             found_none = "no floating-point numbers"
             yield result("not applicable", found_none, is_declined=True)
+        elif check in _BY_BITS and bitless and not found:
+            yield result("not applicable", bitless, is_declined=True)
         elif check == "values" and lost:
             yield result("loses", found, more=(*more, *bare))
         elif check == "values":
@@ -183,7 +188,7 @@ class JudgedChunk:
         return f"{self.where}: {why}" if why else ""
 
     def _values(self, header: StoredFilter) -> str:
-        if not self._is_usable:
+        if not self.is_usable:
             return ""
         lost = sorted(
             value for value in self.values if not self.is_nan(value) and not has(self.bits, value)
@@ -211,7 +216,7 @@ class JudgedChunk:
         )
 
     def _bits(self, header: StoredFilter) -> str:
-        if not self._is_usable:
+        if not self.is_usable:
             return ""
         most = bitset((*self.values, *self._equal), len(self.bits) // BLOCK)
         extra = sum(
@@ -222,7 +227,7 @@ class JudgedChunk:
 
     def _zeros(self, header: StoredFilter) -> str:
         zeros = self._forms_of(0.0, -0.0)
-        if not self._is_usable or not self.values & set(zeros):
+        if not self.is_usable or not self.values & set(zeros):
             return ""
         lacking = [
             value for value in zeros if value not in self.values and not has(self.bits, value)
@@ -233,7 +238,7 @@ class JudgedChunk:
         usual = self._forms_of(float("nan"))
         present = (
             [value for value in self.values if self.is_nan(value) and has(self.bits, value)]
-            if self._is_usable
+            if self.is_usable
             else []
         )
         return (
@@ -255,13 +260,13 @@ class JudgedChunk:
         )
 
     def _rate(self, header: StoredFilter) -> str:
-        passed = rate(self.bits) if self._is_usable else 0
+        passed = rate(self.bits) if self.is_usable else 0
         if passed <= MOST_PASSED:
             return ""
         return f"finds {percent(passed)} of absent values, expected at most {percent(MOST_PASSED)}"
 
     @property
-    def _is_usable(self) -> bool:
+    def is_usable(self) -> bool:
         return len(self.bits) >= BLOCK and len(self.bits) % BLOCK == 0
 
     @property
@@ -331,6 +336,13 @@ class JudgedFile:
         """Each chunk that has values and no filter: nothing is lost there, and nothing judged."""
         bare = [each.where for each in self.chunks if each.header is None and each.values]
         return [f"{where}: no filter" for where in bare]
+
+    @property
+    def bitless(self) -> str:
+        """The first chunk whose header leads to no bits that could be looked into, as its check says; empty if there
+        is none."""
+        where = (each.where for each in self.chunks if each.header and not each.is_usable)
+        return next((f"{each}: no bits of such a size" for each in where), "")
 
     def found(self, check: str) -> Iterator[str]:
         yield from filter(None, (chunk.found(check) for chunk in self.chunks))

@@ -180,6 +180,19 @@ def test_what_is_wrong_is_found(written, wrong, check, what):
     assert what in found(path, column)[check]
 
 
+@pytest.mark.parametrize("num_bytes", [8, 33, 256])
+def test_nothing_is_right_of_bits_that_nobody_could_look_into(written, num_bytes):
+    """As where a writer counts bits, or words, in numBytes."""
+    path, column = written(FEW)
+    path.write_bytes(moved(path.read_bytes(), 0, header(num_bytes) + bytes(32)))
+    of = {each.id.partition("/")[0]: each for each in judged(column, DISTINCT[FEW], path)}
+    assert of["header"].verdict == "fails"
+    for check in ("values", "bits", "rate"):
+        reason = "row group 0, column v: no bits of such a size"
+        assert (of[check].verdict, of[check].found) == ("not applicable", reason)
+    assert not any(each.is_not_judged for each in of.values())
+
+
 @pytest.mark.parametrize(
     ("name", "spoil", "reason"),
     [
