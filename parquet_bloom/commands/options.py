@@ -280,7 +280,8 @@ value_answer_options = together(
         "--output",
         type=VALUES_FILE,
         help="Write the answer to this file once it is complete; with --by-value, to NAME.parquet a row for each "
-        "value and file that may hold it, and one for each other value.  [default: stdout]",
+        "value and file that may hold it by its filters, and one for each other value; files without filters, which "
+        "may hold any, are named on stderr alone.  [default: stdout]",
     ),
     overwrite_answer,
 )
@@ -445,6 +446,8 @@ def literals(command: Callback) -> Callback:
 
             for file in values_from:
                 values += tuple(values_in(file, values_column, columns, read_as))
+            if len(values_from) + bool(texts) > 1:
+                values = _each_once(values)
         if not values:
             if values_from:
                 raise click.UsageError(f"{values_from[0].name}: no values")
@@ -458,6 +461,25 @@ def literals(command: Callback) -> Callback:
         return command(values=values, **given)
 
     return with_literals
+
+
+def _each_once(values: Iterable[object]) -> tuple[object, ...]:
+    """What stands in several places, too: each of them gives its own once."""
+    found: dict[object, object] = {}
+    for each in values:
+        found.setdefault(_as_asked(each), each)
+    return tuple(found.values())
+
+
+def _as_asked(value: object) -> object:
+    """The same for literals that ask for the same, wherever they were given. What is in quotes, or an escape, may be
+    read in one way on the command line and in another in CSV."""
+    from parquet_bloom.values.literals import is_escaped, is_in_quotes
+    from parquet_bloom.values.types import literal
+
+    if not isinstance(value, literal) or is_in_quotes(value.text) or is_escaped(value.text):
+        return type(value), value
+    return literal, value.text, value.read_as
 
 
 def stored_dialect(command: Callback) -> Callback:

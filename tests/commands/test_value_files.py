@@ -206,7 +206,7 @@ def test_integers_in_parquet_are_read_as_text(folder):
     assert (found.code, found.complaint) == (
         2,
         (
-            "column id: 9: cannot be a value of BYTE_ARRAY STRING: expected text or bytes, or values from .txt or"
+            "text.parquet: column id: 9: cannot be a value of BYTE_ARRAY STRING: expected text or bytes, or values from .txt or"
             " .csv, which each file reads as its own type, or --type string where all have text; nor can 7"
         ),
     )
@@ -462,3 +462,14 @@ def test_quotes_in_csv_are_part_of_json(folder):
     pq.write_table(pa.table({"id": pa.array(['"x"', "7"], pa.json_())}), "json.parquet")
     (folder / "ids.csv").write_text('id\n"""x"""\n7\n')
     assert len(rows(outcome("find", "json.parquet", "-c", "id", "--ids", "ids.csv"))) == 2
+
+
+def test_a_value_that_several_places_give_is_asked_once(folder):
+    """But for what is in quotes, which CSV takes as it is."""
+    (folder / "ids.csv").write_text("id\n9\n7\n")
+    (folder / "ids.txt").write_text("7\n8\n")
+    found = outcome(*COMMAND, "-v", "7", "--ids", "ids.csv", "--ids", "ids.txt")
+    assert rows(found) == ["7", "8", "9"]
+    lines = ("-v", "7", "--ids", "ids.csv", "--by-value", "--json")
+    document = json.loads(outcome("probe", *COMMAND[1:], *lines).stdout)
+    assert [each["value"] for each in document["results"]] == ["7", "9"]
