@@ -187,18 +187,9 @@ def _build_in_tables(
 # What decides which columns of which files are recommended, and is called the same in `pbloom advise`.
 _JUDGED_BY: Final = frozenset(
     (
-        *(
-            "-c",
-            "--column",
-            "-g",
-            "--row-group",
-            "--engine",
-            "--fpp",
-            "--max-bytes",
-            "--budget",
-            "--config",
-        ),
-        *("--no-config", "--since", "--table", "--catalog", "--where", "--union-by-name"),
+        *("-c", "--column", "-g", "--row-group", "--engine", "--fpp", "--max-bytes", "--budget"),
+        *("--config", "--no-config", "--since", "--table", "--catalog", "--where"),
+        "--union-by-name",
     )
 )
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.orc as po
 import pyarrow.parquet as pq
 import pytest
+from make.sketches import sketch_of
 
 import parquet_bloom as pb
 from parquet_bloom.advice import groups, ndv, sketch
@@ -78,14 +79,6 @@ def little(monkeypatch):
 def kept(request):
     if request.param == "little is kept":
         request.getfixturevalue("little")
-
-
-def sketch_of(paths, options):
-    advisor = TableAdvisor(options)
-    for path in paths:
-        advisor.add(path)
-    (found,) = advisor.sketches().values()
-    return found
 
 
 def split(paths, draw):

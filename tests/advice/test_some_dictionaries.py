@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from make.sketches import sketch_of
 
 import parquet_bloom as pb
 from parquet_bloom.advice import groups, sketch
@@ -131,13 +132,6 @@ def lake(request: pytest.FixtureRequest) -> list[Path]:
 @pytest.mark.parametrize("drawn", [4096, 40])
 def test_however_files_are_split_the_sketch_is_the_same(lake, drawn, monkeypatch):
     monkeypatch.setattr(ParquetSurveyor, "num_drawn", drawn)
-
-    def sketch_of(paths: list[Path]) -> bytes:
-        advisor = pb.TableAdvisor()
-        for path in paths:
-            advisor.add(path)
-        (sketch,) = advisor.sketches().values()
-        return sketch
 
     whole = sketch_of(lake)
     assert TableSketch.from_bytes(whole).to_bytes() == whole

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from make.pages import byte_arrays, data_page, dictionary_page
 from make.parquet_files import forged
+from make.sketches import sketch_of
 
 import parquet_bloom as pb
 from parquet_bloom.errors import FormatError
@@ -186,13 +187,6 @@ def test_dictionaries_of_each_file_exclude_the_others(lake):
 
 
 def test_advice_on_dictionaries_is_the_same_however_files_are_split(lake):
-    def sketch_of(paths: list[Path]) -> bytes:
-        advisor = pb.TableAdvisor()
-        for path in paths:
-            advisor.add(path)
-        (sketch,) = advisor.sketches().values()
-        return sketch
-
     whole = sketch_of(lake)
     for first in (lake[4:], lake[1:3]):
         others = [path for path in lake if path not in first]

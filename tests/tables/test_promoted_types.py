@@ -145,7 +145,9 @@ def test_the_table_itself_knows_wider_types_than_the_index_has_seen(
     for files, view in ((delta, "delta"), (None, None)):
         report = pb.find(files, column, values, table=view, index=tmp_path / "index")
         assert (report.rows, report.unknown, report.num_files) == ((), (), 1)
-    with pytest.raises(pb.ValueTypeError, match=r"old\.parquet: column .: 'x': cannot be a value of "):
+    with pytest.raises(
+        pb.ValueTypeError, match=r"old\.parquet: column .: 'x': cannot be a value of "
+    ):
         pb.find(delta, column, "x", table="delta", index=tmp_path / "index")
 
 
