@@ -280,8 +280,8 @@ value_answer_options = together(
         "--output",
         type=VALUES_FILE,
         help="Write the answer to this file once it is complete; with --by-value, to NAME.parquet a row for each "
-        "value and file that may hold it by its filters, and one for each other value; files without filters, which "
-        "may hold any, are named on stderr alone.  [default: stdout]",
+        "value and file that may hold it, one for each other value, and one without a value for each file that may "
+        "hold any, as those without filters.  [default: stdout]",
     ),
     overwrite_answer,
 )

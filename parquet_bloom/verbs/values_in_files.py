@@ -110,7 +110,8 @@ class ValuesInFiles(ValueAnswers[ValueInFiles]):
 @dataclass(frozen=True, slots=True, repr=False)
 class ValuesReport(VerbReport):
     """What the filters of `num_files` files say about values of a column, value by value: how many are `absent` in
-    every file, `maybe` in one, or `unknown`. `files_unknown` may hold any of them.
+    every file, `maybe` in one, or `unknown`. `files_unknown` may hold any of them: in tables, each has a row without
+    a value.
 
     The filters also say `maybe` of values that are in no file, and more often the more row groups there are: of such
     a value in `false_groups` of `num_groups` on average, and somewhere with the probability `false_maybe`. Both are
@@ -155,6 +156,9 @@ class ValuesReport(VerbReport):
             # No file may hold this value alone: those that are unknown may hold any.
             is_in_doubt = row["verdict"] == "unknown" and "path" not in row
             yield row | {"reason": self._doubt} if is_in_doubt else row
+        # A row for each value would be as many as all answers together.
+        for file in self.files_unknown:
+            yield {"verdict": "unknown", "path": file.path, "reason": file.reason}
 
     @property
     def is_absent(self) -> bool:

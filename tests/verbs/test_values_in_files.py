@@ -188,7 +188,13 @@ def test_a_parquet_file_has_a_row_for_each_value_and_file(lake, tmp_path):
     assert unknown.complaint == (
         f"{lake}/plain.parquet: may hold any value, so none is absent: no filter; pbloom advise says whether it deserves one, pbloom build adds it"
     )
-    assert {row["verdict"] for row in pq.read_table(table).to_pylist()} == {"maybe", "unknown"}
+    rows = pq.read_table(table).to_pylist()
+    assert {row["verdict"] for row in rows} == {"maybe", "unknown"}
+    *others, of_file = rows
+    assert None not in [row["value"] for row in others]
+    assert {name: each for name, each in of_file.items() if each is not None} == {
+        "verdict": "unknown", "path": f"{lake}/plain.parquet", "reason": "no filter"
+    }  # fmt: skip
 
 
 def test_the_command_names_what_may_hold_any_value(lake):
@@ -237,10 +243,16 @@ def test_why_values_are_unknown_is_in_the_repr_and_in_the_table(lake):
     reason = f"1 file unknown: {damaged}: {report.files_unknown[0].reason}"
     said = "0 absent, 0 maybe, 1 unknown"
     assert repr(report) == f"<ValuesReport id in 2 files: {said}; {reason}>"
-    (row,) = report.to_arrow().to_pylist()
+    row, of_file = report.to_arrow().to_pylist()
     assert (row["verdict"], row["path"], row["reason"]) == ("unknown", None, reason)
+    assert (of_file["value"], of_file["verdict"], of_file["path"]) == (
+        None,
+        "unknown",
+        str(damaged),
+    )
     report = pb.probe_values([*names, lake / "plain.parquet"], "id", [10_001])
-    (row,) = report.to_arrow().to_pylist()
+    row, *of_files = report.to_arrow().to_pylist()
+    assert len(of_files) == 2
     assert row["reason"].startswith(f"2 files unknown, such as {damaged}: ")
 
 
