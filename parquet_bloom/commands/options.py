@@ -428,7 +428,9 @@ def literals(command: Callback) -> Callback:
     ) -> object:  # fmt: skip
         if values_column is not None and not values_from:
             raise click.UsageError("--values-column: expected with --values-from or --ids only")
-        names = click.get_current_context().params.get("files") or ()
+        params = click.get_current_context().params
+        # Names of tables in a catalog are no files.
+        names = () if params.get("catalog") else params.get("files") or ()
         if names and not values_from:
             from parquet_bloom.render.stray_words import value_meant
 
