@@ -101,7 +101,7 @@ def dump(
     output_format: DumpFormat | None, as_json: bool, output: Path, overwrite: bool,
     keys: Keys | None, verbose: bool, **given: Any,
 ) -> None:  # fmt: skip
-    """Write one filter's header and bitset, or the whole footer.
+    """Write one filter's header and bitset, or the footer of a Parquet file.
 
     A terminal gets the first lines of a large filter and an outline of a large footer, unless --verbose.
 

@@ -29,7 +29,7 @@ COMMANDS: Final = {
     "clean-temp": "Remove temporary files that killed runs have left.",
     "strip": "Remove Bloom filters from files.",
     "diff": "Compare the filters of two files.",
-    "dump": "Write one filter's header and bitset, or the whole footer.",
+    "dump": "Write one filter's header and bitset, or the footer of a Parquet file.",
     "report": "Write one HTML page about the filters of files.",
     "rule": "Explain the rules of validate.",
     "index": "Which of many files hold a value, without opening them.",
@@ -66,10 +66,11 @@ class _Pbloom(Program):
         return [(name, about.rstrip(".")) for name, about in COMMANDS.items()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """`pbloom help build` is `pbloom build --help`, and `pbloom help build --all` its --help-all."""
+        """`pbloom help build` is `pbloom build --help`, and `pbloom help build --all` its --help-all; `help help` is
+        `help`."""
         if args and args[0] == "help":
-            names = [each for each in args[1:] if each != "--all"]
-            args = [*names, "--help" if len(names) == len(args) - 1 else "--help-all"]
+            names = [each for each in args[1:] if each not in ("--all", "help")]
+            args = [*names, "--help-all" if "--all" in args else "--help"]
         return super().parse_args(ctx, args)
 
 

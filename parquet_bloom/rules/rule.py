@@ -166,10 +166,10 @@ def rules_of(format: Format) -> tuple[Rule, ...]:
 
 
 def find_rule(word: str) -> Rule:
-    """The rule with this id or name. Raises ConfigError, naming the close ones."""
+    """The rule with this id, in either case, or name. Raises ConfigError, naming the close ones."""
     names = {rule.name: rule for rule in rules().values()} | dict(rules())
-    if word in names:
-        return names[word]
+    if found := names.get(word) or names.get(word.upper()):
+        return found
     close = similar(word, names, cutoff=0.7)
     hint = f"did you mean {', '.join(close)}?" if close else "`pbloom rule` lists them"
     if not close and not word.startswith("PB"):

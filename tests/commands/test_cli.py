@@ -569,6 +569,7 @@ def test_help_of_a_command_comes_in_two_ways(run):
     assert run("help", "build").stdout == run("build", "--help").stdout
     assert run("help", "index", "probe").stdout == run("index", "probe", "--help").stdout
     assert run("help").stdout == run("help", "--all").stdout == run("--help").stdout
+    assert run("help", "help").stdout == run("--help").stdout
     everything = run("help", "build", "--all").stdout
     assert everything == run("help", "--all", "build").stdout == run("build", "--help-all").stdout
     assert "--footer-key" in everything

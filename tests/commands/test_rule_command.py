@@ -22,7 +22,7 @@ def test_a_rule_by_its_id():
 
 
 def test_several_by_name_and_id():
-    ran = outcome("rule", "false-negatives", "PB602")
+    ran = outcome("rule", "false-negatives", "pb602")
     first, second = ran.stdout.split("\n\n")
     assert first.splitlines()[1] == (
         "Parquet, ORC · needs the values · repair --drop-bad drops the filter, --rebuild builds"
