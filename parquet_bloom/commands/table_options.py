@@ -101,9 +101,9 @@ files_per_commit = table_option(
     "--files-per-commit",
     type=Number(1),
     default=FILES_PER_COMMIT,
-    show_default=f"{FILES_PER_COMMIT:,}",
     metavar="N",
-    help="Commit after at most so many files, at the end of a partition if possible.",
+    help="Commit after at most so many files, at the end of a partition if possible."
+    f"  [default: {FILES_PER_COMMIT:,}]",
 )
 _no_commit = table_option(
     "--no-commit",
