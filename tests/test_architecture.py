@@ -300,7 +300,12 @@ LATE = {
         *("parquet.edit.repair", "parquet.edit.strip", "parquet.filters.ahead"),
         *("parquet.filters.asked", "parquet.filters.describe", "parquet.filters.probe"),
         *("parquet.filters.rows", "parquet.pages.chunk_values", "parquet.pages.row_reader"),
-        *("parquet.footer.every_field", "parquet.filters.field", "storage.new_version"),
+        *(
+            "parquet.footer.column_kind",
+            "parquet.footer.every_field",
+            "parquet.filters.field",
+            "storage.new_version",
+        ),
         *("verbs.documents", "values.literals", "values.types"),
     },
     "for filters that few files have: of older dialects, or without a header": {

@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, dataclass_transform
 
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.filters.sizing import HIGH_FPP, USELESS_FPP
 from parquet_bloom.native.lazy import Array, NDArray, np
@@ -89,6 +90,13 @@ NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
 def without_numbers(text: str) -> str:
     """The same for texts that differ only in numbers."""
     return NUMBER.sub("#", text)
+
+
+def of_columns(names: Collection[str], statement: str) -> str:
+    """`column a: …`, `columns a, b: …`"""
+    return (
+        f"column{'s' if len(names) > 1 else ''} {', '.join(map(quoted_name, names))}: {statement}"
+    )
 
 
 def some_of(count: int, every: int, noun: str) -> str:

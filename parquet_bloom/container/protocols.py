@@ -211,6 +211,9 @@ class Outline(Overview, Protocol):
     def chunks(self, part: int, columns: Sequence[Column]) -> Iterator[Chunk]:
         """The Chunks of these selected Columns in one part."""
 
+    def lost_rows_of(self, name: str) -> tuple[str, ...]:
+        """Which engines lose rows of a column even with correct filters, a sentence each. Raises as `column`."""
+
 
 class WithFilters(Outline, Protocol):
     """A file whose filters are about to be read."""

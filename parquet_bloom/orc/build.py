@@ -27,7 +27,6 @@ from parquet_bloom.container import (
     number_of,
 )
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.engines.reading import ColumnKind, lost_rows
 from parquet_bloom.errors import (
     FormatError,
     RewriteError,
@@ -405,7 +404,7 @@ def _notes(file: OrcReader, filters: Sequence[BuiltFilters]) -> Iterator[str]:
         ignored = writers.ignored(file.generation, column, BLOOM_FILTER_UTF8, writers.UTF8_UTC)
         for line in ignored or writers.ignored_groups(_num_ignored(file, column, filters)):
             yield f"{name}: {line}"
-        for lost in lost_rows(ColumnKind(column.kind)):
+        for lost in file.lost_rows_of(name):
             yield f"{name}: {lost}"
 
 

@@ -84,6 +84,7 @@ def _result(file: TableFile, outcome: Outcome) -> FileResult:
         tuple(LeftColumn(**each) for each in found["left"]),
         None if asked is None else Requests(**asked),
         tuple(found["returning"]),
+        lost=tuple((column, statement) for column, statement in found["lost"]),
     )
 
 

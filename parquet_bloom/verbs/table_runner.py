@@ -18,6 +18,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeAlias, TypedDict
 
 from parquet_bloom.arguments import number_if_given
+from parquet_bloom.container import of_columns
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engine_notes
 from parquet_bloom.errors import (
@@ -87,7 +88,7 @@ class TableFacts(TypedDict):
 @dataclass(frozen=True, slots=True)
 class ChangedTable:
     """What became of a table. `table`: as it was read at first; `files` are sorted by name; `of_engines`:
-    what to know about those that read the files that it may append to."""
+    what to know about those that read the files that it may append to; `lost`: who loses rows by the new filters."""
 
     table: LakeTable
     of_table: TableOptions
@@ -99,6 +100,7 @@ class ChangedTable:
     useless: int
     returning: tuple[str, ...]
     of_engines: tuple[str, ...]
+    lost: tuple[str, ...]
     requests: Requests | None
     seconds: float
 
@@ -136,6 +138,7 @@ class ChangedTable:
             notes += [*self.table.readers, *self.of_engines]
         elif "appended" in actions:
             notes += self.of_engines
+        notes += self.lost
         if not options.commit and any(each.size != each.recorded for each in self.files):
             notes.append(NOT_COMMITTED)
         return tuple(notes)
@@ -218,6 +221,7 @@ class _TableRun:
         self._left: tuple[LeftColumn, ...] = ()
         self._useless = 0
         self._returning: set[str] = set()
+        self._lost: dict[str, dict[str, None]] = {}
         self._requests: Requests | None = None
 
     def refresh(self) -> None:
@@ -256,6 +260,8 @@ class _TableRun:
         self._left = added_up([*self._left, *_all(each.left for each in results)])
         self._useless += sum(each.useless for each in results)
         self._returning.update(_all(each.returning for each in results))
+        for column, statement in _all(each.lost for each in results):
+            self._lost.setdefault(statement, {})[column] = None
         self._requests = in_all([self._requests, *(each.requests for each in results)])
 
     def result(self, seconds: float) -> ChangedTable:
@@ -270,6 +276,7 @@ class _TableRun:
             useless=self._useless,
             returning=tuple(sorted(self._returning)),
             of_engines=self._of_engines,
+            lost=tuple(of_columns(names, statement) for statement, names in self._lost.items()),
             requests=in_all([self._first.requests, self._requests]),
             seconds=seconds,
         )

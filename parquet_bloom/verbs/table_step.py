@@ -96,7 +96,7 @@ OfColumn = TypeVar("OfColumn", SkippedColumn, RepairedColumn, LeftColumn)
 class FileResult:
     """What became of one file and of the filters in it, and what was asked of its object store.
     `returning`: the columns whose filters a commit brings back into sight, although nobody asked. `useless`: see
-    RepairReport."""
+    RepairReport. `lost`: which engines lose rows by the new filters, a sentence for each column."""
 
     changed: ChangedFile
     skipped: tuple[SkippedColumn, ...] = ()
@@ -105,6 +105,7 @@ class FileResult:
     requests: Requests | None = None
     returning: tuple[str, ...] = ()
     useless: int = 0
+    lost: tuple[tuple[str, str], ...] = ()
 
 
 class TableStep(Protocol):

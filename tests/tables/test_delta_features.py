@@ -15,6 +15,9 @@ from make.delta_features import (
     inline_vectors,
     make_mapped,
     make_partitioned,
+    mapped_field,
+    mapped_table,
+    parquet_bytes,
 )
 from make.delta_tables import (
     actions,
@@ -146,6 +149,23 @@ def test_column_mapping(mapped):
     assert result.stdout.splitlines()[1].startswith("id\t1 of 1\t4 of 4\t4\t")
     assert result.stdout.splitlines()[-2] == "no filters: n"
     assert {each.column for each in build(table, columns=["id"]).skipped} == {"id"}
+
+
+def test_engines_that_lose_rows_are_named_with_the_columns_of_the_table(tmp_path):
+    names = {"hash": "col-1", "raw": "col-2", "n": "col-3"}
+    data = pa.table({"col-1": [b"\xff"] * 9, "col-2": [b"a"] * 9, "col-3": [1] * 9})
+    kinds = {"hash": "binary", "raw": "binary", "n": "long"}
+    fields = [mapped_field(name, kinds[name], names, at) for at, name in enumerate(names, 1)]
+    table = mapped_table(tmp_path / "events", "name", fields, parquet_bytes(data))
+    expected = (
+        "columns hash, raw: DuckDB 1.5 loses rows even with correct filters: it looks up the text that it shows"
+        " for bytes, such as \\xFF for 0xff"
+    )
+    for dry_run in (True, False):
+        report = build(table, columns=["n", "hash", "raw"], dry_run=dry_run)
+        assert [note for note in report.notes if note.startswith("column")] == [expected]
+    # Nothing is built, and nothing new is to be known.
+    assert build(table, columns=["n", "hash", "raw"]).notes == ()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk, number_of
+from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk, number_of, of_columns
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engine_note, engine_notes, lost_rows
 from parquet_bloom.errors import (
@@ -22,7 +22,6 @@ from parquet_bloom.errors import (
     FormatError,
     RewriteError,
     UnsupportedError,
-    quoted_name,
 )
 from parquet_bloom.filters.sizing import (
     MAX_BYTES,
@@ -162,7 +161,7 @@ class ParquetBuild(FilterChange, BuildChange):
             for lost in lost_rows(column_kind(leaf)) if leaf.name in built else ():
                 columns.setdefault(lost, []).append(leaf.name)
         for lost, names in columns.items():
-            yield f"column{'s' if len(names) > 1 else ''} {', '.join(map(quoted_name, names))}: {lost}"
+            yield of_columns(names, str(lost))
 
     def _without_lengths(self) -> Iterator[str]:
         """The columns whose filters have no bloom_filter_length."""
