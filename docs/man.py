@@ -34,7 +34,7 @@ SCRIPTS = {
 EXIT_STATUS = {
     "0": "Success, or yes.",
     "1": "No: what was asked for is not so; the description says what that is.",
-    "2": "An error, or something that could not be told.",
+    "2": "An error; if it stands for more, the description says so.",
     "128 and above": "Ended by a signal, whose number is the rest.",
 }
 ENVIRONMENT = {

@@ -87,8 +87,8 @@ def color() -> click.Option:
         is_eager=True,
         expose_value=False,
         callback=choose,
-        help="When verdicts and severities are in colour; NO_COLOR and FORCE_COLOR in the environment say so,"
-        " too.  [default: auto, which is on a terminal]",
+        help="When verdicts and severities are in colour; without this option, NO_COLOR and FORCE_COLOR in the "
+        "environment decide.  [default: auto, which is on a terminal]",
     )
 
 

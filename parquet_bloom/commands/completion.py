@@ -40,8 +40,8 @@ MENDED: Final[Mapping[str, Mapping[str, str]]] = {
 def completion(ctx: click.Context, shell: Shell) -> None:
     """Print the script with which a shell completes pbloom.
 
-    It completes commands, options and the words that they take, rules, cases, file names, and where a column is named
-    those of the file before it on the line, or of the first in a folder, if that is a local one and not encrypted.
+    It completes commands, options and the words that they take, rules, cases, file names, and columns: those of the
+    file that is named before on the line, or of the first in a folder, if it is local and not encrypted.
 
     \b
     bash, in ~/.bashrc:

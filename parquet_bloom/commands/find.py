@@ -93,7 +93,7 @@ def find(
     read, and of --columns only the pages with the rows. Without FILE, it looks into all files that the index knew
     when it was last brought up to date; with --table, into the live files of tables. What cannot be read is listed as
     `unknown`; if no file has the column, or a key for it, that is an error. Exit code 1:
-    no row holds any of the values.
+    no row holds any of the values; 2: a file is `unknown`.
 
     \b
     Examples:
@@ -255,9 +255,10 @@ def _write(
         return
     read = f"{parts_in(report.row_groups_read, report.formats)} of {number_of(report.files_read, 'file')} read"
     where = some_of(len(report.found_in), report.files_asked, "file")
+    rest = f"{_not_found(report, asked)}{_unknown(report)}{_without(report)}{took}"
     write_text(
-        f"{of_column}{number_of(report.num_rows, 'row')} in {where}{_since(report)}: {read}{_excluded(report)}, "
-        f"{size(report.bytes_read)}{_not_found(report, asked)}{_unknown(report)}{_without(report)}{took}"
+        f"{of_column}{number_of(report.num_rows, 'row')} in {where}{_since(report)}: "
+        f"{read}, {size(report.bytes_read)}{_excluded(report)}{rest}"
     )
 
 
@@ -276,7 +277,7 @@ def _excluded(report: FindReport) -> str:
     told = [f"{count:,} by {what}" for what, count in counts.items() if count]
     if report.files_by_index:
         told.append(f"{number_of(report.files_by_index, 'file')} by the index")
-    return f", excluded: {', '.join(told)}" if told else ""
+    return f"; excluded: {', '.join(told)}" if told else ""
 
 
 def _since(report: FindReport) -> str:

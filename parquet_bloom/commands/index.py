@@ -125,8 +125,8 @@ def index() -> None:
 @files_option(
     "--overwrite",
     is_flag=True,
-    help="Make it anew where there is an index already: of that one nothing is read but whether it has a --hash-key,"
-    " so that it may be damaged.",
+    help="Make it anew where there is an index already, even a damaged one: of that one, nothing is read but whether"
+    " it has a --hash-key.",
 )
 @option.as_json("index")
 @option.quiet
@@ -564,7 +564,7 @@ def sql(
     index_path: str, columns: tuple[str, ...], values: tuple[Any, ...], engine: SqlEngine,
     hash_key: str | None,
 ) -> None:  # fmt: skip
-    """Print the query that asks an index about a few values.
+    """Print the query that asks an index about a few values, 20 at most.
 
     DuckDB, polars, DataFusion and Spark answer it as `index probe` does, but for the states of files,
     at which they do not look.
@@ -572,7 +572,7 @@ def sql(
     \b
     Examples:
       pbloom index sql --index events.index -c user_id -v 123456
-      pbloom index sql --index events.index -c user_id --values-from ids.csv
+      pbloom index sql --index events.index -c user_id -v 123456 -v 123457
       pbloom index sql --index events.index -c user_id -v 123456 --engine spark
     """
     for column in dict.fromkeys(columns):

@@ -130,8 +130,8 @@ columns = partial(
     callback=lambda ctx, param, texts: names(ctx, param, texts) or None,
     shell_complete=leaf_columns,
     help="Leaf column, such as user.id, or field of a shredded VARIANT, v:a.b; repeatable or comma-separated. Quote "
-    "a name with a comma, '\"a,b\"', and an empty one, '\"\"'. '#3' is the leaf with index 3 of a Parquet file in "
-    "which several share a path.",
+    "a name with a comma, '\"a,b\"', and an empty one, '\"\"'. '#3' is the leaf with index 3 of a Parquet file, for "
+    "where several share a path.",
 )
 value_columns = columns_option(
     "--columns",
@@ -185,9 +185,9 @@ filter_budget = filters_option(
     "--budget",
     callback=budget_size,
     metavar=f"{SIZE}|PERCENT",
-    help="The most bytes of all filters together, those that stay included, over all files, or such a"
-    " share of the bytes of these, as 1%: takes the columns, and for each the rate, unless --fpp says it, that spare"
-    " look-ups the most row groups. For `build`, with --auto.",
+    help="The most bytes that the filters of all files may take together, those that stay included; or a share of "
+    "the files' bytes, as 1%. It goes to the columns and rates that spare look-ups the most row groups; --fpp is the "
+    "rate of all. `build` takes it with --auto.",
 )
 max_bytes = filters_option(
     "--max-bytes",

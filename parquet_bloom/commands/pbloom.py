@@ -85,8 +85,8 @@ def cli() -> None:
 
     Add them without rewriting a data page, inspect and probe them, prove them right, repair them.
 
-    FILE is a path, a glob, a folder or a URL; several at a time. Each command has --help, and --help-all
-    with every option.
+    FILE is a path, a glob, a folder or a URL; several at a time. Each command has --help, --help-all with
+    every option, and a manual page, `man pbloom-build`. Exit code 0 is success, or yes; 1 is no; 2 is an error.
 
     \b
     Examples:

@@ -89,7 +89,7 @@ def probe(
     encrypted or asked for many values; in an ORC file, the column's filter streams, and the verdicts
     are about index groups. A verdict is `absent` (certain), `maybe`, or `unknown` with the reason.
     With several columns, each is probed for the same values and has an answer of its own. Exit code 1:
-    every value is absent everywhere.
+    every value is absent everywhere; 0: a value may be in a file, or nobody knows.
 
     \b
     Examples:

@@ -51,7 +51,7 @@ def totals(report: ValuesReport, took: str) -> Iterator[str]:
     yield in_all(report, took)
     if report.false_groups is None or report.false_maybe is None or not report.maybe:
         return
-    filters = number_of(report.num_groups, "filter")
+    filters = number_of(report.num_filters, "filter")
     yield (
         f"by chance alone, a value that is in no file is maybe in {report.false_groups:.2g} of {filters}, and in"
         f" at least one with a chance of {percent(report.false_maybe)}{_by_chance(report)}; `pbloom find` looks into "
@@ -82,8 +82,9 @@ def in_all(report: ValuesReport, took: str) -> str:
 
 
 def verdict_counts(report: ValuesReport | IndexReport) -> str:
-    """`58 in no file, 9,942 maybe in some`"""
-    verdicts = [f"{report.absent:,} in no file", f"{report.maybe:,} maybe in some"]
+    """`58 in no file, 9,942 maybe in some`; where some are unknown, more may be in none."""
+    sure = "certainly " * bool(report.unknown)
+    verdicts = [f"{report.absent:,} {sure}in no file", f"{report.maybe:,} maybe in some"]
     if report.unknown:
         verdicts.append(f"{report.unknown:,} unknown")
     return ", ".join(verdicts)

@@ -84,7 +84,9 @@ _OPTIONS_ELSEWHERE: Final = {
 }
 
 # What needs no option.
-_NO_ANSWER: Final = "> /dev/null leaves out the answer, the exit code stays"
+_NO_ANSWER: Final = (
+    "> /dev/null leaves out the answer, 2> /dev/null the progress, and the exit code stays"
+)
 _UNNEEDED: Final = {
     **dict.fromkeys(
         ("-r", "-R", "--recursive"), "folders are searched with all that is below them"

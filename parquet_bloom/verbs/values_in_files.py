@@ -114,7 +114,7 @@ class ValuesReport(VerbReport):
     a value.
 
     The filters also say `maybe` of values that are in no file, and more often the more row groups there are: of such
-    a value in `false_groups` of `num_groups` on average, and somewhere with the probability `false_maybe`. Both are
+    a value in `false_groups` of `num_filters` on average, and somewhere with the probability `false_maybe`. Both are
     computed from the bits of all filters; None if these were not read whole, as for few values.
     `files_without_column`: how many have null there, as the files are united by name. `requests`: sent to object
     stores, None if none of the files is in one.
@@ -126,6 +126,7 @@ class ValuesReport(VerbReport):
     column: str
     num_files: int
     num_groups: int
+    num_filters: int
     absent: int
     maybe: int
     unknown: int
@@ -222,7 +223,7 @@ class GatheredValues:
         self._column, self._values = column, values
         self._hits = _Hits()
         self._unknown: dict[NotAsked, None] = {}
-        self._num_files = self._num_groups = self._bytes_read = 0
+        self._num_files = self._num_groups = self._num_filters = self._bytes_read = 0
         self._files_without = 0
         self._requests: Requests | None = None
         # Of the filters of all groups: the sum of their rates, and of the logarithms of what they leave.
@@ -246,6 +247,7 @@ class GatheredValues:
                 self._unknown[NotAsked(report.path, given[0].reason or "")] = None
                 continue
             self._hits.add(file, number, group)
+            self._num_filters += group.distinct[0].num_rows > 0
             if group.fpp is None:
                 # One without rows has no filter, and is of no value.
                 self._are_rates_known &= group.distinct[0].num_rows == 0
@@ -266,6 +268,7 @@ class GatheredValues:
             column=self._column,
             num_files=self._num_files,
             num_groups=self._num_groups,
+            num_filters=self._num_filters,
             absent=absent,
             maybe=maybe,
             unknown=len(results) - absent - maybe,

@@ -728,7 +728,10 @@ def test_of_many_values_the_unknown_are_named_and_why(tmp_path, monkeypatch):
         " index add brings the index up to date"
     )
     assert result.code == 2
-    assert result.stdout.splitlines()[1] == "20 values: 5 in no file, 14 maybe in some, 1 unknown"
+    assert (
+        result.stdout.splitlines()[1]
+        == "20 values: 5 certainly in no file, 14 maybe in some, 1 unknown"
+    )
     assert result.stdout.splitlines()[-2:] == [
         "and 5 more (unknown: 14): --verbose, --output and --json show all",
         reason,
@@ -791,7 +794,7 @@ def test_candidates_are_told_from_files_that_may_hold_any_value(patchy):
     many = outcome(*asked, *(f"--value={value}" for value in range(10, 110)))
     assert many.code == 2
     lines = many.stdout.splitlines()
-    assert lines[1] == "100 values: 0 in no file, 20 maybe in some, 80 unknown"
+    assert lines[1] == "100 values: 0 certainly in no file, 20 maybe in some, 80 unknown"
     assert lines[2].startswith("in no file, unless in one of those below: 20, 21, 22, ")
     assert lines[2].endswith(", … (80 in all)")
     assert lines[4] == f"10\tmaybe\t1\t{patchy}/0.parquet"
@@ -866,7 +869,7 @@ def test_after_a_build_in_place_it_is_said_that_the_index_is_not_up_to_date(
     told = outcome(*asked)
     assert told.code == 2
     first = ", ".join(f"a {number}" for number in range(10))
-    counts = "100 values: 0 in no file, 0 maybe in some, 100 unknown"
+    counts = "100 values: 0 certainly in no file, 0 maybe in some, 100 unknown"
     nowhere = f"unknown in all files: {first}, … (100 in all)"
     assert told.stdout.splitlines()[1:] == [
         *(["a 0: unknown in 2 files"] if count == 1 else [counts, nowhere]),

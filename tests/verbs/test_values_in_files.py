@@ -67,6 +67,7 @@ def test_value_by_value_as_each_file_says(lake, number):
     found = (report.absent, report.maybe, report.unknown)
     assert found == tuple(map(counted.count, ("absent", "maybe", "unknown")))
     assert not report.is_absent
+    assert (report.num_groups, report.num_filters) == (13, 10)
 
 
 def test_a_value_that_is_given_twice_has_two_answers(lake):
@@ -137,6 +138,14 @@ def test_the_command_answers_in_one_screen(lake, tmp_path):
     assert found.stderr == ""
 
 
+def test_filters_are_counted_where_there_are_some(lake, tmp_path):
+    (tmp_path / "ids").write_text("".join(f"{number}\n" for number in asked(500)[1:]))
+    names = (lake / "a.parquet", lake / "plain.parquet")
+    found = outcome("probe", *names, "-c", "id", "--values-from", tmp_path / "ids", "--by-value")
+    assert " of 3 filters, and in at least one " in found.stdout.splitlines()[1]
+    assert ": 491 values, 0 certainly in no file, " in found.stdout.splitlines()[0]
+
+
 def test_values_alone_come_with_the_totals_of_all(lake, tmp_path):
     """Else nobody would know how many of the others are maybe by chance only. They do not get among the values."""
     (tmp_path / "ids").write_text("".join(f"{number}\n" for number in asked(500)[1:]))
@@ -204,7 +213,9 @@ def test_the_command_names_what_may_hold_any_value(lake):
     # The complaint says once what helps.
     reason = found.complaint.removeprefix(f"{names[1]}: ").partition("; ")[0]
     first, *unknown = found.stdout.splitlines()
-    assert first.startswith("id in 2 files: 1 value, 0 in no file, 0 maybe in some, 1 unknown; ")
+    assert first.startswith(
+        "id in 2 files: 1 value, 0 certainly in no file, 0 maybe in some, 1 unknown; "
+    )
     assert unknown == [
         f"{names[0]}: may hold any value: no filter; pbloom advise says whether it deserves one, pbloom build adds it",
         f"{names[1]}: may hold any value: {reason}",
