@@ -94,6 +94,14 @@ def test_what_one_wrong_thing_fails(name, expected):
     assert failed(name) < set(BY_ID), "it does more than one thing wrong"
 
 
+def test_a_reader_that_spares_itself_large_filters_does_not_use_them():
+    """It is right, as one that uses them where they only have to let a row group be read."""
+    right, found = verdicts(Reader), verdicts(WRONG["SparesLarge"])
+    assert {id: (right[id], found[id]) for id in found if found[id] != right[id]} == {
+        "legal/large-excludes": ("uses", "ignores")
+    }
+
+
 @pytest.mark.parametrize("name", ["LooksForFirstHit", "LooksUntilMiss", "ReadsForEachHit"])
 def test_what_is_done_wrong_with_lists_alone(name):
     """All others are as they must be."""

@@ -203,6 +203,14 @@ class ReadsShort(Reader):
         return bits and bits[: 1 << 13].ljust(len(bits), b"\0")
 
 
+class SparesLarge(Reader):
+    """A filter of more than 1 MiB is not read."""
+
+    def believed(self, data: bytes, header: Any, room: int | None) -> bytes | None:
+        bits = super().believed(data, header, room)
+        return None if bits is None or len(bits) > 1 << 20 else bits
+
+
 class KnowsOneHeader(Reader):
     """That of 32 to 63 blocks, without counting it."""
 
