@@ -390,17 +390,23 @@ def _diagnosing(
     folder: Path | None,
     num_rows: Mapping[str, int],
 ) -> list[str]:
-    """What says what the writer did to the files that are not right, which `folder` has; of many, to the one with
-    most rows: more missing values prove more, and many files that nothing explains take long."""
-    failed = [
-        each.id.partition("/")[2] for each in report.broken(level) if each.id not in (known or {})
-    ]
+    """What says what the writer did to the files that are not right, which `folder` has; of many, to the one that
+    tells most: many that nothing explains take long."""
+    broken = [each.id for each in report.broken(level) if each.id not in (known or {})]
+    failed = dict.fromkeys(each.partition("/")[2] for each in broken)
+    verdicts = {each.id: each.verdict for each in report.results}
     if folder is None:
         return [_KEEPING] if failed else []
-    there = [each for each in dict.fromkeys(failed) if output_of(folder, each).exists()]
+    there = [each for each in failed if output_of(folder, each).exists()]
     if not there:
         return []
-    named = there if len(there) <= MOST_NAMES else [max(there, key=num_rows.__getitem__)]
+
+    def tells(column: str) -> tuple[bool, bool, int]:
+        """Missing values alone are explained, unless the filter finds most of all; more of them prove more."""
+        is_full = verdicts[f"rate/{column}"] == "fails"
+        return f"values/{column}" in broken, not is_full, num_rows[column]
+
+    named = there if len(there) <= MOST_NAMES else [max(there, key=tells)]
     return [next_line("validate", *(str(output_of(folder, each)) for each in named), "--diagnose")]
 
 

@@ -109,6 +109,14 @@ def legal() -> Iterator[Case]:
     yield case("large", "a bitset of 256 KiB, longer than one read may give", longs(filters=large), links=(
         "https://github.com/apache/parquet-java/issues/3249",
     ))  # fmt: skip
+    # That of a row group of a million unique values, for a rate of 1 %. Readers take filters of up to 128 MiB, which
+    # would be too much for the suite, as the file is there with sound and with destroyed pages.
+    larger = _filters(right) | {1: right(GROUPS[1], 65536)}
+    yield case(
+        "large-excludes",
+        "a bitset of 2 MiB, which excludes the second row group",
+        longs(filters=larger),
+    )
     without = _filters(lambda values: right(values, length=None))
     yield case(
         "no-length", "no bloom_filter_length, as older writers leave it", longs(filters=without)
@@ -131,6 +139,7 @@ def legal() -> Iterator[Case]:
         "legal/in-20", "a list of twenty values", longs(), f"v IN ({', '.join(value.literal for value in many)})",
         [1], (1, 2), many,
     )  # fmt: skip
+    yield from _several_values()
     yield case_of(
         "legal/and",
         "a second condition on the same rows",
@@ -191,6 +200,29 @@ def _several_rows() -> Iterator[Case]:
     yield case_of(
         "legal/in-first-and-last-group", "a list of two values, one in the first row group and one in the last",
         longs(), "v IN (40, 60)", [1, 2002], (1,), (*FORTY, Value("60", long(60))),
+    )  # fmt: skip
+
+
+def _several_values() -> Iterator[Case]:
+    """Whoever takes one value of a list for all that a row group can have, or reads it for each of them, has other
+    rows."""
+
+    def listed(id: str, about: str, values: Sequence[int], **more: Any) -> Case:
+        asked = [Value(str(value), long(value)) for value in values]
+        sql = f"v IN ({', '.join(value.literal for value in asked)})"
+        return case_of(f"legal/in-{id}", about, longs(), sql, values=asked, **more)
+
+    yield listed(
+        "same-group", "a list of two values, both in the first row group", (40, 80),
+        rows=[1, 2], excluded=(1, 2),
+    )  # fmt: skip
+    yield listed(
+        "same-group-around", "a list of three values, of which the first row group has all but the second",
+        (40, 41, 80), rows=[1, 2], excluded=(1, 2),
+    )  # fmt: skip
+    yield listed(
+        "two-groups", "a list of four values, two in the second row group and two in the last",
+        (60, 10, 50, 20), rows=[1001, 1002, 2001, 2002], excluded=(0,),
     )  # fmt: skip
 
 

@@ -416,6 +416,31 @@ def test_of_many_files_that_are_wrong_the_largest_is_diagnosed(tmp_path):
     assert {*last.removeprefix("next: pbloom validate ").split()[:-1]} == named
 
 
+def test_of_many_files_that_are_wrong_the_one_that_tells_most_is_diagnosed(written):
+    """What is said of missing values says what the writer did, and little can be said of a filter that has nearly all
+    values, however many it lacks."""
+    names = ("fallback", "ten-groups", "constant", "sorted", "repeated")
+    for name in names:
+        path, _ = written(name)
+        path.write_bytes(b"PAR1")
+    few, many = written(FEW)[0], written("many")[0]
+    few.write_bytes(moved(few.read_bytes(), 0, header(32) + bytes(32)))
+    cases = [word for name in (FEW, "many", *names) for word in ("--case", name)]
+    asked = ("conformance", "write", "--written", few.parent, *cases)
+
+    def named():
+        return outcome(*asked).stdout.splitlines()[-1]
+
+    assert named() == f"next: pbloom validate {few} --diagnose"
+    whole = many.read_bytes()
+    full = header(64 * 32) + bytes(32) + b"\xff" * 63 * 32
+    many.write_bytes(moved(whole, 0, full))
+    assert "loses: values/many: " in outcome(*asked).stdout
+    assert named() == f"next: pbloom validate {few} --diagnose"
+    many.write_bytes(moved(whole, 0, header(32 * 64) + bytes(64 * 32)))
+    assert named() == f"next: pbloom validate {many} --diagnose"
+
+
 def test_chunks_without_a_filter_are_named_beside_those_that_have_one(told, tmp_path):
     """As the table counts what is right: of a struct, a member may have none, and of a column, a row group."""
     options = {"store_schema": False, "row_group_size": 150}

@@ -63,6 +63,9 @@ def test_a_right_reader_fails_nothing_and_uses_what_can_be_used():
             *("several/both-files", "several/in-both-files"),
         },
         "StopsAtFirstRow": {"legal/first-and-last-group", "legal/in-first-and-last-group"},
+        "LooksForFirstHit": {f"legal/in-{id}" for id in ("same-group", "same-group-around", "two-groups")},
+        "LooksUntilMiss": {"legal/in-same-group-around", "legal/in-two-groups"},
+        "ReadsForEachHit": {"legal/in-same-group", "legal/in-same-group-around", "legal/in-two-groups"},
         "CountsWhatStatisticsLeave": {"legal/behind-statistics"},
         "CountsColumns": {"legal/behind-struct"},
         "Backwards": {"semantics/all-ones"},
@@ -89,6 +92,21 @@ def test_a_right_reader_fails_nothing_and_uses_what_can_be_used():
 def test_what_one_wrong_thing_fails(name, expected):
     assert expected <= failed(name)
     assert failed(name) < set(BY_ID), "it does more than one thing wrong"
+
+
+def test_a_reader_that_spares_itself_large_filters_does_not_use_them():
+    """It is right, as one that uses them where they only have to let a row group be read."""
+    right, found = verdicts(Reader), verdicts(WRONG["SparesLarge"])
+    assert {id: (right[id], found[id]) for id in found if found[id] != right[id]} == {
+        "legal/large-excludes": ("uses", "ignores")
+    }
+
+
+@pytest.mark.parametrize("name", ["LooksForFirstHit", "LooksUntilMiss", "ReadsForEachHit"])
+def test_what_is_done_wrong_with_lists_alone(name):
+    """All others are as they must be."""
+    assert {id.partition("-")[0] for id in failed(name)} == {"legal/in"}
+    assert not failed(name) & {"legal/in", "legal/in-20", "legal/in-first-and-last-group"}
 
 
 def test_a_reader_that_fails_without_filters_too_is_not_green():

@@ -12,6 +12,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import takewhile
 from typing import Any
 
 import xxhash
@@ -20,6 +21,7 @@ from make.footers import footer_of
 from parquet_bloom.conformance.adapter import Greeting
 from parquet_bloom.conformance.case import FORMS, Case
 from parquet_bloom.conformance.column_type import ColumnType
+from parquet_bloom.conformance.made_file import MadeChunk
 from parquet_bloom.conformance.split_block import SALT
 from parquet_bloom.conformance.suite import cases
 from parquet_bloom.parquet.footer import compact
@@ -61,12 +63,17 @@ class Reader:
                     inside = {
                         int.from_bytes(row, "little") for row in file.groups[number][0].values
                     }
-                    found += [row for row in case.rows if row in inside]
+                    right = [row for row in case.rows if row in inside]
+                    found += self.rows(question, file.groups[number], right)
         except (ValueError, struct.error) as error:
             return {"error": str(error)}
         return {"rows": found}
 
     # --- what others do otherwise ---
+
+    def rows(self, question: Question, chunks: Sequence[MadeChunk], right: list[int]) -> list[int]:
+        """Of a row group that is read: those that match are `right`."""
+        return right
 
     def values(self, question: Question) -> list[bytes] | None:
         """What is looked up; None if filters say nothing about the question."""
@@ -196,6 +203,14 @@ class ReadsShort(Reader):
         return bits and bits[: 1 << 13].ljust(len(bits), b"\0")
 
 
+class SparesLarge(Reader):
+    """A filter of more than 1 MiB is not read."""
+
+    def believed(self, data: bytes, header: Any, room: int | None) -> bytes | None:
+        bits = super().believed(data, header, room)
+        return None if bits is None or len(bits) > 1 << 20 else bits
+
+
 class KnowsOneHeader(Reader):
     """That of 32 to 63 blocks, without counting it."""
 
@@ -265,6 +280,30 @@ class StopsAtFirstRow(Reader):
         if "filtered" not in question["path"] or "rows" not in answer:
             return answer
         return {"rows": answer["rows"][:1]}
+
+
+class LooksForFirstHit(Reader):
+    """Of a list, in a row group the first value that its filter has."""
+
+    def rows(self, question: Question, chunks: Sequence[MadeChunk], right: list[int]) -> list[int]:
+        return _with_values(chunks, right, _hits(question, chunks)[:1])
+
+
+class LooksUntilMiss(Reader):
+    """Of a list, in a row group the values from the first that its filter has to the next that it has not."""
+
+    def rows(self, question: Question, chunks: Sequence[MadeChunk], right: list[int]) -> list[int]:
+        hits = _hits(question, chunks)
+        asked = list(map(bytes.fromhex, question["stored"]))
+        first = asked.index(hits[0]) if hits else 0
+        return _with_values(chunks, right, [*takewhile(hits.__contains__, asked[first:])])
+
+
+class ReadsForEachHit(Reader):
+    """A row group once for each value of a list that its filter has."""
+
+    def rows(self, question: Question, chunks: Sequence[MadeChunk], right: list[int]) -> list[int]:
+        return right * max(1, len(_hits(question, chunks)))
 
 
 class CountsWhatStatisticsLeave(Reader):
@@ -403,6 +442,22 @@ class Overflows(Reader):
 
     def ask(self, question: Question) -> dict[str, Any]:
         return super().ask(question) if "filtered" in question["path"] else Reader().ask(question)
+
+
+def _hits(question: Question, chunks: Sequence[MadeChunk]) -> list[bytes]:
+    """The values of a list that a row group has, by filters: of a file without them, nobody knows."""
+    if question["op"] != "in" or "filtered" not in question["path"]:
+        return []
+    return [each for each in map(bytes.fromhex, question["stored"]) if each in chunks[1].values]
+
+
+def _with_values(
+    chunks: Sequence[MadeChunk], right: list[int], wanted: Sequence[bytes]
+) -> list[int]:
+    """The rows that have one of these values, in a column without nulls; all of them if none is wanted."""
+    numbers = (int.from_bytes(each, "little") for each in chunks[0].values)
+    value_of = dict(zip(numbers, chunks[1].values, strict=True)) if wanted else {}
+    return [row for row in right if not wanted or value_of[row] in wanted]
 
 
 def _is_within(meta: Any, values: Sequence[bytes]) -> bool:

@@ -13,6 +13,13 @@ export function one({ op, stored, literal, column }) {
   return { stored: Buffer.from(stored[0], 'hex'), literal: literal[0] }
 }
 
+/** A question for each value of a list, as if it were the only one. */
+export function ofEach(question) {
+  if (question.op !== 'in') return [question]
+  const { stored, literal } = question
+  return stored.map((each, at) => ({ ...question, op: '=', stored: [each], literal: [literal[at]] }))
+}
+
 /** What the engine returns for a value, by one that it has read. */
 export function valueLike(sample, question) {
   const { stored, literal } = one(question)

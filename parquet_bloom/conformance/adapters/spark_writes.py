@@ -26,12 +26,12 @@ session.sparkContext.setLogLevel("OFF")
 def write(column: Column, output: str) -> None:
     source, folder = f"{output}.source", pathlib.Path(f"{output}.folder")
     pq.write_table(column.table, source, store_schema=False)
-    # A chunk that is all dictionary gets no filter, and one of unknown cardinality the largest.
-    filters = {
-        "parquet.bloom.filter.enabled": "true",
-        "parquet.bloom.filter.max.bytes": "1024",
-        "parquet.enable.dictionary": "false",
-    }
+    # A chunk that is all dictionary gets no filter, and one of unknown cardinality the largest: of each leaf it is
+    # said how many values it has at most.
+    filters = {"parquet.bloom.filter.enabled": "true", "parquet.enable.dictionary": "false"}
+    group = pq.read_metadata(source).row_group(0)
+    for chunk in map(group.column, range(group.num_columns)):
+        filters[f"parquet.bloom.filter.expected.ndv#{chunk.path_in_schema}"] = str(chunk.num_values)
     frame = session.read.parquet(source).coalesce(1)
     frame.write.options(**filters).parquet(str(folder))
     (found,) = folder.glob("*.parquet")
