@@ -124,14 +124,13 @@ def _names(ctx: click.Context, param: click.Parameter, word: str) -> list[Comple
 _judging: Decorator = together(
     checks_option(
         "--case", "wanted", multiple=True, metavar="CASE", shell_complete=_names,
-        help="Only this case, or this group of cases; for a writer, this column: `pbloom conformance list` names"
-        " them. Repeatable.",
+        help="Only this case, or group of cases, or column of a writer, as `pbloom conformance list` names them;"
+        " repeatable.",
     ),
     checks_option(
         "--level", type=click.Choice(LEVELS), default="must", show_default=True,
-        help="What makes the exit code 1: what an engine must do, or also what it should, or may, which is asked of "
-        "writers alone. Wrong rows always do, unless the engine gives them without filters, too: such cases are not "
-        "judged.",
+        help="What makes the exit code 1: what an engine must do, or also what it should do, or what writers may do. "
+        "Wrong rows always do, unless the engine gives them without filters, too: such cases are not judged.",
     ),
     checks_option(
         "--expect", type=FILE, metavar="FILE",

@@ -123,7 +123,7 @@ _job = together(
     spark_option(
         "--ship", is_flag=True, help="Send this package to executors that do not have it."
     ),
-    option.as_json(),
+    option.as_json("file; of advise, per schema"),
 )
 
 

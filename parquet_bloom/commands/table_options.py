@@ -60,14 +60,14 @@ _kind = table_option(
     "--table",
     "table",
     type=click.Choice(words(TableChoice)),
-    help="Each FILE is the folder of a table of this kind and stands for its live files;"
-    " auto detects the kind.",
+    help="Take what is named for folders of tables of this kind, which stand for their live files; auto detects the"
+    " kind.",
 )
 _catalog = table_option(
     "--catalog",
     metavar="NAME",
-    help="Each FILE is the identifier of an Iceberg table, such as lake.events, in this"
-    " catalog from PyIceberg's configuration.",
+    help="Take what is named for identifiers of Iceberg tables, such as lake.events, in this catalog from"
+    " PyIceberg's configuration.",
 )
 _where = table_option(
     "--where",
