@@ -211,8 +211,8 @@ class Outline(Overview, Protocol):
     def chunks(self, part: int, columns: Sequence[Column]) -> Iterator[Chunk]:
         """The Chunks of these selected Columns in one part."""
 
-    def lost_rows_of(self, name: str) -> tuple[str, ...]:
-        """Which engines lose rows of a column even with correct filters, a sentence each. Raises as `column`."""
+    def lost_rows_of(self, column: Column) -> tuple[str, ...]:
+        """Which engines lose rows of this selected Column even with correct filters, a sentence each."""
 
 
 class WithFilters(Outline, Protocol):

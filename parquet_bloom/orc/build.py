@@ -404,7 +404,7 @@ def _notes(file: OrcReader, filters: Sequence[BuiltFilters]) -> Iterator[str]:
         ignored = writers.ignored(file.generation, column, BLOOM_FILTER_UTF8, writers.UTF8_UTC)
         for line in ignored or writers.ignored_groups(_num_ignored(file, column, filters)):
             yield f"{name}: {line}"
-        for lost in file.lost_rows_of(name):
+        for lost in file.lost_rows_of(column):
             yield f"{name}: {lost}"
 
 

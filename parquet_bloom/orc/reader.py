@@ -128,11 +128,11 @@ class OrcReader:
         wanted = {self.column(name).id for name in names if not self.lacks(name)}
         return tuple(column for column in self.tail.columns if column.id in wanted)
 
-    def lost_rows_of(self, name: str) -> tuple[str, ...]:
+    def lost_rows_of(self, column: OrcColumn) -> tuple[str, ...]:
         # Only builds ask.
         from parquet_bloom.engines.reading import ColumnKind, lost_rows
 
-        return tuple(map(str, lost_rows(ColumnKind(self.column(name).kind))))
+        return tuple(map(str, lost_rows(ColumnKind(column.kind))))
 
     def select_parts(self, wanted: Sequence[int] | None) -> tuple[int, ...]:
         """These stripes in order, checked; all of them for None. Raises as stripe."""

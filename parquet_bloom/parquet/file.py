@@ -105,11 +105,11 @@ class ParquetContainer(OpenFile):
 
         return tuple(obstacles(self))
 
-    def lost_rows_of(self, name: str) -> tuple[str, ...]:
+    def lost_rows_of(self, column: LeafColumn) -> tuple[str, ...]:
         from parquet_bloom.engines.reading import lost_rows
         from parquet_bloom.parquet.footer.column_kind import column_kind
 
-        return tuple(map(str, lost_rows(column_kind(self.column(name)))))
+        return tuple(map(str, lost_rows(column_kind(column))))
 
     @property
     def fingerprint(self) -> str:

@@ -256,9 +256,11 @@ class Appending:
             requests=in_all([report.requests, asked]),
             returning=tuple(sorted(called.get(name, name) for name in returning - {*stored})),
             lost=tuple(
-                (called.get(name, name), statement)
-                for name in dict.fromkeys(each.column for each in report.filters)
-                for statement in opened.lost_rows_of(name)
+                (called.get(column.name, column.name), statement)
+                for column in opened.select(
+                    [*dict.fromkeys(each.column for each in report.filters)]
+                )
+                for statement in opened.lost_rows_of(column)
             ),
         )
 
