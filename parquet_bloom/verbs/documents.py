@@ -43,11 +43,11 @@ MOST_NOTES = 2
 
 class VerbReport:
     """What the reports of all verbs can do. `_rows`: the field whose items are the rows of the report
-    as a table; a second one is a field of these items. `_item`: the class of the items, where the field
-    does not tell; `_left_out`: fields of a report without rows that are not in its only one."""
+    as a table; a second one is a field of these items; without any, the report is its only row. `_item`: the
+    class of the items, where the field does not tell; `_left_out`: fields that are not in the only row."""
 
     __slots__ = ()
-    _rows: ClassVar[tuple[str, ...]]
+    _rows: ClassVar[tuple[str, ...]] = ()
     _item: ClassVar[type | None] = None
     _left_out: ClassVar[tuple[str, ...]] = ()
 
@@ -73,6 +73,10 @@ class VerbReport:
         return arrow_table(self)
 
     def _items(self) -> Iterator[dict[str, Any]]:
+        if not self._rows:
+            document = self.to_dict()
+            yield {name: each for name, each in document.items() if name not in self._left_out}
+            return
         units = units_of(self)
         outer, *inner = self._rows
         for item in getattr(self, outer):
@@ -127,6 +131,8 @@ class VerbReport:
 
     def _num_rows(self) -> int:
         """The number of items, which are not made for that."""
+        if not self._rows:
+            return 1
         outer, *inner = self._rows
         items = getattr(self, outer)
         return sum(max(1, len(getattr(item, *inner))) for item in items) if inner else len(items)

@@ -41,7 +41,6 @@ class Dump(VerbReport):
     """One filter of a file. `unverified`: why the footer of an encrypted file may have been replaced,
     None if it cannot have been. `requests`: sent to the object store that has the file."""
 
-    _rows: ClassVar = ()
     _left_out: ClassVar = ("unverified", "requests")
 
     path: str
@@ -68,12 +67,6 @@ class Dump(VerbReport):
         document = document_of(self)
         stored: dict[str, Any] = document.pop("stored")
         return document | stored
-
-    def _items(self) -> Iterator[dict[str, Any]]:
-        yield {name: each for name, each in self.to_dict().items() if name not in self._left_out}
-
-    def _num_rows(self) -> int:
-        return 1
 
     def in_format(self, name: DumpFormat) -> bytes:
         """The filter as `raw`, `hex`, `json` or `npy`.

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import field, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from parquet_bloom.arguments import (
     columns_needed,
@@ -94,6 +94,8 @@ class IndexChange(VerbReport):
     `keys`: pairs of value and place that were added; `filters`: those that were; `generation`: of the manifest that
     was made, or that is still right; `left_out`: files in the folders that are not looked at because of their
     names."""
+
+    _rows: ClassVar = ("not_indexed",)
 
     index: str
     generation: int
