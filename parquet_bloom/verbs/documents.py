@@ -95,7 +95,7 @@ class VerbReport:
         """The first rows as a table, of the columns that have anything in them that fits a cell."""
         from html import escape
 
-        rows = list(islice(self._items(), MOST_ROWS))
+        rows = list(islice(self._page_rows(), MOST_ROWS))
         cells = {
             name: [_cell(row.get(name)) for row in rows]
             for name in _names(rows)
@@ -105,8 +105,16 @@ class VerbReport:
         table = html_table(cells, zip(*cells.values(), strict=True)) if rows else ""
         left = self._num_rows() - len(rows)
         more = f"<p>and {left:,} more</p>" if left else ""
-        notes = "".join(f"<li>{escape(note)}</li>" for note in getattr(self, "notes", ()))
-        return f"<p>{escape(repr(self))}</p>{table}{more}" + (f"<ul>{notes}</ul>" if notes else "")
+        return f"<p>{escape(repr(self))}</p>{table}{more}{_html_list(self._page_notes())}"
+
+    def _page_rows(self) -> Iterator[dict[str, Any]]:
+        """The rows as a notebook shows them."""
+        return self._items()
+
+    def _page_notes(self) -> Sequence[str]:
+        """What a notebook says below the rows."""
+        notes: Sequence[str] = getattr(self, "notes", ())
+        return notes
 
     def _as_row(self) -> dict[str, Any]:
         """What the report says, field by field, in a row about its file: of items, their number."""
@@ -147,6 +155,15 @@ def html_table(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _html_list(lines: Sequence[str]) -> str:
+    from html import escape
+
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines[:MOST_ROWS])
+    left = len(lines) - MOST_ROWS
+    more = f"<p>and {left:,} more</p>" if left > 0 else ""
+    return (f"<ul>{items}</ul>" if items else "") + more
 
 
 def _shown(report: Any) -> Iterator[Field[Any]]:

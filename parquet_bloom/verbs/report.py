@@ -4,12 +4,12 @@ they look like, what would be better."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers
-from parquet_bloom.container import WHERE_KNOWN, FilterDescription, Place
+from parquet_bloom.container import WHERE_KNOWN, FilterDescription, Place, number_of
 from parquet_bloom.container.descriptions import ChunkDescription, GetBits
 from parquet_bloom.container.room import TO_REPORT, check_room
 from parquet_bloom.dataclass import dataclass
@@ -53,7 +53,7 @@ class ColumnOverview:
     `filters`: by row group, True if a filter can be used. FPPs are None if none can be used;
     `num_measured`: how many were measured. `ndv_estimate`: the highest of any row group, None
     too if a filter has every bit set. `reason`: why most of the other row groups have no usable
-    filter.
+    filter. `findings`: the ids of the rules that are broken there, the most severe first.
     """
 
     column: str
@@ -69,6 +69,7 @@ class ColumnOverview:
     num_measured: int
     ndv_estimate: float | None
     reason: str | None
+    findings: tuple[str, ...]
 
     @property
     def num_filters(self) -> int:
@@ -122,6 +123,38 @@ class FileReport(VerbReport):
     def ok(self) -> bool:
         """That of `validation`."""
         return self.validation.ok
+
+    @property
+    def state(self) -> str:
+        """That of `validation`."""
+        return self.validation.state
+
+    def __repr__(self) -> str:
+        filters = (
+            f"{number_of(self.num_filters, 'filter')} in {number_of(len(self.columns), 'column')}"
+        )
+        unread = f"; values not read: {self.unread}" if self.unread else ""
+        return (
+            f"<FileReport {self.path}: {self.state}: {self.validation.counts}; {filters}{unread}>"
+        )
+
+    def _page_notes(self) -> Sequence[str]:
+        return [each.line for each in _worst_first(self.validation.findings)]
+
+    def _page_rows(self) -> Iterator[dict[str, Any]]:
+        for row, column in zip(self._items(), self.columns, strict=True):
+            of_groups = f"{column.num_filters:,} of {len(column.filters):,}"
+            yield row | {"filters": of_groups}
+
+    def _as_row(self) -> dict[str, Any]:
+        """That of `validation`, and how many filters were looked at for it."""
+        row = self.validation._as_row()
+        return row | {"columns": len(self.columns), "num_filters": self.num_filters}
+
+    @staticmethod
+    def _in_total(reports: Sequence[FileReport]) -> str:
+        """`40 filters`"""
+        return number_of(sum(report.num_filters for report in reports), "filter")
 
 
 @for_several
@@ -199,8 +232,10 @@ def report_file(
     advice, no_advice = _advice(file, advised, progress) if options.deep else (None, NOT_DEEP)
     requests = file.source.requests
     chunks = zip(*(part.columns for part in inspection.parts), strict=True)
+    broken = _broken(validation.findings)
     summaries = tuple(
-        _summary(found, seen.measured.get(position, ())) for position, found in enumerate(chunks)
+        _summary(found, seen.measured.get(position, ()), broken)
+        for position, found in enumerate(chunks)
     )
     return FileReport(
         inspection=replace(inspection, requests=None),
@@ -274,12 +309,29 @@ def _advice(
     return report, None
 
 
-def _summary(chunks: Sequence[ChunkDescription], measured: Sequence[float]) -> ColumnOverview:
+def _broken(findings: Iterable[Finding]) -> Mapping[str | None, dict[str, None]]:
+    """The ids of the rules that are broken in each column, the most severe first."""
+    rules: dict[str | None, dict[str, None]] = defaultdict(dict)
+    for each in _worst_first(findings):
+        rules[each.column][each.rule] = None
+    return rules
+
+
+def _worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda each: -each.rank)
+
+
+def _summary(
+    chunks: Sequence[ChunkDescription],
+    measured: Sequence[float],
+    broken: Mapping[str | None, Iterable[str]],
+) -> ColumnOverview:
+    name = chunks[0].column
     stored = [chunk.filter for chunk in chunks if chunk.filter]
     estimates = [found.ndv_estimate for found in stored if found.ndv_estimate is not None]
     reasons = Counter(chunk.reason for chunk in chunks if chunk.reason)
     return ColumnOverview(
-        column=chunks[0].column,
+        column=name,
         physical_type=chunks[0].physical_type,
         logical_type=chunks[0].logical_type,
         filters=tuple(chunk.filter is not None for chunk in chunks),
@@ -292,6 +344,7 @@ def _summary(chunks: Sequence[ChunkDescription], measured: Sequence[float]) -> C
         num_measured=len(measured),
         ndv_estimate=max(estimates) if estimates and len(estimates) == len(stored) else None,
         reason=reasons.most_common(1)[0][0] if reasons else None,
+        findings=tuple(broken.get(name, ())),
     )
 
 

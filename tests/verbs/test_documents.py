@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from make.browser import Document
 from make.commands import outcome
+from make.filters import bitset_at, with_bitset
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -256,7 +258,70 @@ def test_the_report_of_one_page_is_a_report_too(paths):
     report = pb.report(paths[1])
     assert report.to_arrow()["column"].to_pylist() == ["id", "x&y"]
     assert json.loads(json.dumps(report.to_dict()))["validation"]["ok"]
-    assert repr(report).startswith(f"<FileReport {paths[1]}: ")
+    assert repr(report) == f"<FileReport {paths[1]}: ok: no findings; 3 filters in 2 columns>"
+
+
+@pytest.fixture
+def broken(tmp_path, monkeypatch):
+    """A file with two filters, one of which has lost all bits, and one that is sound."""
+    monkeypatch.chdir(tmp_path)
+    table = pa.table({"id": range(2000), "<x>": ["a"] * 2000})
+    for name in ("a.parquet", "b.parquet"):
+        pq.write_table(table, name, row_group_size=1000)
+        pb.build(name, columns="id", in_place=True)
+    data = Path("a.parquet").read_bytes()
+    start, end = bitset_at(data, 1)
+    Path("a.parquet").write_bytes(with_bitset(data, bytes(end - start), 1))
+    return "a.parquet"
+
+
+def test_a_report_of_one_page_says_what_is_wrong(broken):
+    report = pb.report(broken)
+    (finding,) = report.validation.findings
+    assert repr(report) == "<FileReport a.parquet: not ok: 1 error; 2 filters in 2 columns>"
+    assert finding.line.startswith("error PB402 all-bits-clear: column id, row group 1: ")
+    assert finding.line.endswith(finding.statement)
+    page = report._repr_html_()
+    assert page.endswith(f"<ul><li>{html.escape(finding.line)}</li></ul>")
+    assert "<td>2 of 2</td>" in page
+    assert "<td>PB402</td>" in page
+    assert report.to_arrow()["findings"].to_pylist() == [["PB402"], []]
+
+
+def test_reports_of_several_files_say_which_is_not_right(broken):
+    reports = pb.report(["a.parquet", "b.parquet"])
+    told = "<FileReports of 2 files: 1 not ok, 1 ok; 4 filters>"
+    assert repr(reports) == told
+    worst = html.escape(reports.reports[0].validation.worst.line)
+    rows = re.findall(r"<tr>(.*?)</tr>", reports._repr_html_())
+    assert rows == [
+        "".join(
+            f"<th>{each}</th>"
+            for each in ("path", "format", "ok", "findings", "worst", "columns", "num_filters")
+        ),
+        f"<td>a.parquet</td><td>parquet</td><td>False</td><td>1</td><td>{worst[:LONGEST_SHOWN]}…</td><td>2</td><td>2</td>",
+        "<td>b.parquet</td><td>parquet</td><td>True</td><td>0</td><td></td><td>2</td><td>2</td>",
+    ]
+
+
+def test_validation_of_several_files_shows_the_worst_of_each(broken):
+    page = pb.validate(["a.parquet", "b.parquet"])._repr_html_()
+    assert "<td>1</td><td>error PB402 all-bits-clear: column id, row group 1: " in page
+    assert pb.validate(broken, max_fpp=1e-9).counts == "2 errors"
+    assert pb.validate("b.parquet").worst is None
+
+
+def test_findings_of_whole_files_and_many_of_them(broken):
+    (finding,) = pb.report(broken).validation.findings
+    of_file = replace(finding, column=None, place=None, severity="warning")
+    assert of_file.line == f"warning PB402 all-bits-clear: {finding.statement}"
+    report = pb.report(broken)
+    many = replace(report.validation, findings=(of_file,) * 60 + (finding,))
+    page = replace(report, validation=many)._repr_html_()
+    assert "not ok: 1 error, 60 warnings; " in html.unescape(page)
+    first, *_, last = re.findall("<li>(.*?)</li>", page)
+    assert (first, last) == (html.escape(finding.line), html.escape(of_file.line))
+    assert page.endswith("</ul><p>and 11 more</p>")
 
 
 class Stopped(Sequence):
