@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from itertools import groupby
@@ -13,7 +13,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.values.given import list_values, python_values, show_value, show_values
 from parquet_bloom.verbs.asked_files import AskedFile
-from parquet_bloom.verbs.documents import VerbReport, plain
+from parquet_bloom.verbs.documents import MOST_ROWS, VerbReport, plain
 from parquet_bloom.verbs.keys import units_of
 from parquet_bloom.verbs.lazy_items import LazyItems
 from parquet_bloom.verbs.left_out_files import left_out
@@ -219,6 +219,17 @@ class FindReport(VerbReport):
             kind = self.values.schema.field(name).with_name(f"values.{name}")
             table = table.append_column(kind, self.values.column(name))
         return table
+
+    def _page_rows(self) -> Iterator[dict[str, Any]]:
+        if self.values is None:
+            yield from self._items()
+            return
+        from parquet_bloom.verbs.json_values import json_rows
+
+        # Nobody sees more of them.
+        asked_for = json_rows(self.values.slice(0, MOST_ROWS))
+        for row, values in zip(self._items(), asked_for, strict=False):
+            yield row | {f"values.{name}": value for name, value in values.items()}
 
     def account(self, values: Any) -> Any:
         """What became of each of `values`, which were looked for, as a pyarrow.Table: see docs/erasure.md. Raises

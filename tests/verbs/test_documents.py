@@ -324,6 +324,23 @@ def test_findings_of_whole_files_and_many_of_them(broken):
     assert page.endswith("</ul><p>and 11 more</p>")
 
 
+def test_a_page_of_rows_that_were_found_has_the_columns_that_were_asked_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = pa.table(
+        {"id": [5] * 60, "<e>": [f"x{n}" for n in range(60)], "t": [date(2024, 1, 31)] * 60}
+    )
+    pq.write_table(rows, "a.parquet")
+    page = pb.find("a.parquet", "id", 5, columns=["<e>", "t"])._repr_html_()
+    assert "<th>deleted</th><th>values.&lt;e&gt;</th><th>values.t</th></tr>" in page
+    first, *_, last = re.findall("<tr><td>(.*?)</td></tr>", page)
+    assert (
+        first
+        == "5</td><td>a.parquet</td><td>0</td><td>0</td><td>0</td><td>False</td><td>x0</td><td>2024-01-31"
+    )
+    assert last.endswith("<td>x49</td><td>2024-01-31")
+    assert page.endswith("<p>and 10 more</p>")
+
+
 class Stopped(Sequence):
     """Interrupted while its items are made."""
 
