@@ -42,6 +42,7 @@ from parquet_bloom.storage.source import is_url, local_path
 from parquet_bloom.threads import threads_for_files, threads_to_change
 from parquet_bloom.verbs.documents import MOST_ROWS, VerbReport
 from parquet_bloom.verbs.table_folders import warn_of_tables
+from parquet_bloom.vocabulary import DRY_RUN
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -157,7 +158,8 @@ class FilesReport(VerbReport, Generic[Report_co]):
         states += [("failed", len(self.failures)), ("done before", len(self.done_before))]
         told = ", ".join(f"{count:,} {state}" for state, count in states if count)
         of_all = self.reports[0]._in_total(self.reports) if self.reports else ""
-        return "; ".join(filter(None, (told, of_all)))
+        is_dry = any(getattr(report, "dry_run", False) for report in self.reports)
+        return "; ".join(filter(None, (told, of_all, DRY_RUN if is_dry else "")))
 
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ import html
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -239,6 +240,23 @@ def test_files_are_counted_by_what_becomes_of_them(lake):
     told = "<StripReports of 2 files: 1 unchanged, 1 stripped; 1 filter removed>"
     assert repr(report) == told
     assert repr(pb.validate([A])) == "<ValidationReports of 1 file: 1 without filters>"
+
+
+@pytest.mark.parametrize(
+    ("verb", "told"),
+    [
+        (pb.strip, "<StripReports of 2 files: 2 stripped; 2 filters removed; "),
+        (partial(pb.build, columns="id", existing="replace"), "<BuildReports of 2 files: 2 built; 2 filters; "),
+        (pb.repair, "<RepairReports of 2 files: 2 unchanged; "),
+    ],
+    ids=["strip", "build", "repair"],
+)  # fmt: skip
+def test_a_dry_run_over_several_files_says_that_it_was_one(lake, verb, told):
+    """As the command does."""
+    pb.build("lake", in_place=True, columns="id")
+    report = verb("lake", in_place=True, dry_run=True)
+    assert repr(report) == f"{told}dry run: nothing was written>"
+    assert "dry run" not in repr(verb("lake", in_place=True))
 
 
 def test_one_that_fails_keeps_no_other_from_being_done(lake):
