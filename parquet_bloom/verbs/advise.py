@@ -43,6 +43,7 @@ from parquet_bloom.container.room import (
     check_groups_room,
     check_room,
 )
+from parquet_bloom.container.shown_names import NamedAsShown
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import EngineUse, engines_named
 from parquet_bloom.engines.settings import WriterSettings
@@ -87,7 +88,7 @@ MAX_IN_NEED: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class RateOffer:
+class RateOffer(NamedAsShown):
     """What filters of a rate would cost and save in all files that were judged together: `filter_bytes` of all of
     them, their share of the files, and how many groups a look-up then reads, on average."""
 
@@ -98,7 +99,7 @@ class RateOffer:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnAdvice:
+class ColumnAdvice(NamedAsShown):
     """One column, of the types that the first of the files that were judged together gives it. If it cannot have a
     filter, what was not counted is None or 0.
 
@@ -187,7 +188,7 @@ def done_by(verdict: str, missing: int, unfit: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetedColumn:
+class BudgetedColumn(NamedAsShown):
     """A column to build: the rate `fpp` to build its filters at, the mean FPP that they will have, at most that,
     `filter_bytes` of all of them, and how many groups a look-up then reads, on average; `groups_saved`: how many
     fewer than by min/max."""

@@ -22,8 +22,8 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from parquet_bloom.container import Units
+from parquet_bloom.container.shown_names import NamedAsShown, key_of, place_fields, units_of
 from parquet_bloom.values.given import show_value
-from parquet_bloom.verbs.keys import key_of, place_fields, units_of
 
 _COLLECTIONS = (list, tuple, set, frozenset)
 
@@ -41,7 +41,7 @@ LONGEST_SHOWN = 80
 MOST_NOTES = 2
 
 
-class VerbReport:
+class VerbReport(NamedAsShown):
     """What the reports of all verbs can do. `_rows`: the field whose items are the rows of the report
     as a table; a second one is a field of these items; without any, the report is its only row. `_item`: the
     class of the items, where the field does not tell; `_left_out`: fields that are not in the only row."""
@@ -324,7 +324,7 @@ class _Converters(dict[Any, "Callable[[Any], Any] | None"]):
         nested = [name for name, each in found.items() if not _PLAIN.fullmatch(str(each.type))]
         keys = {name: key_of(name, units) for name in found if key_of(name, units) != name}
         # A record has all its fields in a dictionary.
-        is_record = not has_place and not hasattr(report, "__slots__")
+        is_record = not has_place and "__slots__" not in vars(report)
 
         def convert(value: Any) -> dict[str, Any]:
             document: dict[str, Any]

@@ -9,12 +9,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.container import AS_TEXT, IN_PYTHON, UNITS, WHERE_KNOWN, number_of, some_of
+from parquet_bloom.container.shown_names import units_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.values.given import list_values, python_values, show_value, show_values
 from parquet_bloom.verbs.asked_files import AskedFile
 from parquet_bloom.verbs.documents import MOST_ROWS, VerbReport, plain
-from parquet_bloom.verbs.keys import units_of
 from parquet_bloom.verbs.lazy_items import LazyItems
 from parquet_bloom.verbs.left_out_files import left_out
 from parquet_bloom.vocabulary import BY_NAME

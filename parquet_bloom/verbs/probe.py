@@ -31,6 +31,7 @@ from parquet_bloom.container.room import (
     check_groups_room,
     check_room,
 )
+from parquet_bloom.container.shown_names import NamedAsShown, key_of, units_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.filters.look_up import LookUp
 from parquet_bloom.native.lazy import NDArray, np
@@ -39,7 +40,6 @@ from parquet_bloom.parallel import check_fits, read_once, work_in_order
 from parquet_bloom.threads import threads_to_read
 from parquet_bloom.values.given import python_values, show_values
 from parquet_bloom.verbs.documents import VerbReport
-from parquet_bloom.verbs.keys import key_of, units_of
 from parquet_bloom.verbs.several import for_several, read_each
 from parquet_bloom.vocabulary import NULL_BY_NAME
 
@@ -57,7 +57,7 @@ _Answered: TypeAlias = "tuple[Sequence[GroupAnswers], Sequence[tuple[Explanation
 
 
 @record
-class ProbedValue:
+class ProbedValue(NamedAsShown):
     """The verdict on one value in a file: `absent` only if it is absent in every group. `value`: as
     Python has it, the text of a literal."""
 

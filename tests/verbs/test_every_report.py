@@ -1,13 +1,18 @@
 """What python.md promises of every report, asked of a real one of each class."""
 
+import copy
 import json
+import pickle
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
 from make.browser import Document
+from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.verbs.documents import VerbReport
@@ -103,3 +108,63 @@ def test_a_compaction_is_one_row(made):
     report = made["IndexCompaction"]
     assert report.to_arrow().to_pylist() == [report.to_dict()]
     assert report._repr_html_().count("<tr>") == 2
+
+
+# Whose documents are made of something else.
+OF_THEIR_OWN = {"Dump", "FooterDump"}
+# In Python, the report has them together, as a table.
+IN_A_TABLE = {"FoundRow.values"}
+
+
+def without_attribute(value: Any, document: Any) -> Iterator[str]:
+    """The keys of a document, and of all in it, that no attribute of the same thing has."""
+    if isinstance(document, list):
+        # As those of a column, whose items are made when they are asked for.
+        for each, of_it in zip(value, document, strict=True):
+            yield from without_attribute(each, of_it)
+    elif isinstance(document, dict) and not isinstance(value, Mapping):
+        for key, of_it in document.items():
+            if hasattr(value, key):
+                yield from without_attribute(getattr(value, key), of_it)
+            else:
+                yield f"{type(value).__name__}.{key}"
+
+
+@pytest.mark.parametrize("name", sorted({*CLASSES} - OF_THEIR_OWN))
+def test_what_documents_show_are_attributes(made, name):
+    report = made[name]
+    assert {*without_attribute(report, report.to_dict())} <= IN_A_TABLE
+
+
+ORC_VERBS = {
+    "advise": lambda path: pb.advise(path, rates=True, budget="50%"),
+    "inspect": lambda path: pb.inspect(path, index_groups=True),
+    "probe": lambda path: pb.probe(path, "id", [5, -5]),
+    "probe_values": lambda path: pb.probe_values(path, "id", [5, -5]),
+    "diff": lambda path: pb.diff(path, path),
+    "repair": lambda path: pb.repair(path, dry_run=True),
+}
+
+
+@pytest.mark.parametrize("verb", ORC_VERBS)
+def test_what_documents_on_orc_files_show_are_attributes(tmp_path, verb):
+    path = tmp_path / "a.orc"
+    orc.write_table(pa.table({"id": range(3000)}), path, row_index_stride=1000)
+    pb.build(path, columns="id", in_place=True)
+    report = ORC_VERBS[verb](path)
+    assert [*without_attribute(report, report.to_dict())] == []
+
+
+def test_attributes_have_the_names_of_the_format(made, tmp_path):
+    inspection, advice = made["FileInspection"], made["AdviceReport"]
+    assert inspection.num_row_groups == inspection.num_parts == 2
+    assert advice.columns[0].row_group_ndv == advice.columns[0].group_ndv == 5
+    with pytest.raises(
+        AttributeError, match=r"^'FileInspection' object has no attribute 'num_stripes'$"
+    ):
+        _ = inspection.num_stripes
+    with pytest.raises(
+        AttributeError, match=r"^'ColumnAdvice' object has no attribute 'row_groups_filtre'$"
+    ):
+        _ = advice.columns[0].row_groups_filtre
+    assert copy.deepcopy(inspection) == pickle.loads(pickle.dumps(inspection)) == inspection
