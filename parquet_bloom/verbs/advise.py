@@ -161,6 +161,12 @@ class ColumnAdvice(NamedAsShown):
     lighter_ndv: int | None = field(default=None, metadata=IN_PYTHON)
 
     @property
+    def to_do(self) -> str:
+        """The verdict as the command prints it: instead of `build`, `keep` where no group lacks a filter that would
+        get one, or `rebuild` where one is unreadable or too small."""
+        return to_do(self)
+
+    @property
     def is_needless(self) -> bool:
         """Whether there are filters that are of no use to any reader."""
         return self.reason.endswith(NEEDLESS)
@@ -260,6 +266,10 @@ class AdviceReport(VerbReport):
     of its columns, None for nothing; `requests`: sent to the object store that has the file, None for other files."""
 
     _rows: ClassVar = ("columns",)
+    _shown_first: ClassVar = (
+        *("column", "to_do", "verdict", "ndv", "filter_bytes", "filter_share"),
+        *("groups_statistics", "groups_filter", "reason"),
+    )
 
     path: str
     format: Format
@@ -275,6 +285,15 @@ class AdviceReport(VerbReport):
     budget: BudgetPlan | None = field(default=None, metadata=WHERE_KNOWN)
     obstacles: tuple[str, ...] | None = field(default=None, metadata=WHERE_KNOWN)
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
+
+    def _page_rows(self) -> Iterator[dict[str, Any]]:
+        for row, advice in zip(self._items(), self.columns, strict=True):
+            yield row | {"to_do": advice.to_do}
+
+    def _as_row(self) -> dict[str, Any]:
+        return {"path": self.path, "recommended": list(self.recommended)} | {
+            name: value for name, value in VerbReport._as_row(self).items() if name != "recommended"
+        }
 
 
 @for_several

@@ -37,6 +37,8 @@ _BEGIN_OBEYED = (b"\x7f", b"\xc2", b"\xe2\x80", b"\xe2\x81")
 # What notebooks show of a table.
 MOST_ROWS = 50
 LONGEST_SHOWN = 80
+# What is longer is text to read.
+LONGEST_WORD = 40
 # What a line does.
 MOST_NOTES = 2
 
@@ -44,12 +46,14 @@ MOST_NOTES = 2
 class VerbReport(NamedAsShown):
     """What the reports of all verbs can do. `_rows`: the field whose items are the rows of the report
     as a table; a second one is a field of these items; without any, the report is its only row. `_item`: the
-    class of the items, where the field does not tell; `_left_out`: fields that are not in the only row."""
+    class of the items, where the field does not tell; `_left_out`: fields that are not in the only row.
+    `_shown_first`: the columns that a notebook begins with, those that answer."""
 
     __slots__ = ()
     _rows: ClassVar[tuple[str, ...]] = ()
     _item: ClassVar[type | None] = None
     _left_out: ClassVar[tuple[str, ...]] = ()
+    _shown_first: ClassVar[tuple[str, ...]] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The document that the command prints with --json, see docs/json.md. Raises UnsupportedError if
@@ -92,13 +96,14 @@ class VerbReport(NamedAsShown):
         return f"<{name}: {', '.join(_facts(self))}{_noted(getattr(self, 'notes', ()))}>"
 
     def _repr_html_(self) -> str:
-        """The first rows as a table, of the columns that have anything in them that fits a cell."""
+        """The first rows as a table, of the columns that have anything in them that fits a cell, those that answer
+        first."""
         from html import escape
 
         rows = list(islice(self._page_rows(), MOST_ROWS))
         cells = {
             name: [_cell(row.get(name)) for row in rows]
-            for name in _names(rows)
+            for name in (*self._begins_with(), *_names(rows))
             if name not in _paths(self) and not any(_is_nested(row.get(name)) for row in rows)
         }
         cells = {name: column for name, column in cells.items() if any(column)}
@@ -106,6 +111,10 @@ class VerbReport(NamedAsShown):
         left = self._num_rows() - len(rows)
         more = f"<p>and {left:,} more</p>" if left else ""
         return f"<p>{escape(repr(self))}</p>{table}{more}{_html_list(self._page_notes())}"
+
+    def _begins_with(self) -> Iterator[str]:
+        units = units_of(self)
+        return (key_of(name, units) for name in self._shown_first)
 
     def _page_rows(self) -> Iterator[dict[str, Any]]:
         """The rows as a notebook shows them."""
@@ -151,10 +160,20 @@ def html_table(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     from html import escape
 
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
+    body = "".join("<tr>" + "".join(map(_html_cell, row)) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _html_cell(text: str) -> str:
+    """What is too long for a cell is what the pointer shows; in a table wider than the page, a sentence keeps a width
+    that it can be read in."""
+    from html import escape
+
+    if len(text) <= LONGEST_WORD:
+        return f"<td>{escape(text)}</td>"
+    shown = escape(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…")
+    told = "" if len(text) <= LONGEST_SHOWN else f' title="{escape(text)}"'
+    return f'<td style="min-width: 20em; text-align: left"{told}>{shown}</td>'
 
 
 def _html_list(lines: Sequence[str]) -> str:
@@ -236,8 +255,7 @@ def _cell(value: object) -> str:
         return ""
     if isinstance(value, list):
         return ", ".join(map(_cell, value))
-    text = f"{value:.4g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def document_of(report: object) -> dict[str, Any]:

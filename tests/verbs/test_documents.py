@@ -293,20 +293,22 @@ def test_reports_of_several_files_say_which_is_not_right(broken):
     told = "<FileReports of 2 files: 1 not ok, 1 ok; 4 filters>"
     assert repr(reports) == told
     worst = html.escape(reports.reports[0].validation.worst.line)
-    rows = re.findall(r"<tr>(.*?)</tr>", reports._repr_html_())
+    page = re.sub(" style=.*? title=", " title=", reports._repr_html_())
+    rows = re.findall(r"<tr>(.*?)</tr>", page)
+    told = f'<td title="{worst}">{worst[:LONGEST_SHOWN]}…</td>'
     assert rows == [
         "".join(
             f"<th>{each}</th>"
             for each in ("path", "format", "ok", "findings", "worst", "columns", "num_filters")
         ),
-        f"<td>a.parquet</td><td>parquet</td><td>False</td><td>1</td><td>{worst[:LONGEST_SHOWN]}…</td><td>2</td><td>2</td>",
+        f"<td>a.parquet</td><td>parquet</td><td>False</td><td>1</td>{told}<td>2</td><td>2</td>",
         "<td>b.parquet</td><td>parquet</td><td>True</td><td>0</td><td></td><td>2</td><td>2</td>",
     ]
 
 
 def test_validation_of_several_files_shows_the_worst_of_each(broken):
     page = pb.validate(["a.parquet", "b.parquet"])._repr_html_()
-    assert "<td>1</td><td>error PB402 all-bits-clear: column id, row group 1: " in page
+    assert ">error PB402 all-bits-clear: column id, row group 1: " in page
     assert pb.validate(broken, max_fpp=1e-9).counts == "2 errors"
     assert pb.validate("b.parquet").worst is None
 
@@ -339,6 +341,68 @@ def test_a_page_of_rows_that_were_found_has_the_columns_that_were_asked_for(tmp_
     )
     assert last.endswith("<td>x49</td><td>2024-01-31")
     assert page.endswith("<p>and 10 more</p>")
+
+
+SHUFFLED = [n * 7919 % 3000 for n in range(3000)]
+
+
+@pytest.fixture
+def heads(tmp_path, monkeypatch):
+    """The columns of what a notebook shows of a report on a file with filters of `id` alone, and its rows."""
+    monkeypatch.chdir(tmp_path)
+    table = pa.table({"id": SHUFFLED, "session": [f"s{n}" for n in SHUFFLED]})
+    for name in ("a.parquet", "b.parquet"):
+        pq.write_table(table, name, row_group_size=1000)
+    pb.build("a.parquet", columns="id", in_place=True)
+
+    def shown(report):
+        head, *rows = re.findall("<tr>(.*?)</tr>", report._repr_html_())
+        names = re.findall("<th>(.*?)</th>", head)
+        return names, [
+            dict(zip(names, re.findall("<td.*?>(.*?)</td>", row), strict=True)) for row in rows
+        ]
+
+    return shown
+
+
+def test_a_page_of_advice_begins_with_it(heads):
+    report = pb.advise("a.parquet")
+    names, rows = heads(report)
+    assert names[:9] == [
+        *("column", "to_do", "verdict", "ndv", "filter_bytes", "filter_share"),
+        *("row_groups_statistics", "row_groups_filter", "reason"),
+    ]  # fmt: skip
+    assert len(names) == len({*names})
+    # As `pbloom advise` prints it.
+    told = [(row["column"], row["to_do"], row["verdict"]) for row in rows]
+    assert told == [("id", "keep", "build"), ("session", "build", "build")]
+    assert [each.to_do for each in report.columns] == ["keep", "build"]
+    reason = html.escape(report.columns[0].reason)
+    shown = f'<td style="min-width: 20em; text-align: left" title="{reason}">{reason[:LONGEST_SHOWN]}…</td>'
+    assert shown in report._repr_html_()
+
+
+def test_a_page_of_an_inspection_begins_with_what_filters_are(heads):
+    names, rows = heads(pb.inspect("a.parquet"))
+    assert names[:7] == [
+        *("row_group", "column", "filter.stored_bytes", "filter.fill", "filter.fpp"),
+        *("filter.ndv_estimate", "reason"),
+    ]  # fmt: skip
+    assert rows[1]["reason"] == "no filter"
+    names, rows = heads(pb.inspect(["a.parquet", "b.parquet"]))
+    assert names[:2] == ["path", "num_filters"]
+    assert [row["num_filters"] for row in rows] == ["3", "0"]
+    assert "num_row_groups" in names
+    assert "row_groups" not in names
+    _, rows = heads(pb.inspect(["a.parquet", "b.parquet"], row_groups=1))
+    assert [(row["num_row_groups"], row["row_groups"]) for row in rows] == [("3", "1")] * 2
+
+
+def test_a_page_of_the_advice_on_several_tables_names_what_it_recommends(heads, tmp_path):
+    pq.write_table(pa.table({"other": SHUFFLED}), "c.parquet", row_group_size=1000)
+    names, rows = heads(pb.advise(["a.parquet", "c.parquet"]))
+    assert names[:2] == ["path", "recommended"]
+    assert rows[0]["recommended"] == "id, session"
 
 
 class Stopped(Sequence):

@@ -312,7 +312,7 @@ def test_one_table_of_both_formats(lake):
 def test_a_notebook_has_a_row_for_each_file(lake):
     page = pb.inspect("lake")._repr_html_()
     assert page.count("<tr>") == 3
-    assert f"<td>{A}</td><td>parquet</td>" in page
+    assert f"<td>{A}</td><td>0</td><td>parquet</td>" in page
 
 
 def test_a_notebook_sees_what_remains_to_be_read(lake):
