@@ -60,9 +60,9 @@ from parquet_bloom.verbs.several import (
     FilesReport,
     check_some_have,
     each_read,
-    for_several,
     message_of,
     one_of,
+    reads_several,
     united_columns,
 )
 from parquet_bloom.vocabulary import (
@@ -296,7 +296,7 @@ class AdviceReport(VerbReport):
         }
 
 
-@for_several
+@reads_several
 def advise(
     path: Any,
     *,

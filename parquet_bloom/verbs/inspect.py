@@ -16,7 +16,7 @@ from parquet_bloom.options import InspectOptions
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.threads import threads_to_read
 from parquet_bloom.verbs.documents import VerbReport
-from parquet_bloom.verbs.several import for_several, read_each
+from parquet_bloom.verbs.several import read_each, reads_several
 from parquet_bloom.vocabulary import Format, is_out_of_sight
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class FileInspection(VerbReport):
         return number_of(sum(report.num_filters for report in reports), "filter")
 
 
-@for_several
+@reads_several
 def inspect(
     path: Any,
     *,

@@ -40,7 +40,7 @@ from parquet_bloom.parallel import check_fits, read_once, work_in_order
 from parquet_bloom.threads import threads_to_read
 from parquet_bloom.values.given import python_values, show_values
 from parquet_bloom.verbs.documents import VerbReport
-from parquet_bloom.verbs.several import for_several, read_each
+from parquet_bloom.verbs.several import read_each, reads_several
 from parquet_bloom.vocabulary import NULL_BY_NAME
 
 if TYPE_CHECKING:
@@ -295,7 +295,7 @@ class ProbeReport(VerbReport):
         return self.results.to_read
 
 
-@for_several
+@reads_several
 def probe(
     path: Any,
     column: str,

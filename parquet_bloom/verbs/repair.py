@@ -25,7 +25,7 @@ from parquet_bloom.rules.finding import NOT_CHECKED, Finding, chunk_finding
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.file_runner import Changing, changing, changing_opened
-from parquet_bloom.verbs.several import change_each, for_several
+from parquet_bloom.verbs.several import change_each, changes_several
 from parquet_bloom.vocabulary import FileLayout, Format, RepairAction
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class RepairReport(VerbReport):
         return "repaired" if self.repaired else "unchanged"
 
 
-@for_several
+@changes_several
 def repair(
     source: Any,
     output: str | os.PathLike[str] | None = None,

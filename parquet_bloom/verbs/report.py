@@ -25,7 +25,7 @@ from parquet_bloom.verbs.advise import AdviceReport, Advisor
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
 from parquet_bloom.verbs.occupancy import FilterOccupancy, occupancy_of
-from parquet_bloom.verbs.several import for_several, one_of, read_each
+from parquet_bloom.verbs.several import one_of, read_each, reads_several
 from parquet_bloom.verbs.validate import ValidationReport, unite, validate_file
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class FileReport(VerbReport):
         return number_of(sum(report.num_filters for report in reports), "filter")
 
 
-@for_several
+@reads_several
 def report(
     path: Any,
     *,

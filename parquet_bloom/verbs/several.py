@@ -163,34 +163,46 @@ class FilesReport(VerbReport, Generic[Report_co]):
 
 
 if TYPE_CHECKING:
+    # As type checkers see verbs: of one file the report, of several one over all. That a name may be a folder, a glob
+    # or a table is not in its type. Text is an iterable of text, too, but the first that fits is taken.
 
-    class ForSeveral(Protocol[Given, Report_co]):
-        """A verb as type checkers see it: of one file its report, of a list one over all. That a name may be a folder
-        or a glob is not in its type."""
+    class ReadsSeveral(Protocol[Given, Report_co]):
+        """A verb that reads."""
 
         @overload
-        def __call__(
-            self, path: OneFile, /, *args: Given.args, **named: Given.kwargs
+        def __call__(  # type: ignore[overload-overlap]
+            self, path: OneFile, *args: Given.args, **named: Given.kwargs
         ) -> Report_co: ...
         @overload
         def __call__(
-            self,
-            paths: list[Any] | tuple[Any, ...] | set[Any] | Iterator[Any],
-            /,
-            *args: Given.args,
-            **named: Given.kwargs,
+            self, path: Iterable[OneFile], *args: Given.args, **named: Given.kwargs
         ) -> FilesReport[Report_co]: ...
 
-    def for_several(
-        verb: Callable[Concatenate[Any, Given], Report_co],
-    ) -> ForSeveral[Given, Report_co]: ...
+    class ChangesSeveral(Protocol[Given, Report_co]):
+        """A verb that changes files."""
+
+        @overload
+        def __call__(  # type: ignore[overload-overlap]
+            self, source: OneFile, *args: Given.args, **named: Given.kwargs
+        ) -> Report_co: ...
+        @overload
+        def __call__(
+            self, source: Iterable[OneFile], *args: Given.args, **named: Given.kwargs
+        ) -> FilesReport[Report_co]: ...
+
+    Verb = Callable[Concatenate[Any, Given], Report_co]
+
+    def reads_several(verb: Verb[Given, Report_co]) -> ReadsSeveral[Given, Report_co]: ...
+    def changes_several(verb: Verb[Given, Report_co]) -> ChangesSeveral[Given, Report_co]: ...
 
 else:
 
-    def for_several(verb: Callable[..., Any]) -> Callable[..., Any]:
-        """A verb that calls read_each or change_each. One that changes files names that which changes tables."""
-        if "in_place" not in (verb.__kwdefaults__ or ()):
-            return verb
+    def reads_several(verb: Callable[..., Any]) -> Callable[..., Any]:
+        """A verb that calls read_each."""
+        return verb
+
+    def changes_several(verb: Callable[..., Any]) -> Callable[..., Any]:
+        """A verb that calls change_each: it names that which changes tables."""
 
         @wraps(verb)
         def of_files(*args: Any, **named: Any) -> Any:

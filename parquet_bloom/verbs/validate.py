@@ -27,7 +27,7 @@ from parquet_bloom.rules.policy import Policy, policy_given
 from parquet_bloom.rules.rule import SEVERITIES
 from parquet_bloom.storage.source import LocalSource
 from parquet_bloom.verbs.documents import VerbReport
-from parquet_bloom.verbs.several import for_several, one_of, read_each
+from parquet_bloom.verbs.several import one_of, read_each, reads_several
 from parquet_bloom.vocabulary import FailOn, Format, TableChoice
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class ValidationReport(VerbReport):
         return VerbReport._as_row(self) | {"worst": self.worst and self.worst.line}
 
 
-@for_several
+@reads_several
 def validate(
     path: Any,
     *,
