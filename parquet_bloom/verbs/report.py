@@ -50,8 +50,8 @@ NOT_DEEP = "not asked for: it needs the values, and only footer and filters were
 class ColumnOverview:
     """One leaf column over all row groups. Sizes in bytes, `filter_bytes` with headers.
 
-    `filters`: by row group, True if a filter can be used. FPPs are None if none can be used;
-    `num_measured`: how many were measured. `ndv_estimate`: the highest of any row group, None
+    `filters`: by row group or stripe, True if a filter can be used. FPPs are None if none can be used;
+    `num_measured`: how many were measured, in ORC files none. `ndv_estimate`: the highest of any row group, None
     too if a filter has every bit set. `reason`: why most of the other row groups have no usable
     filter. `findings`: the ids of the rules that are broken there, the most severe first.
     """
@@ -91,7 +91,8 @@ class FileReport(VerbReport):
     `validation` and `advice` are None.
 
     `pictures`: up to MAX_PICTURES of the `num_filters` filters, preferably those with errors and
-    warnings, in the order of columns and row groups.
+    warnings, in the order of columns and row groups; none of ORC files, whose filters have no blocks, and of which
+    `num_filters` counts each index group.
     """
 
     _rows: ClassVar = ("columns",)
@@ -176,8 +177,8 @@ def report(
     progress: Progress | None = None,
 ) -> FileReport:
     """Inspect, validate and advise on `columns` (dotted leaf paths; default: all) of one file, in
-    `row_groups` (default: all). The HTML page about that is written by the command,
-    `pbloom report FILE -o PAGE.html`.
+    `row_groups` (default: all), which are the stripes of an ORC file. The HTML page about that is written by the
+    command, `pbloom report FILE -o PAGE.html`.
 
     A list of paths, a folder, a glob, and a URL that ends with / stand for several files: then this returns a
     FilesReport, with the report on each, and the errors of files that failed.
@@ -222,12 +223,13 @@ def report_file(
     progress: Progress | None = None,
 ) -> FileReport:
     """The same for an open file."""
-    file.check_has_blocks("report")
     unite(file, options)
     check_room(file, file.select(options.columns), options.parts, TO_REPORT)
     validation = validate_file(file, options, progress)
     seen = _Seen(validation.findings, len(file.select(options.columns)))
-    inspection = inspect_file(file, looked_at, seen.take)
+    # There are pictures of filters with blocks alone.
+    has_blocks = not file.units.has_groups
+    inspection = inspect_file(file, looked_at, seen.take if has_blocks else None)
     advised = replace(to_advise, columns=_advised(inspection))
     advice, no_advice = _advice(file, advised, progress) if options.deep else (None, NOT_DEEP)
     requests = file.source.requests
@@ -245,7 +247,12 @@ def report_file(
         deep=options.deep,
         columns=summaries,
         pictures=seen.pictures(),
-        num_filters=sum(column.num_filters for column in summaries),
+        num_filters=sum(
+            each.filter.num_filters
+            for part in inspection.parts
+            for each in part.columns
+            if each.filter
+        ),
         requests=requests,
     )
 
@@ -337,7 +344,7 @@ def _summary(
         filters=tuple(chunk.filter is not None for chunk in chunks),
         chunk_bytes=sum(chunk.chunk_bytes or 0 for chunk in chunks),
         filter_bytes=sum(found.stored_bytes for found in stored),
-        worst_fpp=max((found.fpp for found in stored), default=None),
+        worst_fpp=max((found.worst_fpp for found in stored), default=None),
         mean_fpp=_mean([found.fpp for found in stored]),
         worst_measured_fpp=max(measured, default=None),
         mean_measured_fpp=_mean(measured),

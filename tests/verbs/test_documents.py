@@ -251,14 +251,33 @@ def test_a_page_has_the_columns_that_have_something_to_show(paths):
 
 
 def test_the_report_of_one_page_is_a_report_too(paths):
-    if paths[0].suffix == ".orc":
-        with pytest.raises(pb.UnsupportedError):
-            pb.report(paths[1])
-        return
     report = pb.report(paths[1])
     assert report.to_arrow()["column"].to_pylist() == ["id", "x&y"]
     assert json.loads(json.dumps(report.to_dict()))["validation"]["ok"]
     assert repr(report) == f"<FileReport {paths[1]}: ok: no findings; 3 filters in 2 columns>"
+
+
+def test_the_report_on_an_orc_file_has_the_figures_of_its_page(paths):
+    """Those of filters; that of Parquet has pictures of their blocks besides."""
+    report = pb.report(paths[1])
+    inspection = pb.inspect(paths[1])
+    chunks = [part.columns[0].filter for part in inspection.parts]
+    column, other = report.columns
+    assert (column.column, other.column) == ("id", "x&y")
+    assert column.filters == (True,) * len(inspection.parts)
+    assert (
+        column.filter_bytes == inspection.filter_bytes == sum(each.stored_bytes for each in chunks)
+    )
+    assert column.worst_fpp == max(each.worst_fpp for each in chunks)
+    assert other.num_filters == 0
+    assert report.num_filters == inspection.num_filters == 3
+    assert report.validation == pb.validate(paths[1], diagnose=True)
+    assert [each.to_do for each in report.advice.columns] == [
+        each.to_do for each in pb.advise(paths[1]).columns
+    ]
+    has_blocks = report.format == "parquet"
+    assert len(report.pictures) == column.num_measured == (3 if has_blocks else 0)
+    assert (column.mean_measured_fpp is not None) == has_blocks
 
 
 @pytest.fixture
