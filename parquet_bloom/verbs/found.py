@@ -57,6 +57,10 @@ class UnverifiedFile:
     reason: str
 
 
+def _told(file: UnknownFile | UnverifiedFile) -> str:
+    return f"{file.path}: {file.reason}"
+
+
 class AbsentValues(LazyItems[Any]):
     """Those that are in none of the rows, each once, but for those at `unsure` positions; none if not `known`."""
 
@@ -149,7 +153,7 @@ class FindReport(VerbReport):
 
     def __repr__(self) -> str:
         found = number_of(self.num_rows, "row")
-        doubt = f"; {len(self.unknown):,} unknown: {self.unknown[0].reason}" if self.unknown else ""
+        doubt = f"; {len(self.unknown):,} unknown: {_told(self.unknown[0])}" if self.unknown else ""
         where = some_of(len(self.found_in), self.files_asked, "file")
         besides = f"; {left_out(self.left_out)}" if self.left_out else ""
         return (
@@ -219,6 +223,9 @@ class FindReport(VerbReport):
             kind = self.values.schema.field(name).with_name(f"values.{name}")
             table = table.append_column(kind, self.values.column(name))
         return table
+
+    def _page_notes(self) -> Sequence[str]:
+        return [*map(_told, self.unknown), *map(_told, self.unverified)]
 
     def _page_rows(self) -> Iterator[dict[str, Any]]:
         if self.values is None:

@@ -180,10 +180,14 @@ def test_advice_on_several_is_about_tables(lake):
 
 
 def test_find_shows_what_is_unknown(lake):
-    (lake / "b" / "b.parquet").write_bytes(b"nothing")
-    assert repr(pb.find("lake", "id", 10**9)) == (
-        "<FindReport id: 0 rows in 1 file; 0 row groups read, 1 excluded; 1 unknown: not a Parquet file: 7 bytes, expected 12 or more>"
-    )
+    for name in ("b/b.parquet", "c.parquet"):
+        (lake / name).write_bytes(b"nothing")
+    report = pb.find("lake", "id", 10**9)
+    reason = "not a Parquet file: 7 bytes, expected 12 or more"
+    told = f"<FindReport id: 0 rows in 1 file; 0 row groups read, 1 excluded; 2 unknown: {B}: {reason}>"
+    assert repr(report) == told
+    listed = f"<li>{B}: {reason}</li><li>lake/c.parquet: {reason}</li>"
+    assert report._repr_html_() == f"<p>{html.escape(told)}</p><ul>{listed}</ul>"
 
 
 def test_values_that_no_file_can_hold_are_refused_once_for_all(lake, monkeypatch):
