@@ -82,6 +82,16 @@ def test_a_report_of_every_public_class_is_asked(made):
 
 
 @pytest.mark.parametrize("name", CLASSES)
+def test_every_report_can_be_pickled_and_copied(made, name):
+    """As processes of a pool send it."""
+    report = made[name]
+    for other in (pickle.loads(pickle.dumps(report)), copy.deepcopy(report)):
+        assert type(other) is type(report)
+        assert other.to_dict() == report.to_dict()
+        assert repr(other) == repr(report)
+
+
+@pytest.mark.parametrize("name", CLASSES)
 def test_every_report_is_a_document_a_line_a_table_and_a_page(made, name):
     report = made[name]
     assert json.loads(json.dumps(report.to_dict()))
