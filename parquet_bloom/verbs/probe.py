@@ -115,7 +115,8 @@ class ProbedValues(Sequence[ProbedValue]):
     def counts(self) -> str:
         """`1 absent, 2,000 maybe`"""
         verdicts = Counter(each.verdict for each in self)
-        return ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(verdicts.items()))
+        told = ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(verdicts.items()))
+        return told or "no values"
 
     @read_once
     def is_absent(self) -> bool:

@@ -32,6 +32,7 @@ from parquet_bloom.files import Opener, open_file
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.storage import open_source, with_options
+from parquet_bloom.storage.near_names import telling_near_names
 from parquet_bloom.storage.paths import (
     expand,
     outputs_in,
@@ -230,7 +231,10 @@ def read_each(
     first file raises if all fail."""
     view = TableView.given(table)
     if view is None and (path := one_of(files)) is not None:
-        with open_file(path, keys, storage_options, opener=_opener_through(cache)) as file:
+        with (
+            telling_near_names(),
+            open_file(path, keys, storage_options, opener=_opener_through(cache)) as file,
+        ):
             check_some_have(united_columns(options), [os.fspath(path)], lambda _: nullcontext(file))
             return read(file, options)
     gathered = _Gathered()
@@ -448,7 +452,8 @@ def change_each(
     if path is not None:
         check(united_columns(options), [os.fspath(path)])
         named = {} if progress is None else {"progress": progress}
-        return change(with_options(path, storage_options), options, destination, **named)
+        with telling_near_names():
+            return change(with_options(path, storage_options), options, destination, **named)
     inputs = _inputs_named(files, storage_options)
     check(united_columns(options), [found.path for found in inputs])
     outputs: dict[str, Path] = {}

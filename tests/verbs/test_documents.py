@@ -424,6 +424,14 @@ def test_a_page_of_the_advice_on_several_tables_names_what_it_recommends(heads, 
     assert rows[0]["recommended"] == "id, session"
 
 
+def test_a_line_about_no_values_says_so(paths):
+    found = pb.probe(paths[1], "id", [])
+    assert (
+        repr(found) == f"<ProbeReport {paths[1]}: id: no values; {found.bytes_read:,} bytes read>"
+    )
+    assert repr(found.results) == "<ProbedValues: no values>"
+
+
 class Stopped(Sequence):
     """Interrupted while its items are made."""
 

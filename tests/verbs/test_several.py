@@ -299,6 +299,33 @@ def test_a_name_that_means_nothing(lake, files):
         pb.inspect(files)
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [
+        pb.open,
+        pb.inspect,
+        partial(pb.inspect, columns="id"),
+        partial(pb.inspect, columns=["id"], threads=2),
+        partial(pb.build, columns="id", in_place=True),
+        partial(pb.strip, output="c.parquet"),
+        partial(pb.dump, column="id", row_group=0),
+        pb.dump_footer,
+        partial(pb.diff, A),
+        partial(pb.find, column="id", values=1),
+        partial(pb.rows, filters={"id": 1}),
+    ],
+)
+def test_a_name_that_is_near_another(lake, ask):
+    with pytest.raises(FileNotFoundError) as raised:
+        ask("lake/b/b.parqet")
+    expected = "[Errno 2] no such file; did you mean lake/b/b.parquet?: 'lake/b/b.parqet'"
+    assert str(raised.value) == expected
+    with pytest.raises(
+        FileNotFoundError, match=r"^\[Errno 2\] (N|n)o such file( or directory)?: 'lake/b/x'$"
+    ):
+        ask("lake/b/x")
+
+
 @pytest.mark.parametrize("files", [7, [7], {A: B}, b"lake"])
 def test_what_is_no_name(lake, files):
     with pytest.raises(TypeError, match="path"):
