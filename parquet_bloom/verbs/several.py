@@ -144,6 +144,14 @@ class FilesReport(VerbReport, Generic[Report_co]):
         """How many reports there are."""
         return len(self.reports)
 
+    @overload
+    def __getitem__(self, index: int) -> Report_co: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Report_co, ...]: ...
+    def __getitem__(self, index: int | slice) -> Report_co | tuple[Report_co, ...]:
+        """One of the reports, or some."""
+        return self.reports[index]
+
     def __repr__(self) -> str:
         total = self._total()
         if len(self.reports) == 1 and not total:

@@ -27,6 +27,7 @@ sound: bool = pb.validate("b.parquet", require="user_id", ignore=["PB301"]).ok
 columns: tuple[str, ...] = pb.advise("a.parquet", value_sample={"user_id": [1, 2]}).recommended
 several: pb.FilesReport[pb.ProbeReport] = pb.probe(["a.parquet"], "user_id", 42, explain=True)
 absent: list[bool] = [each.is_absent for each in several.reports]
+first: pb.ProbeReport = several[0]
 sought: pb.ValuesReport = pb.probe_values("lake", "user_id", [42, 43])
 by_name: pb.FileInspection = pb.inspect(path="a.parquet", columns="user_id")
 probed: pb.ProbeReport = pb.probe(path=Path("a.parquet"), column="user_id", values=[42])

@@ -214,7 +214,9 @@ def test_report_of_several(lake):
     report = pb.report("lake", threads=2)
     assert [each.path for each in report] == [A, B]
     assert len(report) == 2
-    assert report.reports[0] == pb.report(A)
+    assert report[0] == report.reports[0] == pb.report(A)
+    assert report[-1].path == B
+    assert report[1:] == report.reports[1:]
 
 
 def test_one_report_speaks_for_all(lake):
