@@ -113,7 +113,8 @@ class IndexChange(VerbReport):
 
     def __repr__(self) -> str:
         counts = f"{self.added} added, {self.changed} changed, {self.removed} removed"
-        return f"<IndexChange {self.index}: {number_of(self.files, 'file')}: {counts}>"
+        failed = f"; {self.failed:,} failed" if self.failed else ""
+        return f"<IndexChange {self.index}: {number_of(self.files, 'file')}: {counts}{failed}>"
 
 
 def build_index(

@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,9 @@ def test_every_report_is_a_document_a_line_a_table_and_a_page(made, name):
 
 def test_a_change_of_an_index_shows_what_is_not_indexed(made):
     report = made["IndexChange"]
+    told = f"<IndexChange {report.index}: 3 files: 1 added, 0 changed, 0 removed; 1 failed>"
+    assert repr(report) == told
+    assert repr(replace(report, failed=0)) == told.replace("; 1 failed", "")
     assert report.to_arrow().column_names == ["path", "column", "reason"]
     (row,) = report.to_arrow().to_pylist()
     assert (row["path"][-9:], row["column"]) == ("c.parquet", "id")
