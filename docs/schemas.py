@@ -21,7 +21,7 @@ import parquet_bloom.engines.settings
 import parquet_bloom.storage.traffic
 from parquet_bloom import vocabulary
 from parquet_bloom.container import UNITS, Units
-from parquet_bloom.verbs.keys import key_of, place_fields
+from parquet_bloom.container.shown_names import key_of, place_fields
 
 Schema = dict[str, Any]
 

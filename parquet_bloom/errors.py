@@ -317,6 +317,7 @@ _BY_COMMAND = {
     "by build_table, repair_table and strip_table, which also commit the new sizes": (
         "with --table of `pbloom build`, `repair` and `strip`, which also commits the new sizes"
     ),
+    "write copies with output=": "write copies with -o or --output-dir",
     "build_table and repair_table append without a commit (commit=False)": (
         "build and repair append without a commit (--no-commit)"
     ),

@@ -19,6 +19,7 @@ from parquet_bloom.errors import (
 )
 from parquet_bloom.parallel import set_aside
 from parquet_bloom.storage import open_source, with_options
+from parquet_bloom.storage.near_names import telling_near_names
 from parquet_bloom.storage.source import Cut
 from parquet_bloom.vocabulary import FORMAT_TITLES, Format
 
@@ -150,7 +151,8 @@ def open(
     Raises OSError, FormatError if this is neither a Parquet nor an ORC file, EncryptionError if it
     cannot be decrypted, UnsupportedError if what reads it, or the object store, is not installed.
     """
-    file = open_file(path, keys, storage_options, size=size)
+    with telling_near_names():
+        file = open_file(path, keys, storage_options, size=size)
     return FORMATS[file.format].public(file)
 
 

@@ -138,6 +138,8 @@ IS_INDEX: Final = "an index, expected Parquet or ORC files"
 LACKS_COLUMN: Final = "no such column in the file"
 # All others have null there, by the specifications of tables.
 NULL_IN_TABLE: Final = f"{LACKS_COLUMN}, so the table reads null there"
+# Of a verb that changes files.
+DRY_RUN: Final = "dry run: nothing was written"
 # Of files that are no table's, if their user says so, and others of them have the column.
 BY_NAME: Final = "null there by union-by-name"
 NULL_BY_NAME: Final = f"{LACKS_COLUMN}: {BY_NAME}"

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import sysconfig
 import venv
+from collections.abc import Callable
 from dataclasses import MISSING, fields
 from importlib import import_module
 from itertools import count
@@ -104,8 +105,18 @@ def test_help_describes_every_public_name():
         assert (getattr(pb, name).__doc__ or "").strip(), name
 
 
+def consumer() -> str:
+    return (ROOT / "tests" / "make" / "consumer.py").read_text()
+
+
+def first_example() -> str:
+    """That of docs/python.md, which has most of what people begin with."""
+    return (ROOT / "docs" / "python.md").read_text().split("```python\n")[1].split("```")[0]
+
+
 @pytest.mark.long
-def test_a_consumer_passes_mypy_strict(tmp_path: Path) -> None:
+@pytest.mark.parametrize("written", [consumer, first_example])
+def test_a_consumer_passes_mypy_strict(tmp_path: Path, written: Callable[[], str]) -> None:
     """As it is installed: `py.typed` is what makes mypy read our annotations there."""
     venv.create(tmp_path / "venv", symlinks=True)
     python = tmp_path / "venv" / "bin" / "python"
@@ -113,7 +124,7 @@ def test_a_consumer_passes_mypy_strict(tmp_path: Path) -> None:
     (site / "parquet_bloom").symlink_to(ROOT / "parquet_bloom")
     (site / "ours.pth").write_text(sysconfig.get_path("purelib"))
     sample = tmp_path / "sample.py"
-    sample.write_text((ROOT / "tests" / "make" / "consumer.py").read_text())
+    sample.write_text(written())
     command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", str(python)]
     checked = subprocess.run(
         [*command, "--config-file", "", "--cache-dir", str(tmp_path / "cache"), "sample.py"],

@@ -12,6 +12,7 @@ from math import isfinite
 from typing import Any
 
 from parquet_bloom.container import WHERE_KNOWN, Bits, FilterDescription, Located, Place, record
+from parquet_bloom.container.shown_names import NamedAsShown
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.vocabulary import is_no_filter
 
@@ -84,7 +85,7 @@ class GroupDescription(Located):
 
 
 @record
-class ChunkDescription:
+class ChunkDescription(NamedAsShown):
     """One column in one part; `reason`: why `filter` is None.
 
     `num_values`: None if not recorded; nulls do not count in ORC. `chunk_bytes`: of its data.
@@ -128,7 +129,7 @@ class ChunkDescription:
 
 
 @dataclass(frozen=True, slots=True)
-class PartDescription(Located):
+class PartDescription(NamedAsShown, Located):
     """One part. Of a stripe: `num_groups`, 1 without an index, and `writer_timezone`, empty if the
     writer recorded none."""
 

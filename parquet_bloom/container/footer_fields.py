@@ -28,6 +28,14 @@ class Several:
     def __iter__(self) -> Iterator[Any]:
         return self._make()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Other processes get what there is, not what makes it, which may have keys."""
+        return _made_before, (self.count, tuple(self))
+
+
+def _made_before(count: int, items: tuple[Any, ...]) -> Several:
+    return Several(count, lambda: iter(items))
+
 
 class Content(NamedTuple):
     """What is in a field.

@@ -21,7 +21,7 @@ from parquet_bloom.render.wording import (
     size,
     where,
 )
-from parquet_bloom.vocabulary import APPENDED_BEFORE, LACKS_COLUMN, REMOVES, REPLACES
+from parquet_bloom.vocabulary import APPENDED_BEFORE, DRY_RUN, LACKS_COLUMN, REMOVES, REPLACES
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Place
@@ -459,7 +459,7 @@ def _state(report: TableChange) -> str:
 
 def _committed(report: TableChange) -> str:
     if report.dry_run:
-        return "dry run: nothing was written"
+        return DRY_RUN
     if report.committed is None:
         return f"version {report.version} stays"
     if len(report.commits) == 1:

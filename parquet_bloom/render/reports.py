@@ -27,6 +27,7 @@ from parquet_bloom.render.wording import (
     in_one,
     in_the_first,
 )
+from parquet_bloom.vocabulary import DRY_RUN
 
 # Up to so many files have a line each.
 FEW = 20
@@ -201,7 +202,7 @@ class Summary:
         if states:
             done += f": {', '.join(states)}"
         total = self._total(self._numbers) if self._states else ""
-        dry = "dry run: nothing was written" if self._numbers["dry"] else ""
+        dry = DRY_RUN if self._numbers["dry"] else ""
         took = self._stopwatch.so_far(self._num_files)
         write_text("; ".join(filter(None, (done, total, dry))) + took)
         if self._in_short and self._states and self._num_files > FEW and sys.stdout.isatty():

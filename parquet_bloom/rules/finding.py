@@ -9,7 +9,7 @@ from parquet_bloom.container import WHERE_KNOWN, Located, Place, record, without
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.diagnosis.diagnosis import NOTHING_TELLS, PAGES_MAY_HAVE_CHANGED, Diagnosis
-from parquet_bloom.errors import DID_YOU_MEAN
+from parquet_bloom.errors import DID_YOU_MEAN, quoted_name
 from parquet_bloom.rules.rule import SEVERITIES, Rule, Severity, rules
 
 # The rules of filters that are not there.
@@ -121,6 +121,14 @@ class Finding(Located):
     def statement(self) -> str:
         """The message with what was expected and found."""
         return statement_of(self.message, self.expected, self.found)
+
+    @property
+    def line(self) -> str:
+        """`error PB402 values-missing: column id, row group 0: …`"""
+        column = None if self.column is None else f"column {quoted_name(self.column)}"
+        where = ", ".join(map(str, filter(None, (column, self.place))))
+        what = f"{self.severity} {self.definition.heading}"
+        return ": ".join(filter(None, (what, where, self.statement)))
 
     @property
     def is_against_filter(self) -> bool:

@@ -20,6 +20,7 @@ from pyspark.sql.types import StructType
 
 from parquet_bloom.container import FilterDescription, Place
 from parquet_bloom.container.descriptions import ChunkDescription
+from parquet_bloom.container.shown_names import place_fields
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.encryption.keys_file import KeyReferences
 from parquet_bloom.errors import complaint, complaint_about
@@ -34,7 +35,6 @@ from parquet_bloom.spark.worker import FAILURES
 from parquet_bloom.storage.paths import expand, is_empty
 from parquet_bloom.storage.source import has_wildcard, is_url, local_path
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
-from parquet_bloom.verbs.keys import place_fields
 
 try:
     from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from parquet_bloom.errors import ParquetBloomError, SparkError, complaint
+from parquet_bloom.errors import ParquetBloomError, SparkError, complaint, for_command
 from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME
 from parquet_bloom.storage.table_formats import COPIES
 
@@ -56,7 +56,8 @@ _OPTION = re.compile(r"(, or )?the storage option (\w+)(=\w+)")
 def for_executors(message: str) -> str:
     """A message with what helps on executors: variables in the place of storage options, which they are not sent, as
     others would see them in the job; and no copies, which they do not write."""
-    return _with_variables(message.replace(COPIES, ""), "the executors' variable")
+    without_copies = message.replace(COPIES, "").replace(for_command(COPIES), "")
+    return _with_variables(without_copies, "the executors' variable")
 
 
 @contextmanager

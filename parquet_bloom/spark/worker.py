@@ -16,6 +16,7 @@ import numpy as np
 from pyspark import TaskContext
 
 from parquet_bloom.advice.table import table_key
+from parquet_bloom.container.shown_names import units_of
 from parquet_bloom.errors import (
     ColumnError,
     ParquetBloomError,
@@ -33,7 +34,6 @@ from parquet_bloom.spark.request import Request
 from parquet_bloom.verbs.build import BuildReport, TakeFilters, build_opened
 from parquet_bloom.verbs.documents import as_json, plain
 from parquet_bloom.verbs.file_runner import lacking, take_by_name
-from parquet_bloom.verbs.keys import units_of
 from parquet_bloom.verbs.several import message_of
 from parquet_bloom.vocabulary import HAS_ONE
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Final
 
@@ -60,6 +62,17 @@ def _with_the_suffix(wanted: str, names: list[str]) -> list[str]:
 
 def _digits(name: str) -> str:
     return "".join(filter(str.isdigit, name))
+
+
+@contextmanager
+def telling_near_names() -> Iterator[None]:
+    """Where a user has named one file, or two: what says that it is not there says which may have been meant."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        if not (hint := meant(error)):
+            raise
+        raise FileNotFoundError(errno.ENOENT, f"no such file{hint}", error.filename) from None
 
 
 def meant(error: BaseException) -> str:

@@ -75,7 +75,7 @@ class TableFormat(NamedTuple):
 
 # What helps, and what helps who can write elsewhere, which nobody can on Spark.
 _IN_TABLES: Final = "by build_table, repair_table and strip_table, which also commit the new sizes"
-COPIES: Final = ", or write copies with -o or --output-dir"
+COPIES: Final = ", or write copies with output="
 
 # A table of two formats is one of the first: Delta tables may have Iceberg's metadata, too.
 FORMATS: Final = (

@@ -43,6 +43,7 @@ from parquet_bloom.container.room import (
     check_groups_room,
     check_room,
 )
+from parquet_bloom.container.shown_names import NamedAsShown
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import EngineUse, engines_named
 from parquet_bloom.engines.settings import WriterSettings
@@ -59,9 +60,9 @@ from parquet_bloom.verbs.several import (
     FilesReport,
     check_some_have,
     each_read,
-    for_several,
     message_of,
     one_of,
+    reads_several,
     united_columns,
 )
 from parquet_bloom.vocabulary import (
@@ -87,7 +88,7 @@ MAX_IN_NEED: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class RateOffer:
+class RateOffer(NamedAsShown):
     """What filters of a rate would cost and save in all files that were judged together: `filter_bytes` of all of
     them, their share of the files, and how many groups a look-up then reads, on average."""
 
@@ -98,7 +99,7 @@ class RateOffer:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnAdvice:
+class ColumnAdvice(NamedAsShown):
     """One column, of the types that the first of the files that were judged together gives it. If it cannot have a
     filter, what was not counted is None or 0.
 
@@ -160,6 +161,12 @@ class ColumnAdvice:
     lighter_ndv: int | None = field(default=None, metadata=IN_PYTHON)
 
     @property
+    def to_do(self) -> str:
+        """The verdict as the command prints it: instead of `build`, `keep` where no group lacks a filter that would
+        get one, or `rebuild` where one is unreadable or too small."""
+        return to_do(self)
+
+    @property
     def is_needless(self) -> bool:
         """Whether there are filters that are of no use to any reader."""
         return self.reason.endswith(NEEDLESS)
@@ -187,7 +194,7 @@ def done_by(verdict: str, missing: int, unfit: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetedColumn:
+class BudgetedColumn(NamedAsShown):
     """A column to build: the rate `fpp` to build its filters at, the mean FPP that they will have, at most that,
     `filter_bytes` of all of them, and how many groups a look-up then reads, on average; `groups_saved`: how many
     fewer than by min/max."""
@@ -259,6 +266,10 @@ class AdviceReport(VerbReport):
     of its columns, None for nothing; `requests`: sent to the object store that has the file, None for other files."""
 
     _rows: ClassVar = ("columns",)
+    _shown_first: ClassVar = (
+        *("column", "to_do", "verdict", "ndv", "filter_bytes", "filter_share"),
+        *("groups_statistics", "groups_filter", "reason"),
+    )
 
     path: str
     format: Format
@@ -275,8 +286,17 @@ class AdviceReport(VerbReport):
     obstacles: tuple[str, ...] | None = field(default=None, metadata=WHERE_KNOWN)
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
+    def _page_rows(self) -> Iterator[dict[str, Any]]:
+        for row, advice in zip(self._items(), self.columns, strict=True):
+            yield row | {"to_do": advice.to_do}
 
-@for_several
+    def _as_row(self) -> dict[str, Any]:
+        return {"path": self.path, "recommended": list(self.recommended)} | {
+            name: value for name, value in VerbReport._as_row(self).items() if name != "recommended"
+        }
+
+
+@reads_several
 def advise(
     path: Any,
     *,

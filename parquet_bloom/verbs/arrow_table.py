@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_bloom.container import Place, Units
-from parquet_bloom.verbs.keys import key_of, place_fields, units_of
+from parquet_bloom.container.shown_names import key_of, place_fields, units_of
 
 _PLAIN: Final = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
 _LIST: Final = re.compile(r"tuple\[(.+), \.\.\.\]")

@@ -30,7 +30,7 @@ from parquet_bloom.verbs.file_runner import (
     lacking,
     take_by_name,
 )
-from parquet_bloom.verbs.several import FilesReport, change_each, for_several
+from parquet_bloom.verbs.several import FilesReport, change_each, changes_several
 from parquet_bloom.vocabulary import (
     REMOVES,
     REPLACES,
@@ -89,7 +89,7 @@ class BuildReport(VerbReport):
         return number_of(sum(report.num_filters for report in reports), "filter")
 
 
-@for_several
+@changes_several
 def build(
     source: Any,
     output: str | os.PathLike[str] | None = None,

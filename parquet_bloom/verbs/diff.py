@@ -37,6 +37,7 @@ from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.options import DiffOptions, ValidateOptions
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.rules.examine import examine
+from parquet_bloom.storage.near_names import telling_near_names
 from parquet_bloom.storage.traffic import in_all
 from parquet_bloom.threads import threads_to_read
 from parquet_bloom.verbs.documents import VerbReport
@@ -135,6 +136,7 @@ def diff(
     """
     options = DiffOptions.of(locals())
     with (
+        telling_near_names(),
         open_file(a, keys, storage_options) as file_a,
         open_file(b, keys, storage_options) as file_b,
     ):

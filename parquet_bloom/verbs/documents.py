@@ -22,8 +22,8 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from parquet_bloom.container import Units
+from parquet_bloom.container.shown_names import NamedAsShown, key_of, place_fields, units_of
 from parquet_bloom.values.given import show_value
-from parquet_bloom.verbs.keys import key_of, place_fields, units_of
 
 _COLLECTIONS = (list, tuple, set, frozenset)
 
@@ -37,19 +37,23 @@ _BEGIN_OBEYED = (b"\x7f", b"\xc2", b"\xe2\x80", b"\xe2\x81")
 # What notebooks show of a table.
 MOST_ROWS = 50
 LONGEST_SHOWN = 80
+# What is longer is text to read.
+LONGEST_WORD = 40
 # What a line does.
 MOST_NOTES = 2
 
 
-class VerbReport:
+class VerbReport(NamedAsShown):
     """What the reports of all verbs can do. `_rows`: the field whose items are the rows of the report
-    as a table; a second one is a field of these items. `_item`: the class of the items, where the field
-    does not tell; `_left_out`: fields of a report without rows that are not in its only one."""
+    as a table; a second one is a field of these items; without any, the report is its only row. `_item`: the
+    class of the items, where the field does not tell; `_left_out`: fields that are not in the only row.
+    `_shown_first`: the columns that a notebook begins with, those that answer."""
 
     __slots__ = ()
-    _rows: ClassVar[tuple[str, ...]]
+    _rows: ClassVar[tuple[str, ...]] = ()
     _item: ClassVar[type | None] = None
     _left_out: ClassVar[tuple[str, ...]] = ()
+    _shown_first: ClassVar[tuple[str, ...]] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The document that the command prints with --json, see docs/json.md. Raises UnsupportedError if
@@ -73,6 +77,10 @@ class VerbReport:
         return arrow_table(self)
 
     def _items(self) -> Iterator[dict[str, Any]]:
+        if not self._rows:
+            document = self.to_dict()
+            yield {name: each for name, each in document.items() if name not in self._left_out}
+            return
         units = units_of(self)
         outer, *inner = self._rows
         for item in getattr(self, outer):
@@ -88,21 +96,34 @@ class VerbReport:
         return f"<{name}: {', '.join(_facts(self))}{_noted(getattr(self, 'notes', ()))}>"
 
     def _repr_html_(self) -> str:
-        """The first rows as a table, of the columns that have anything in them that fits a cell."""
+        """The first rows as a table, of the columns that have anything in them that fits a cell, those that answer
+        first."""
         from html import escape
 
-        rows = list(islice(self._items(), MOST_ROWS))
+        rows = list(islice(self._page_rows(), MOST_ROWS))
         cells = {
             name: [_cell(row.get(name)) for row in rows]
-            for name in _names(rows)
+            for name in (*self._begins_with(), *_names(rows))
             if name not in _paths(self) and not any(_is_nested(row.get(name)) for row in rows)
         }
         cells = {name: column for name, column in cells.items() if any(column)}
         table = html_table(cells, zip(*cells.values(), strict=True)) if rows else ""
         left = self._num_rows() - len(rows)
         more = f"<p>and {left:,} more</p>" if left else ""
-        notes = "".join(f"<li>{escape(note)}</li>" for note in getattr(self, "notes", ()))
-        return f"<p>{escape(repr(self))}</p>{table}{more}" + (f"<ul>{notes}</ul>" if notes else "")
+        return f"<p>{escape(repr(self))}</p>{table}{more}{_html_list(self._page_notes())}"
+
+    def _begins_with(self) -> Iterator[str]:
+        units = units_of(self)
+        return (key_of(name, units) for name in self._shown_first)
+
+    def _page_rows(self) -> Iterator[dict[str, Any]]:
+        """The rows as a notebook shows them."""
+        return self._items()
+
+    def _page_notes(self) -> Sequence[str]:
+        """What a notebook says below the rows."""
+        notes: Sequence[str] = getattr(self, "notes", ())
+        return notes
 
     def _as_row(self) -> dict[str, Any]:
         """What the report says, field by field, in a row about its file: of items, their number."""
@@ -127,6 +148,8 @@ class VerbReport:
 
     def _num_rows(self) -> int:
         """The number of items, which are not made for that."""
+        if not self._rows:
+            return 1
         outer, *inner = self._rows
         items = getattr(self, outer)
         return sum(max(1, len(getattr(item, *inner))) for item in items) if inner else len(items)
@@ -137,10 +160,29 @@ def html_table(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     from html import escape
 
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
+    body = "".join("<tr>" + "".join(map(_html_cell, row)) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _html_cell(text: str) -> str:
+    """What is too long for a cell is what the pointer shows; in a table wider than the page, a sentence keeps a width
+    that it can be read in."""
+    from html import escape
+
+    if len(text) <= LONGEST_WORD:
+        return f"<td>{escape(text)}</td>"
+    shown = escape(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…")
+    told = "" if len(text) <= LONGEST_SHOWN else f' title="{escape(text)}"'
+    return f'<td style="min-width: 20em; text-align: left"{told}>{shown}</td>'
+
+
+def _html_list(lines: Sequence[str]) -> str:
+    from html import escape
+
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines[:MOST_ROWS])
+    left = len(lines) - MOST_ROWS
+    more = f"<p>and {left:,} more</p>" if left > 0 else ""
+    return (f"<ul>{items}</ul>" if items else "") + more
 
 
 def _shown(report: Any) -> Iterator[Field[Any]]:
@@ -213,8 +255,7 @@ def _cell(value: object) -> str:
         return ""
     if isinstance(value, list):
         return ", ".join(map(_cell, value))
-    text = f"{value:.4g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def document_of(report: object) -> dict[str, Any]:
@@ -301,7 +342,7 @@ class _Converters(dict[Any, "Callable[[Any], Any] | None"]):
         nested = [name for name, each in found.items() if not _PLAIN.fullmatch(str(each.type))]
         keys = {name: key_of(name, units) for name in found if key_of(name, units) != name}
         # A record has all its fields in a dictionary.
-        is_record = not has_place and not hasattr(report, "__slots__")
+        is_record = not has_place and "__slots__" not in vars(report)
 
         def convert(value: Any) -> dict[str, Any]:
             document: dict[str, Any]

@@ -15,6 +15,7 @@ from parquet_bloom.errors import FilterError
 from parquet_bloom.files import open_file
 from parquet_bloom.native.lazy import np
 from parquet_bloom.options import check_dialect
+from parquet_bloom.storage.near_names import telling_near_names
 from parquet_bloom.verbs.documents import VerbReport, as_json, document_of
 from parquet_bloom.vocabulary import DumpFormat, Format
 
@@ -41,7 +42,6 @@ class Dump(VerbReport):
     """One filter of a file. `unverified`: why the footer of an encrypted file may have been replaced,
     None if it cannot have been. `requests`: sent to the object store that has the file."""
 
-    _rows: ClassVar = ()
     _left_out: ClassVar = ("unverified", "requests")
 
     path: str
@@ -68,12 +68,6 @@ class Dump(VerbReport):
         document = document_of(self)
         stored: dict[str, Any] = document.pop("stored")
         return document | stored
-
-    def _items(self) -> Iterator[dict[str, Any]]:
-        yield {name: each for name, each in self.to_dict().items() if name not in self._left_out}
-
-    def _num_rows(self) -> int:
-        return 1
 
     def in_format(self, name: DumpFormat) -> bytes:
         """The filter as `raw`, `hex`, `json` or `npy`.
@@ -166,6 +160,6 @@ def dump(
     flag_given("unparsed", unparsed)
     name, part = name_given("column", column), number_given("row_group", row_group)
     group = number_if_given("index_group", index_group)
-    with open_file(path, keys, storage_options) as file:
+    with telling_near_names(), open_file(path, keys, storage_options) as file:
         stored = file.stored_filter(name, part, group, dialect, seed, decrypt, unparsed)
         return Dump(file.path, file.format, file.unverified, stored, file.source.requests)

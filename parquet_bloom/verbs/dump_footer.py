@@ -22,6 +22,7 @@ from parquet_bloom.container.room import OF_FIELD_BYTE
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open_file
 from parquet_bloom.parallel import check_fits
+from parquet_bloom.storage.near_names import telling_near_names
 from parquet_bloom.verbs.documents import VerbReport, as_json, document_of
 from parquet_bloom.vocabulary import Format
 
@@ -143,7 +144,7 @@ def dump_footer(
     footer is encrypted and has none, UnsupportedError for an ORC file.
     """
     names, numbers = columns_given(columns), row_groups_given(row_groups)
-    with open_file(path, keys, storage_options) as file:
+    with telling_near_names(), open_file(path, keys, storage_options) as file:
         return dump_footer_of(file, names, numbers)
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.container import AS_TEXT, IN_PYTHON, UNITS, WHERE_KNOWN, number_of, some_of
+from parquet_bloom.container.shown_names import units_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.values.given import list_values, python_values, show_value, show_values
 from parquet_bloom.verbs.asked_files import AskedFile
-from parquet_bloom.verbs.documents import VerbReport, plain
-from parquet_bloom.verbs.keys import units_of
+from parquet_bloom.verbs.documents import MOST_ROWS, VerbReport, plain
 from parquet_bloom.verbs.lazy_items import LazyItems
 from parquet_bloom.verbs.left_out_files import left_out
 from parquet_bloom.vocabulary import BY_NAME
@@ -55,6 +55,10 @@ class UnverifiedFile:
 
     path: str
     reason: str
+
+
+def _told(file: UnknownFile | UnverifiedFile) -> str:
+    return f"{file.path}: {file.reason}"
 
 
 class AbsentValues(LazyItems[Any]):
@@ -149,7 +153,7 @@ class FindReport(VerbReport):
 
     def __repr__(self) -> str:
         found = number_of(self.num_rows, "row")
-        doubt = f"; {len(self.unknown):,} unknown: {self.unknown[0].reason}" if self.unknown else ""
+        doubt = f"; {len(self.unknown):,} unknown: {_told(self.unknown[0])}" if self.unknown else ""
         where = some_of(len(self.found_in), self.files_asked, "file")
         besides = f"; {left_out(self.left_out)}" if self.left_out else ""
         return (
@@ -219,6 +223,20 @@ class FindReport(VerbReport):
             kind = self.values.schema.field(name).with_name(f"values.{name}")
             table = table.append_column(kind, self.values.column(name))
         return table
+
+    def _page_notes(self) -> Sequence[str]:
+        return [*map(_told, self.unknown), *map(_told, self.unverified)]
+
+    def _page_rows(self) -> Iterator[dict[str, Any]]:
+        if self.values is None:
+            yield from self._items()
+            return
+        from parquet_bloom.verbs.json_values import json_rows
+
+        # Nobody sees more of them.
+        asked_for = json_rows(self.values.slice(0, MOST_ROWS))
+        for row, values in zip(self._items(), asked_for, strict=False):
+            yield row | {f"values.{name}": value for name, value in values.items()}
 
     def account(self, values: Any) -> Any:
         """What became of each of `values`, which were looked for, as a pyarrow.Table: see docs/erasure.md. Raises

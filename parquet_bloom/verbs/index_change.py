@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import field, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from parquet_bloom.arguments import (
     columns_needed,
@@ -95,6 +95,8 @@ class IndexChange(VerbReport):
     was made, or that is still right; `left_out`: files in the folders that are not looked at because of their
     names."""
 
+    _rows: ClassVar = ("not_indexed",)
+
     index: str
     generation: int
     files: int
@@ -111,7 +113,8 @@ class IndexChange(VerbReport):
 
     def __repr__(self) -> str:
         counts = f"{self.added} added, {self.changed} changed, {self.removed} removed"
-        return f"<IndexChange {self.index}: {number_of(self.files, 'file')}: {counts}>"
+        failed = f"; {self.failed:,} failed" if self.failed else ""
+        return f"<IndexChange {self.index}: {number_of(self.files, 'file')}: {counts}{failed}>"
 
 
 def build_index(

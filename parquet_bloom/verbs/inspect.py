@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN, Place, number_of
 from parquet_bloom.container.room import TO_INSPECT, check_room
+from parquet_bloom.container.shown_names import key_of, units_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.options import InspectOptions
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.threads import threads_to_read
 from parquet_bloom.verbs.documents import VerbReport
-from parquet_bloom.verbs.several import for_several, read_each
+from parquet_bloom.verbs.several import read_each, reads_several
 from parquet_bloom.vocabulary import Format, is_out_of_sight
 
 if TYPE_CHECKING:
@@ -54,6 +55,10 @@ class FileInspection(VerbReport):
     """
 
     _rows: ClassVar = ("parts", "columns")
+    _shown_first: ClassVar = (
+        *("part", "column", "filter.stored_bytes", "filter.fill", "filter.fpp"),
+        *("filter.ndv_estimate", "reason"),
+    )
 
     path: str
     format: Format
@@ -98,13 +103,21 @@ class FileInspection(VerbReport):
             return "unknown"
         return "without usable ones" if reasons else "without"
 
+    def _as_row(self) -> dict[str, Any]:
+        """Without the number of parts that are described, if these are all."""
+        row = {"path": self.path, "num_filters": self.num_filters} | VerbReport._as_row(self)
+        described = key_of("parts", units_of(self))
+        if row[described] == self.num_parts:
+            del row[described]
+        return row
+
     @staticmethod
     def _in_total(reports: Sequence[FileInspection]) -> str:
         """`40 filters`"""
         return number_of(sum(report.num_filters for report in reports), "filter")
 
 
-@for_several
+@reads_several
 def inspect(
     path: Any,
     *,

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers, files_given
 from parquet_bloom.container import IN_PYTHON, UNITS, WHERE_KNOWN
+from parquet_bloom.container.shown_names import key_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.options import InspectOptions
 from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.verbs.documents import VerbReport, document_of
 from parquet_bloom.verbs.inspect import inspect_file
-from parquet_bloom.verbs.keys import key_of
 from parquet_bloom.verbs.several import Failure, each_read, message_of
 from parquet_bloom.vocabulary import ONLY_NULLS, is_no_filter, is_out_of_sight
 

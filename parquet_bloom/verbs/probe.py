@@ -31,6 +31,7 @@ from parquet_bloom.container.room import (
     check_groups_room,
     check_room,
 )
+from parquet_bloom.container.shown_names import NamedAsShown, key_of, units_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.filters.look_up import LookUp
 from parquet_bloom.native.lazy import NDArray, np
@@ -39,8 +40,7 @@ from parquet_bloom.parallel import check_fits, read_once, work_in_order
 from parquet_bloom.threads import threads_to_read
 from parquet_bloom.values.given import python_values, show_values
 from parquet_bloom.verbs.documents import VerbReport
-from parquet_bloom.verbs.keys import key_of, units_of
-from parquet_bloom.verbs.several import for_several, read_each
+from parquet_bloom.verbs.several import read_each, reads_several
 from parquet_bloom.vocabulary import NULL_BY_NAME
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ _Answered: TypeAlias = "tuple[Sequence[GroupAnswers], Sequence[tuple[Explanation
 
 
 @record
-class ProbedValue:
+class ProbedValue(NamedAsShown):
     """The verdict on one value in a file: `absent` only if it is absent in every group. `value`: as
     Python has it, the text of a literal."""
 
@@ -115,7 +115,8 @@ class ProbedValues(Sequence[ProbedValue]):
     def counts(self) -> str:
         """`1 absent, 2,000 maybe`"""
         verdicts = Counter(each.verdict for each in self)
-        return ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(verdicts.items()))
+        told = ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(verdicts.items()))
+        return told or "no values"
 
     @read_once
     def is_absent(self) -> bool:
@@ -295,7 +296,7 @@ class ProbeReport(VerbReport):
         return self.results.to_read
 
 
-@for_several
+@reads_several
 def probe(
     path: Any,
     column: str,

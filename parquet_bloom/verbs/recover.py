@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, ClassVar
 
 from parquet_bloom.arguments import flag_given, path_given
 from parquet_bloom.dataclass import dataclass
@@ -23,19 +21,11 @@ class RecoveryReport(VerbReport):
     `size_before` to `size_after` bytes; `journal removed`, because nothing had been appended; or
     `nothing`, because there is no journal."""
 
-    _rows: ClassVar = ()
-
     path: str
     action: RecoveryAction
     size_before: int
     size_after: int
     dry_run: bool
-
-    def _items(self) -> Iterator[dict[str, Any]]:
-        yield self.to_dict()
-
-    def _num_rows(self) -> int:
-        return 1
 
 
 def recover(path: str | os.PathLike[str], *, dry_run: bool = False) -> RecoveryReport:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN, Located, Place, RepairChange
 from parquet_bloom.container.protocols import Container
+from parquet_bloom.container.shown_names import NamedAsShown
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import FORMATS
 from parquet_bloom.options import Destination, RepairOptions
@@ -24,7 +25,7 @@ from parquet_bloom.rules.finding import NOT_CHECKED, Finding, chunk_finding
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.file_runner import Changing, changing, changing_opened
-from parquet_bloom.verbs.several import change_each, for_several
+from parquet_bloom.verbs.several import change_each, changes_several
 from parquet_bloom.vocabulary import FileLayout, Format, RepairAction
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ _TAKE_ANOTHER: Final = "take another copy of the file"
 
 
 @dataclass(frozen=True, slots=True)
-class RepairedFilter(Located):
+class RepairedFilter(NamedAsShown, Located):
     """What was done about the filters of one chunk, the rule that was broken, and how.
 
     `offset` and `length`: of the present filters, None if there are none. `groups`: the index groups
@@ -53,7 +54,7 @@ class RepairedFilter(Located):
 
 
 @dataclass(frozen=True, slots=True)
-class LeftFilter(Located):
+class LeftFilter(NamedAsShown, Located):
     """A rule that is still broken, or a filter that could not be looked at; `reason`: what is wrong, and
     what would repair it. `column`: None if a whole stripe is meant. `groups`: as in RepairedFilter."""
 
@@ -101,7 +102,7 @@ class RepairReport(VerbReport):
         return "repaired" if self.repaired else "unchanged"
 
 
-@for_several
+@changes_several
 def repair(
     source: Any,
     output: str | os.PathLike[str] | None = None,

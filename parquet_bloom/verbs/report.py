@@ -4,12 +4,12 @@ they look like, what would be better."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers
-from parquet_bloom.container import WHERE_KNOWN, FilterDescription, Place
+from parquet_bloom.container import WHERE_KNOWN, FilterDescription, Place, number_of
 from parquet_bloom.container.descriptions import ChunkDescription, GetBits
 from parquet_bloom.container.room import TO_REPORT, check_room
 from parquet_bloom.dataclass import dataclass
@@ -25,7 +25,7 @@ from parquet_bloom.verbs.advise import AdviceReport, Advisor
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
 from parquet_bloom.verbs.occupancy import FilterOccupancy, occupancy_of
-from parquet_bloom.verbs.several import for_several, one_of, read_each
+from parquet_bloom.verbs.several import one_of, read_each, reads_several
 from parquet_bloom.verbs.validate import ValidationReport, unite, validate_file
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ NOT_DEEP = "not asked for: it needs the values, and only footer and filters were
 class ColumnOverview:
     """One leaf column over all row groups. Sizes in bytes, `filter_bytes` with headers.
 
-    `filters`: by row group, True if a filter can be used. FPPs are None if none can be used;
-    `num_measured`: how many were measured. `ndv_estimate`: the highest of any row group, None
+    `filters`: by row group or stripe, True if a filter can be used. FPPs are None if none can be used;
+    `num_measured`: how many were measured, in ORC files none. `ndv_estimate`: the highest of any row group, None
     too if a filter has every bit set. `reason`: why most of the other row groups have no usable
-    filter.
+    filter. `findings`: the ids of the rules that are broken there, the most severe first.
     """
 
     column: str
@@ -69,6 +69,7 @@ class ColumnOverview:
     num_measured: int
     ndv_estimate: float | None
     reason: str | None
+    findings: tuple[str, ...]
 
     @property
     def num_filters(self) -> int:
@@ -90,7 +91,8 @@ class FileReport(VerbReport):
     `validation` and `advice` are None.
 
     `pictures`: up to MAX_PICTURES of the `num_filters` filters, preferably those with errors and
-    warnings, in the order of columns and row groups.
+    warnings, in the order of columns and row groups; none of ORC files, whose filters have no blocks, and of which
+    `num_filters` counts each index group.
     """
 
     _rows: ClassVar = ("columns",)
@@ -123,8 +125,40 @@ class FileReport(VerbReport):
         """That of `validation`."""
         return self.validation.ok
 
+    @property
+    def state(self) -> str:
+        """That of `validation`."""
+        return self.validation.state
 
-@for_several
+    def __repr__(self) -> str:
+        filters = (
+            f"{number_of(self.num_filters, 'filter')} in {number_of(len(self.columns), 'column')}"
+        )
+        unread = f"; values not read: {self.unread}" if self.unread else ""
+        return (
+            f"<FileReport {self.path}: {self.state}: {self.validation.counts}; {filters}{unread}>"
+        )
+
+    def _page_notes(self) -> Sequence[str]:
+        return [each.line for each in _worst_first(self.validation.findings)]
+
+    def _page_rows(self) -> Iterator[dict[str, Any]]:
+        for row, column in zip(self._items(), self.columns, strict=True):
+            of_groups = f"{column.num_filters:,} of {len(column.filters):,}"
+            yield row | {"filters": of_groups}
+
+    def _as_row(self) -> dict[str, Any]:
+        """That of `validation`, and how many filters were looked at for it."""
+        row = self.validation._as_row()
+        return row | {"columns": len(self.columns), "num_filters": self.num_filters}
+
+    @staticmethod
+    def _in_total(reports: Sequence[FileReport]) -> str:
+        """`40 filters`"""
+        return number_of(sum(report.num_filters for report in reports), "filter")
+
+
+@reads_several
 def report(
     path: Any,
     *,
@@ -143,8 +177,8 @@ def report(
     progress: Progress | None = None,
 ) -> FileReport:
     """Inspect, validate and advise on `columns` (dotted leaf paths; default: all) of one file, in
-    `row_groups` (default: all). The HTML page about that is written by the command,
-    `pbloom report FILE -o PAGE.html`.
+    `row_groups` (default: all), which are the stripes of an ORC file. The HTML page about that is written by the
+    command, `pbloom report FILE -o PAGE.html`.
 
     A list of paths, a folder, a glob, and a URL that ends with / stand for several files: then this returns a
     FilesReport, with the report on each, and the errors of files that failed.
@@ -189,18 +223,21 @@ def report_file(
     progress: Progress | None = None,
 ) -> FileReport:
     """The same for an open file."""
-    file.check_has_blocks("report")
     unite(file, options)
     check_room(file, file.select(options.columns), options.parts, TO_REPORT)
     validation = validate_file(file, options, progress)
     seen = _Seen(validation.findings, len(file.select(options.columns)))
-    inspection = inspect_file(file, looked_at, seen.take)
+    # There are pictures of filters with blocks alone.
+    has_blocks = not file.units.has_groups
+    inspection = inspect_file(file, looked_at, seen.take if has_blocks else None)
     advised = replace(to_advise, columns=_advised(inspection))
     advice, no_advice = _advice(file, advised, progress) if options.deep else (None, NOT_DEEP)
     requests = file.source.requests
     chunks = zip(*(part.columns for part in inspection.parts), strict=True)
+    broken = _broken(validation.findings)
     summaries = tuple(
-        _summary(found, seen.measured.get(position, ())) for position, found in enumerate(chunks)
+        _summary(found, seen.measured.get(position, ()), broken)
+        for position, found in enumerate(chunks)
     )
     return FileReport(
         inspection=replace(inspection, requests=None),
@@ -210,7 +247,12 @@ def report_file(
         deep=options.deep,
         columns=summaries,
         pictures=seen.pictures(),
-        num_filters=sum(column.num_filters for column in summaries),
+        num_filters=sum(
+            each.filter.num_filters
+            for part in inspection.parts
+            for each in part.columns
+            if each.filter
+        ),
         requests=requests,
     )
 
@@ -274,24 +316,42 @@ def _advice(
     return report, None
 
 
-def _summary(chunks: Sequence[ChunkDescription], measured: Sequence[float]) -> ColumnOverview:
+def _broken(findings: Iterable[Finding]) -> Mapping[str | None, dict[str, None]]:
+    """The ids of the rules that are broken in each column, the most severe first."""
+    rules: dict[str | None, dict[str, None]] = defaultdict(dict)
+    for each in _worst_first(findings):
+        rules[each.column][each.rule] = None
+    return rules
+
+
+def _worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda each: -each.rank)
+
+
+def _summary(
+    chunks: Sequence[ChunkDescription],
+    measured: Sequence[float],
+    broken: Mapping[str | None, Iterable[str]],
+) -> ColumnOverview:
+    name = chunks[0].column
     stored = [chunk.filter for chunk in chunks if chunk.filter]
     estimates = [found.ndv_estimate for found in stored if found.ndv_estimate is not None]
     reasons = Counter(chunk.reason for chunk in chunks if chunk.reason)
     return ColumnOverview(
-        column=chunks[0].column,
+        column=name,
         physical_type=chunks[0].physical_type,
         logical_type=chunks[0].logical_type,
         filters=tuple(chunk.filter is not None for chunk in chunks),
         chunk_bytes=sum(chunk.chunk_bytes or 0 for chunk in chunks),
         filter_bytes=sum(found.stored_bytes for found in stored),
-        worst_fpp=max((found.fpp for found in stored), default=None),
+        worst_fpp=max((found.worst_fpp for found in stored), default=None),
         mean_fpp=_mean([found.fpp for found in stored]),
         worst_measured_fpp=max(measured, default=None),
         mean_measured_fpp=_mean(measured),
         num_measured=len(measured),
         ndv_estimate=max(estimates) if estimates and len(estimates) == len(stored) else None,
         reason=reasons.most_common(1)[0][0] if reasons else None,
+        findings=tuple(broken.get(name, ())),
     )
 
 

@@ -32,6 +32,7 @@ from parquet_bloom.files import Opener, open_file
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.storage import open_source, with_options
+from parquet_bloom.storage.near_names import telling_near_names
 from parquet_bloom.storage.paths import (
     expand,
     outputs_in,
@@ -42,6 +43,7 @@ from parquet_bloom.storage.source import is_url, local_path
 from parquet_bloom.threads import threads_for_files, threads_to_change
 from parquet_bloom.verbs.documents import MOST_ROWS, VerbReport
 from parquet_bloom.verbs.table_folders import warn_of_tables
+from parquet_bloom.vocabulary import DRY_RUN
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,6 +144,14 @@ class FilesReport(VerbReport, Generic[Report_co]):
         """How many reports there are."""
         return len(self.reports)
 
+    @overload
+    def __getitem__(self, index: int) -> Report_co: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Report_co, ...]: ...
+    def __getitem__(self, index: int | slice) -> Report_co | tuple[Report_co, ...]:
+        """One of the reports, or some."""
+        return self.reports[index]
+
     def __repr__(self) -> str:
         total = self._total()
         if len(self.reports) == 1 and not total:
@@ -157,38 +167,51 @@ class FilesReport(VerbReport, Generic[Report_co]):
         states += [("failed", len(self.failures)), ("done before", len(self.done_before))]
         told = ", ".join(f"{count:,} {state}" for state, count in states if count)
         of_all = self.reports[0]._in_total(self.reports) if self.reports else ""
-        return "; ".join(filter(None, (told, of_all)))
+        is_dry = any(getattr(report, "dry_run", False) for report in self.reports)
+        return "; ".join(filter(None, (told, of_all, DRY_RUN if is_dry else "")))
 
 
 if TYPE_CHECKING:
+    # As type checkers see verbs: of one file the report, of several one over all. That a name may be a folder, a glob
+    # or a table is not in its type. Text is an iterable of text, too, but the first that fits is taken.
 
-    class ForSeveral(Protocol[Given, Report_co]):
-        """A verb as type checkers see it: of one file its report, of a list one over all. That a name may be a folder
-        or a glob is not in its type."""
+    class ReadsSeveral(Protocol[Given, Report_co]):
+        """A verb that reads."""
 
         @overload
-        def __call__(
-            self, path: OneFile, /, *args: Given.args, **named: Given.kwargs
+        def __call__(  # type: ignore[overload-overlap]
+            self, path: OneFile, *args: Given.args, **named: Given.kwargs
         ) -> Report_co: ...
         @overload
         def __call__(
-            self,
-            paths: list[Any] | tuple[Any, ...] | set[Any] | Iterator[Any],
-            /,
-            *args: Given.args,
-            **named: Given.kwargs,
+            self, path: Iterable[OneFile], *args: Given.args, **named: Given.kwargs
         ) -> FilesReport[Report_co]: ...
 
-    def for_several(
-        verb: Callable[Concatenate[Any, Given], Report_co],
-    ) -> ForSeveral[Given, Report_co]: ...
+    class ChangesSeveral(Protocol[Given, Report_co]):
+        """A verb that changes files."""
+
+        @overload
+        def __call__(  # type: ignore[overload-overlap]
+            self, source: OneFile, *args: Given.args, **named: Given.kwargs
+        ) -> Report_co: ...
+        @overload
+        def __call__(
+            self, source: Iterable[OneFile], *args: Given.args, **named: Given.kwargs
+        ) -> FilesReport[Report_co]: ...
+
+    Verb = Callable[Concatenate[Any, Given], Report_co]
+
+    def reads_several(verb: Verb[Given, Report_co]) -> ReadsSeveral[Given, Report_co]: ...
+    def changes_several(verb: Verb[Given, Report_co]) -> ChangesSeveral[Given, Report_co]: ...
 
 else:
 
-    def for_several(verb: Callable[..., Any]) -> Callable[..., Any]:
-        """A verb that calls read_each or change_each. One that changes files names that which changes tables."""
-        if "in_place" not in (verb.__kwdefaults__ or ()):
-            return verb
+    def reads_several(verb: Callable[..., Any]) -> Callable[..., Any]:
+        """A verb that calls read_each."""
+        return verb
+
+    def changes_several(verb: Callable[..., Any]) -> Callable[..., Any]:
+        """A verb that calls change_each: it names that which changes tables."""
 
         @wraps(verb)
         def of_files(*args: Any, **named: Any) -> Any:
@@ -216,7 +239,10 @@ def read_each(
     first file raises if all fail."""
     view = TableView.given(table)
     if view is None and (path := one_of(files)) is not None:
-        with open_file(path, keys, storage_options, opener=_opener_through(cache)) as file:
+        with (
+            telling_near_names(),
+            open_file(path, keys, storage_options, opener=_opener_through(cache)) as file,
+        ):
             check_some_have(united_columns(options), [os.fspath(path)], lambda _: nullcontext(file))
             return read(file, options)
     gathered = _Gathered()
@@ -434,7 +460,8 @@ def change_each(
     if path is not None:
         check(united_columns(options), [os.fspath(path)])
         named = {} if progress is None else {"progress": progress}
-        return change(with_options(path, storage_options), options, destination, **named)
+        with telling_near_names():
+            return change(with_options(path, storage_options), options, destination, **named)
     inputs = _inputs_named(files, storage_options)
     check(united_columns(options), [found.path for found in inputs])
     outputs: dict[str, Path] = {}

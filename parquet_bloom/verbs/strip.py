@@ -21,7 +21,7 @@ from parquet_bloom.verbs.file_runner import (
     lacking,
     take_by_name,
 )
-from parquet_bloom.verbs.several import change_each, for_several
+from parquet_bloom.verbs.several import change_each, changes_several
 from parquet_bloom.vocabulary import Format
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class StripReport(VerbReport):
         return f"{number_of(sum(report.num_filters for report in reports), 'filter')} removed"
 
 
-@for_several
+@changes_several
 def strip(
     source: Any,
     output: str | os.PathLike[str] | None = None,

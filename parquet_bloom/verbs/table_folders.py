@@ -14,7 +14,7 @@ from parquet_bloom.errors import TableFolderWarning
 from parquet_bloom.storage.source import is_url, local_name
 
 # To whom asks files, and may change them with what is printed.
-_UNCHANGED: Final = ", of which none is changed in place without it"
+_UNCHANGED: Final = ", and none of these is changed in place"
 
 
 def tables_among(names: Iterable[str], option: str, besides: str = _UNCHANGED) -> Iterator[str]:

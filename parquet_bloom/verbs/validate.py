@@ -6,13 +6,14 @@ The rules are in parquet_bloom.rules; `pbloom rule` and docs/rules.md explain th
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers
-from parquet_bloom.container import WHERE_KNOWN
+from parquet_bloom.container import WHERE_KNOWN, number_of
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError
@@ -23,9 +24,10 @@ from parquet_bloom.rules.examine import examine
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.next_commands import NextCommands
 from parquet_bloom.rules.policy import Policy, policy_given
+from parquet_bloom.rules.rule import SEVERITIES
 from parquet_bloom.storage.source import LocalSource
 from parquet_bloom.verbs.documents import VerbReport
-from parquet_bloom.verbs.several import for_several, one_of, read_each
+from parquet_bloom.verbs.several import one_of, read_each, reads_several
 from parquet_bloom.vocabulary import FailOn, Format, TableChoice
 
 if TYPE_CHECKING:
@@ -91,8 +93,23 @@ class ValidationReport(VerbReport):
             return "ok where readable"
         return "ok" if self.checked.filters else "ok without filters"
 
+    @property
+    def worst(self) -> Finding | None:
+        """The first of the most severe findings; None if there are none."""
+        return max(self.findings, key=lambda each: each.rank, default=None)
 
-@for_several
+    @property
+    def counts(self) -> str:
+        """`1 error, 2 notes`; `no findings`"""
+        numbers = Counter(each.severity for each in self.findings)
+        told = (number_of(numbers[each], each) for each in reversed(SEVERITIES) if numbers[each])
+        return ", ".join(told) or "no findings"
+
+    def _as_row(self) -> dict[str, Any]:
+        return VerbReport._as_row(self) | {"worst": self.worst and self.worst.line}
+
+
+@reads_several
 def validate(
     path: Any,
     *,

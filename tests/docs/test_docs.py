@@ -35,6 +35,7 @@ from parquet_bloom.container.descriptions import (
     PartDescription,
 )
 from parquet_bloom.container.footer_fields import FooterDescription, Stretch
+from parquet_bloom.container.shown_names import key_of
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.engines.reading import EngineUse
 from parquet_bloom.engines.settings import WriterSettings
@@ -62,7 +63,6 @@ from parquet_bloom.verbs.index_compact import IndexCompaction
 from parquet_bloom.verbs.index_probe import IndexedFile, IndexedValue, IndexReport
 from parquet_bloom.verbs.inspect import FileInspection
 from parquet_bloom.verbs.inspect_summary import ColumnSummary, InspectionSummary
-from parquet_bloom.verbs.keys import key_of
 from parquet_bloom.verbs.probe import ProbedValue, ProbeReport
 from parquet_bloom.verbs.recover import RecoveryReport
 from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport

@@ -1,5 +1,7 @@
 """What a consumer writes, and which mistakes of theirs mypy finds: `make lint` checks it."""
 
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,21 @@ sound: bool = pb.validate("b.parquet", require="user_id", ignore=["PB301"]).ok
 columns: tuple[str, ...] = pb.advise("a.parquet", value_sample={"user_id": [1, 2]}).recommended
 several: pb.FilesReport[pb.ProbeReport] = pb.probe(["a.parquet"], "user_id", 42, explain=True)
 absent: list[bool] = [each.is_absent for each in several.reports]
+first: pb.ProbeReport = several[0]
 sought: pb.ValuesReport = pb.probe_values("lake", "user_id", [42, 43])
+by_name: pb.FileInspection = pb.inspect(path="a.parquet", columns="user_id")
+probed: pb.ProbeReport = pb.probe(path=Path("a.parquet"), column="user_id", values=[42])
+built: pb.BuildReport = pb.build(source="a.parquet", output="b.parquet", columns="user_id")
+paths: Sequence[Path] = sorted(Path("lake").glob("*.parquet"))
+listed: Iterable[str] = map(str, paths)
+inspected: pb.FilesReport[pb.FileInspection] = pb.inspect(paths)
+stripped: pb.FilesReport[pb.StripReport] = pb.strip(source=listed, dry_run=True)
+in_lists: list[int] = [
+    each.num_filters for each in pb.build(["lake/*.parquet"], "out", columns="id").reports
+]
+pb.probe("b.parquet", column="user_id", vals=42)  # type: ignore[call-overload]
+pb.strip(path="a.parquet")  # type: ignore[call-overload]
+pb.inspect([7])  # type: ignore[list-item]
 pb.build("a.parquet", "b.parquet", columns=7)  # type: ignore[call-overload]
 pb.build("a.parquet", "b.parquet", columns="user_id", existing="no")  # type: ignore[call-overload]
 pb.probe(7, "user_id", 42)  # type: ignore[call-overload]

@@ -263,6 +263,12 @@ def test_a_file_of_a_table_names_the_way_to_change_it(tmp_path):
         " not changed in place; change the table with --table of `pbloom build`, `repair` and `strip`, which also commits"
         " the new sizes, to its catalog with --catalog NAME, or write copies with -o or --output-dir"
     )
+    with pytest.raises(pb.RewriteError) as raised:
+        pb.build(tmp_path / "a.parquet", columns="id", in_place=True)
+    assert str(raised.value).endswith(
+        "; change the table by build_table, repair_table and strip_table, which also commit the new sizes, to its"
+        " catalog with catalog=NAME, or write copies with output="
+    )
 
 
 @pytest.mark.parametrize(
@@ -280,5 +286,5 @@ def test_whoever_asks_the_folder_of_a_table_is_told(mark, table, kind, tmp_path)
     assert result.code == 0
     assert result.stderr.startswith(
         f"pbloom: {tmp_path}: {table}, of which --table {kind} takes the live files; this is about all files in"
-        " its folder, of which none is changed in place without it\n"
+        " its folder, and none of these is changed in place\n"
     )

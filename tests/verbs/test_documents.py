@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from make.browser import Document
 from make.commands import outcome
+from make.filters import bitset_at, with_bitset
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -249,14 +251,185 @@ def test_a_page_has_the_columns_that_have_something_to_show(paths):
 
 
 def test_the_report_of_one_page_is_a_report_too(paths):
-    if paths[0].suffix == ".orc":
-        with pytest.raises(pb.UnsupportedError):
-            pb.report(paths[1])
-        return
     report = pb.report(paths[1])
     assert report.to_arrow()["column"].to_pylist() == ["id", "x&y"]
     assert json.loads(json.dumps(report.to_dict()))["validation"]["ok"]
-    assert repr(report).startswith(f"<FileReport {paths[1]}: ")
+    assert repr(report) == f"<FileReport {paths[1]}: ok: no findings; 3 filters in 2 columns>"
+
+
+def test_the_report_on_an_orc_file_has_the_figures_of_its_page(paths):
+    """Those of filters; that of Parquet has pictures of their blocks besides."""
+    report = pb.report(paths[1])
+    inspection = pb.inspect(paths[1])
+    chunks = [part.columns[0].filter for part in inspection.parts]
+    column, other = report.columns
+    assert (column.column, other.column) == ("id", "x&y")
+    assert column.filters == (True,) * len(inspection.parts)
+    assert (
+        column.filter_bytes == inspection.filter_bytes == sum(each.stored_bytes for each in chunks)
+    )
+    assert column.worst_fpp == max(each.worst_fpp for each in chunks)
+    assert other.num_filters == 0
+    assert report.num_filters == inspection.num_filters == 3
+    assert report.validation == pb.validate(paths[1], diagnose=True)
+    assert [each.to_do for each in report.advice.columns] == [
+        each.to_do for each in pb.advise(paths[1]).columns
+    ]
+    has_blocks = report.format == "parquet"
+    assert len(report.pictures) == column.num_measured == (3 if has_blocks else 0)
+    assert (column.mean_measured_fpp is not None) == has_blocks
+
+
+@pytest.fixture
+def broken(tmp_path, monkeypatch):
+    """A file with two filters, one of which has lost all bits, and one that is sound."""
+    monkeypatch.chdir(tmp_path)
+    table = pa.table({"id": range(2000), "<x>": ["a"] * 2000})
+    for name in ("a.parquet", "b.parquet"):
+        pq.write_table(table, name, row_group_size=1000)
+        pb.build(name, columns="id", in_place=True)
+    data = Path("a.parquet").read_bytes()
+    start, end = bitset_at(data, 1)
+    Path("a.parquet").write_bytes(with_bitset(data, bytes(end - start), 1))
+    return "a.parquet"
+
+
+def test_a_report_of_one_page_says_what_is_wrong(broken):
+    report = pb.report(broken)
+    (finding,) = report.validation.findings
+    assert repr(report) == "<FileReport a.parquet: not ok: 1 error; 2 filters in 2 columns>"
+    assert finding.line.startswith("error PB402 all-bits-clear: column id, row group 1: ")
+    assert finding.line.endswith(finding.statement)
+    page = report._repr_html_()
+    assert page.endswith(f"<ul><li>{html.escape(finding.line)}</li></ul>")
+    assert "<td>2 of 2</td>" in page
+    assert "<td>PB402</td>" in page
+    assert report.to_arrow()["findings"].to_pylist() == [["PB402"], []]
+
+
+def test_reports_of_several_files_say_which_is_not_right(broken):
+    reports = pb.report(["a.parquet", "b.parquet"])
+    told = "<FileReports of 2 files: 1 not ok, 1 ok; 4 filters>"
+    assert repr(reports) == told
+    worst = html.escape(reports.reports[0].validation.worst.line)
+    page = re.sub(" style=.*? title=", " title=", reports._repr_html_())
+    rows = re.findall(r"<tr>(.*?)</tr>", page)
+    told = f'<td title="{worst}">{worst[:LONGEST_SHOWN]}…</td>'
+    assert rows == [
+        "".join(
+            f"<th>{each}</th>"
+            for each in ("path", "format", "ok", "findings", "worst", "columns", "num_filters")
+        ),
+        f"<td>a.parquet</td><td>parquet</td><td>False</td><td>1</td>{told}<td>2</td><td>2</td>",
+        "<td>b.parquet</td><td>parquet</td><td>True</td><td>0</td><td></td><td>2</td><td>2</td>",
+    ]
+
+
+def test_validation_of_several_files_shows_the_worst_of_each(broken):
+    page = pb.validate(["a.parquet", "b.parquet"])._repr_html_()
+    assert ">error PB402 all-bits-clear: column id, row group 1: " in page
+    assert pb.validate(broken, max_fpp=1e-9).counts == "2 errors"
+    assert pb.validate("b.parquet").worst is None
+
+
+def test_findings_of_whole_files_and_many_of_them(broken):
+    (finding,) = pb.report(broken).validation.findings
+    of_file = replace(finding, column=None, place=None, severity="warning")
+    assert of_file.line == f"warning PB402 all-bits-clear: {finding.statement}"
+    report = pb.report(broken)
+    many = replace(report.validation, findings=(of_file,) * 60 + (finding,))
+    page = replace(report, validation=many)._repr_html_()
+    assert "not ok: 1 error, 60 warnings; " in html.unescape(page)
+    first, *_, last = re.findall("<li>(.*?)</li>", page)
+    assert (first, last) == (html.escape(finding.line), html.escape(of_file.line))
+    assert page.endswith("</ul><p>and 11 more</p>")
+
+
+def test_a_page_of_rows_that_were_found_has_the_columns_that_were_asked_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = pa.table(
+        {"id": [5] * 60, "<e>": [f"x{n}" for n in range(60)], "t": [date(2024, 1, 31)] * 60}
+    )
+    pq.write_table(rows, "a.parquet")
+    page = pb.find("a.parquet", "id", 5, columns=["<e>", "t"])._repr_html_()
+    assert "<th>deleted</th><th>values.&lt;e&gt;</th><th>values.t</th></tr>" in page
+    first, *_, last = re.findall("<tr><td>(.*?)</td></tr>", page)
+    assert (
+        first
+        == "5</td><td>a.parquet</td><td>0</td><td>0</td><td>0</td><td>False</td><td>x0</td><td>2024-01-31"
+    )
+    assert last.endswith("<td>x49</td><td>2024-01-31")
+    assert page.endswith("<p>and 10 more</p>")
+
+
+SHUFFLED = [n * 7919 % 3000 for n in range(3000)]
+
+
+@pytest.fixture
+def heads(tmp_path, monkeypatch):
+    """The columns of what a notebook shows of a report on a file with filters of `id` alone, and its rows."""
+    monkeypatch.chdir(tmp_path)
+    table = pa.table({"id": SHUFFLED, "session": [f"s{n}" for n in SHUFFLED]})
+    for name in ("a.parquet", "b.parquet"):
+        pq.write_table(table, name, row_group_size=1000)
+    pb.build("a.parquet", columns="id", in_place=True)
+
+    def shown(report):
+        head, *rows = re.findall("<tr>(.*?)</tr>", report._repr_html_())
+        names = re.findall("<th>(.*?)</th>", head)
+        return names, [
+            dict(zip(names, re.findall("<td.*?>(.*?)</td>", row), strict=True)) for row in rows
+        ]
+
+    return shown
+
+
+def test_a_page_of_advice_begins_with_it(heads):
+    report = pb.advise("a.parquet")
+    names, rows = heads(report)
+    assert names[:9] == [
+        *("column", "to_do", "verdict", "ndv", "filter_bytes", "filter_share"),
+        *("row_groups_statistics", "row_groups_filter", "reason"),
+    ]  # fmt: skip
+    assert len(names) == len({*names})
+    # As `pbloom advise` prints it.
+    told = [(row["column"], row["to_do"], row["verdict"]) for row in rows]
+    assert told == [("id", "keep", "build"), ("session", "build", "build")]
+    assert [each.to_do for each in report.columns] == ["keep", "build"]
+    reason = html.escape(report.columns[0].reason)
+    shown = f'<td style="min-width: 20em; text-align: left" title="{reason}">{reason[:LONGEST_SHOWN]}…</td>'
+    assert shown in report._repr_html_()
+
+
+def test_a_page_of_an_inspection_begins_with_what_filters_are(heads):
+    names, rows = heads(pb.inspect("a.parquet"))
+    assert names[:7] == [
+        *("row_group", "column", "filter.stored_bytes", "filter.fill", "filter.fpp"),
+        *("filter.ndv_estimate", "reason"),
+    ]  # fmt: skip
+    assert rows[1]["reason"] == "no filter"
+    names, rows = heads(pb.inspect(["a.parquet", "b.parquet"]))
+    assert names[:2] == ["path", "num_filters"]
+    assert [row["num_filters"] for row in rows] == ["3", "0"]
+    assert "num_row_groups" in names
+    assert "row_groups" not in names
+    _, rows = heads(pb.inspect(["a.parquet", "b.parquet"], row_groups=1))
+    assert [(row["num_row_groups"], row["row_groups"]) for row in rows] == [("3", "1")] * 2
+
+
+def test_a_page_of_the_advice_on_several_tables_names_what_it_recommends(heads, tmp_path):
+    pq.write_table(pa.table({"other": SHUFFLED}), "c.parquet", row_group_size=1000)
+    names, rows = heads(pb.advise(["a.parquet", "c.parquet"]))
+    assert names[:2] == ["path", "recommended"]
+    assert rows[0]["recommended"] == "id, session"
+
+
+def test_a_line_about_no_values_says_so(paths):
+    found = pb.probe(paths[1], "id", [])
+    assert (
+        repr(found) == f"<ProbeReport {paths[1]}: id: no values; {found.bytes_read:,} bytes read>"
+    )
+    assert repr(found.results) == "<ProbedValues: no values>"
 
 
 class Stopped(Sequence):

@@ -230,7 +230,7 @@ def test_the_page_says_that_a_folder_is_that_of_a_table(run, tmp_path):
     table = make_table(tmp_path / "table", commits=2)
     text = Document(run(table, "--require", "id,n")[1]).text
     head, _, rest = text.partition("What to do next ")
-    said = f"{table}: a Delta table, of which --table delta takes the live files; this is about all files in its folder, of which none is changed in place without it"
+    said = f"{table}: a Delta table, of which --table delta takes the live files; this is about all files in its folder, and none of these is changed in place"
     assert said in head
     assert re.search(
         "missing 12 times in 2 files Ask for the page with --table: commands that", rest

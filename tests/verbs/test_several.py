@@ -4,6 +4,7 @@ import html
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -179,10 +180,14 @@ def test_advice_on_several_is_about_tables(lake):
 
 
 def test_find_shows_what_is_unknown(lake):
-    (lake / "b" / "b.parquet").write_bytes(b"nothing")
-    assert repr(pb.find("lake", "id", 10**9)) == (
-        "<FindReport id: 0 rows in 1 file; 0 row groups read, 1 excluded; 1 unknown: not a Parquet file: 7 bytes, expected 12 or more>"
-    )
+    for name in ("b/b.parquet", "c.parquet"):
+        (lake / name).write_bytes(b"nothing")
+    report = pb.find("lake", "id", 10**9)
+    reason = "not a Parquet file: 7 bytes, expected 12 or more"
+    told = f"<FindReport id: 0 rows in 1 file; 0 row groups read, 1 excluded; 2 unknown: {B}: {reason}>"
+    assert repr(report) == told
+    listed = f"<li>{B}: {reason}</li><li>lake/c.parquet: {reason}</li>"
+    assert report._repr_html_() == f"<p>{html.escape(told)}</p><ul>{listed}</ul>"
 
 
 def test_values_that_no_file_can_hold_are_refused_once_for_all(lake, monkeypatch):
@@ -209,7 +214,9 @@ def test_report_of_several(lake):
     report = pb.report("lake", threads=2)
     assert [each.path for each in report] == [A, B]
     assert len(report) == 2
-    assert report.reports[0] == pb.report(A)
+    assert report[0] == report.reports[0] == pb.report(A)
+    assert report[-1].path == B
+    assert report[1:] == report.reports[1:]
 
 
 def test_one_report_speaks_for_all(lake):
@@ -239,6 +246,23 @@ def test_files_are_counted_by_what_becomes_of_them(lake):
     told = "<StripReports of 2 files: 1 unchanged, 1 stripped; 1 filter removed>"
     assert repr(report) == told
     assert repr(pb.validate([A])) == "<ValidationReports of 1 file: 1 without filters>"
+
+
+@pytest.mark.parametrize(
+    ("verb", "told"),
+    [
+        (pb.strip, "<StripReports of 2 files: 2 stripped; 2 filters removed; "),
+        (partial(pb.build, columns="id", existing="replace"), "<BuildReports of 2 files: 2 built; 2 filters; "),
+        (pb.repair, "<RepairReports of 2 files: 2 unchanged; "),
+    ],
+    ids=["strip", "build", "repair"],
+)  # fmt: skip
+def test_a_dry_run_over_several_files_says_that_it_was_one(lake, verb, told):
+    """As the command does."""
+    pb.build("lake", in_place=True, columns="id")
+    report = verb("lake", in_place=True, dry_run=True)
+    assert repr(report) == f"{told}dry run: nothing was written>"
+    assert "dry run" not in repr(verb("lake", in_place=True))
 
 
 def test_one_that_fails_keeps_no_other_from_being_done(lake):
@@ -277,6 +301,33 @@ def test_a_name_that_means_nothing(lake, files):
         pb.inspect(files)
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [
+        pb.open,
+        pb.inspect,
+        partial(pb.inspect, columns="id"),
+        partial(pb.inspect, columns=["id"], threads=2),
+        partial(pb.build, columns="id", in_place=True),
+        partial(pb.strip, output="c.parquet"),
+        partial(pb.dump, column="id", row_group=0),
+        pb.dump_footer,
+        partial(pb.diff, A),
+        partial(pb.find, column="id", values=1),
+        partial(pb.rows, filters={"id": 1}),
+    ],
+)
+def test_a_name_that_is_near_another(lake, ask):
+    with pytest.raises(FileNotFoundError) as raised:
+        ask("lake/b/b.parqet")
+    expected = "[Errno 2] no such file; did you mean lake/b/b.parquet?: 'lake/b/b.parqet'"
+    assert str(raised.value) == expected
+    with pytest.raises(
+        FileNotFoundError, match=r"^\[Errno 2\] (N|n)o such file( or directory)?: 'lake/b/x'$"
+    ):
+        ask("lake/b/x")
+
+
 @pytest.mark.parametrize("files", [7, [7], {A: B}, b"lake"])
 def test_what_is_no_name(lake, files):
     with pytest.raises(TypeError, match="path"):
@@ -294,7 +345,7 @@ def test_one_table_of_both_formats(lake):
 def test_a_notebook_has_a_row_for_each_file(lake):
     page = pb.inspect("lake")._repr_html_()
     assert page.count("<tr>") == 3
-    assert f"<td>{A}</td><td>parquet</td>" in page
+    assert f"<td>{A}</td><td>0</td><td>parquet</td>" in page
 
 
 def test_a_notebook_sees_what_remains_to_be_read(lake):

@@ -44,7 +44,7 @@ def test_whoever_calls_is_warned_once(table: Path, verb: str) -> None:
     (warning,) = told
     assert str(warning.message) == (
         f'{table}: a Delta table, of which table="delta" takes the live files; this is about all'
-        " files in its folder, of which none is changed in place without it"
+        " files in its folder, and none of these is changed in place"
     )
     assert warning.filename == __file__
 
@@ -73,7 +73,7 @@ def test_commands_say_it_themselves(table: Path, command: str) -> None:
             stderr = outcome(verb, name, *options).stderr
         assert stderr.splitlines()[0] == (
             f"pbloom: {name}: a Delta table, of which --table delta takes the live files; this is"
-            " about all files in its folder, of which none is changed in place without it"
+            " about all files in its folder, and none of these is changed in place"
         )
         assert "Warning" not in stderr
         assert told == []
