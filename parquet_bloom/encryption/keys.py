@@ -148,13 +148,18 @@ class Keys(Secretive):
     def column_key(self, path: tuple[str, ...], key_metadata: bytes | None) -> Key:
         """The key of a leaf column; a name in `path` may contain a dot. Raises MissingKeyError if
         there is none, EncryptionError if a KMS or key retriever fails or key material is invalid."""
-        # The leaf and the groups that it is in, innermost first.
-        names = [".".join(path[:length]) for length in range(len(path), 0, -1)]
-        given = next((self._columns[name] for name in names if name in self._columns), None)
-        found = self._find(given, key_metadata)
+        name = self.given_for(path)
+        found = self._find(self._columns[name] if name else None, key_metadata)
         if found is None:
-            raise self._missing(f"column {names[0]}", key_metadata, self._like(names[0]))
+            column = ".".join(path)
+            raise self._missing(f"column {column}", key_metadata, self._like(column))
         return found
+
+    def given_for(self, path: tuple[str, ...]) -> str:
+        """The name of a leaf column or of the innermost group that it is in, for which a key was given; empty if none
+        was."""
+        names = (".".join(path[:length]) for length in range(len(path), 0, -1))
+        return next((name for name in names if name in self._columns), "")
 
     def only_key(self) -> bytes:
         """The one key of the footer and of all columns, for readers that take no other. Raises UnsupportedError if

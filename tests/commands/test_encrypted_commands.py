@@ -159,14 +159,14 @@ def test_build_says_what_readers_make_of_it(folder):
     )
     assert result.code == 0
     assert (
-        "skipped string, row groups 0, 1, 2: encrypted, no key; --keys, --kms or --column-key gives it\n"
+        "skipped string, row groups 0, 1, 2: encrypted, no key; --column-key or --keys gives it\n"
         in result.stdout
     )
     assert result.stdout.endswith(
         "note: DuckDB up to 2.0 cannot read encrypted columns that have a filter\n"
     )
     asked = ("-c", "string", "--keys", "keys.json")
-    gives = "encrypted, no key; --keys, --kms or --column-key gives it"
+    gives = "encrypted, no key; --column-key or --keys gives it"
     assert outcome("inspect", "file.parquet", *asked).stdout.endswith(f"string: {gives}\n")
     probed = outcome("probe", "file.parquet", *asked, "-v", "x").stdout.splitlines()
     assert [line.endswith(f"\t{gives}") for line in probed] == [False, False, True]

@@ -31,7 +31,7 @@ from parquet_bloom.parquet.filters.legacy_kind import (
 )
 from parquet_bloom.parquet.filters.ordinary import NONE, OrdinaryFilter, read_ordinary
 from parquet_bloom.parquet.footer.chunk_table import known
-from parquet_bloom.vocabulary import NO_FILTER, NO_KEY, NO_META_DATA
+from parquet_bloom.vocabulary import NO_FILTER, NO_META_DATA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -313,7 +313,7 @@ def read_whole(file: OpenFile, row_group: int, leaf: LeafColumn) -> tuple[ReadFi
             return NoFilters("the filter reaches into the footer", 1)
         bits = bloom.read_bitset(file.source, stored)
     except MissingKeyError:
-        return NoFilters(NO_KEY, 1)
+        return NoFilters(chunk.no_key, 1)
     except (FilterError, TamperedError) as error:
         return NoFilters(without_place(error, file.path, chunk.where), 1)
     length = "not as the header says"
