@@ -153,6 +153,21 @@ def test_filters_that_nobody_sees_are_neither_none_nor_right(folder):
     assert partly == "a.parquet: 2 warnings, 1 note in 3 filters and 546 values: ok where readable"
 
 
+def test_what_filters_take_is_said_of_those_that_are_seen(folder):
+    recipe = Recipe(columns={"string": OWN}, plaintext_footer=True)
+    Path("a.parquet").write_bytes(encrypt(PLAIN.read_bytes(), recipe).data)
+    keys = pb.Keys(footer=FOOTER_KEY, columns={"string": OWN})
+    pb.build("a.parquet", columns=["int64", "string"], in_place=True, keys=keys)
+    given = ["--footer-key=env:FOOTER,hex", f"--column-key=string=ascii:{OWN.decode()}"]
+
+    def first_line(*options):
+        return outcome("inspect", "a.parquet", *options).stdout.splitlines()[0]
+
+    assert "; filters take 1.8 KiB (" in first_line(*given)
+    assert "; usable filters take 816 B (" in first_line()
+    assert "; filters in int64 take 816 B (" in first_line("-c", "int64")
+
+
 def test_build_says_what_readers_make_of_it(folder):
     result = outcome(
         "build", "file.parquet", "-c", "int64,string", "-o", "out.parquet", "--keys", "keys.json"
