@@ -3,6 +3,8 @@
 import io
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -151,6 +153,52 @@ def test_filters_that_nobody_sees_are_neither_none_nor_right(folder):
     # With a key for one of the columns.
     partly = outcome("validate", "a.parquet", "--keys", "keys.json").stdout.splitlines()[0]
     assert partly == "a.parquet: 2 warnings, 1 note in 3 filters and 546 values: ok where readable"
+
+
+def tampered(path):
+    """filtered.parquet with a filter in its last row group that fails authentication."""
+    report = pb.inspect("filtered.parquet", columns=["int64"], keys=pb.read_keys("keys.json"))
+    data = bytearray(Path("filtered.parquet").read_bytes())
+    data[report.row_groups[-1].columns[0].filter.offset + 80] ^= 1
+    Path(path).write_bytes(data)
+
+
+def pasted(text, what):
+    """The first command in a text that begins so, and its run."""
+    found, *_ = re.findall(rf"{what}[^\n]*", text)
+    words = shlex.split(found.removeprefix("pbloom ").removesuffix(" adds a new one"))
+    return found, outcome(*words)
+
+
+def test_commands_that_repair_prints_run_as_they_are(folder):
+    tampered("bad.parquet")
+    said = outcome("repair", "bad.parquet", "-o", "good.parquet", "--keys", "keys.json").stdout
+    command, run = pasted(said, "pbloom build good.parquet -c int64 --in-place")
+    assert (run.code, command) == (
+        0, "pbloom build good.parquet -c int64 --in-place --keys keys.json adds a new one"
+    )  # fmt: skip
+    assert "good.parquet: 1 filter, " in run.stdout
+    # What was repaired is what was written.
+    command, run = pasted(said, "pbloom validate")
+    assert (run.code, command) == (0, "pbloom validate good.parquet --keys keys.json")
+    dry = outcome("repair", "bad.parquet", "--dry-run", "--keys", "keys.json").stdout
+    assert dry.endswith("so does pbloom validate bad.parquet --keys keys.json\n")
+
+
+def test_commands_of_advice_run_as_they_are(folder):
+    asked = ("-c", "int64", "--keys", "keys.json")
+    said = outcome("advise", "file.parquet", *asked, "--details").stdout
+    command, run = pasted(said, "pbloom build file.parquet -c int64 --fpp 0.01 -o")
+    assert command.endswith(" -o out.parquet --keys keys.json")
+    assert (run.code, run.stderr) == (0, "")
+    # These would write what is encrypted in plaintext, or refuse to.
+    writers = re.findall(r"^  (\w+):$", said, re.MULTILINE)
+    assert writers == ["pbloom", "Spark"]
+    page = "page.html"
+    outcome("report", "file.parquet", *asked, "-o", page)
+    shown = Path(page).read_text()
+    assert command in shown
+    assert "write_table" not in shown
 
 
 def test_what_filters_take_is_said_of_those_that_are_seen(folder):
