@@ -52,7 +52,7 @@ def describe_chunks(
     leaves: Sequence[LeafColumn],
     on_bits: OnBits | None,
 ) -> Iterator[ChunkDescription]:
-    """The chunks of a row group; `source` is that of `file`. Raises TamperedError."""
+    """The chunks of a row group; `source` is that of `file`. Raises TamperedError for a wrong key."""
     may_have_private = file.legacy is not None and file.legacy.may_have_private(file)
     filters = NONE if may_have_private else read_ordinary(file, row_group, leaves)
     fields = "num_values", "total_compressed_size"
@@ -109,8 +109,11 @@ def _filter(
         return filter_description(stored, bits), None
     except MissingKeyError:
         return None, chunk.no_key
-    except TamperedError:
-        raise
+    except TamperedError as error:
+        # With a wrong key. One that opens the rest of the chunk is right, and the filter is damaged.
+        if chunk.is_locked:
+            raise
+        return None, without_place(error, file.path, chunk.where)
     except ParquetBloomError as error:
         return _legacy(file, chunk, on_bits, without_place(error, file.path, chunk.where))
 
