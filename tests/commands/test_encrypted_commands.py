@@ -201,6 +201,33 @@ def test_commands_of_advice_run_as_they_are(folder):
     assert "write_table" not in shown
 
 
+def test_find_tells_that_its_outputs_are_in_plaintext(folder):
+    value = str(pq.read_table(PLAIN, columns=["int64"])["int64"].drop_null()[0])
+    keys = pb.Keys(footer=FOOTER_KEY, columns={"int64": OWN})
+    (row, *_) = pb.find("file.parquet", "int64", [int(value)], keys=keys).rows
+    shutil.copy(PLAIN, "plain.parquet")
+
+    def told(file, column, literal, *more):
+        asked = ("-c", column, "-v", literal, "--keys", "keys.json", "--overwrite")
+        return outcome("find", file, *asked, *more).stderr.splitlines()
+
+    out, account = ("-o", "out.parquet"), ("--report", "account.parquet")
+    of = "has in plaintext what is encrypted in file.parquet"
+    assert told("file.parquet", "int64", value) == []
+    assert told("file.parquet", "int64", value, *out, *account) == [
+        f"pbloom: out.parquet: {of}", f"pbloom: account.parquet: {of}"
+    ]  # fmt: skip
+    assert str(pq.read_table("out.parquet")["value"][0]) == value
+    # Of another column, which is not encrypted, with values of one that is.
+    double = pq.read_table(PLAIN, columns=["double"])["double"][row.row].as_py()
+    assert told("file.parquet", "double", str(double), *out) == []
+    assert told("file.parquet", "double", str(double), *out, "--columns", "int64") == [
+        f"pbloom: out.parquet: {of}"
+    ]
+    # Where no row is, nothing was written.
+    assert told("file.parquet", "int64", str(1 << 62), *out) == []
+
+
 def test_what_filters_take_is_said_of_those_that_are_seen(folder):
     recipe = Recipe(columns={"string": OWN}, plaintext_footer=True)
     Path("a.parquet").write_bytes(encrypt(PLAIN.read_bytes(), recipe).data)
