@@ -175,7 +175,7 @@ class SignedFooter(Protection):
 
 # As the command takes them.
 _FOOTER_KEY: Final = ("--footer-key", "KEYSPEC")
-_MASTER_KEY: Final = ("--master-key", "ID=KEYSPEC")
+_MASTER_KEY: Final = "--master-key"
 
 
 class UnverifiedFooter(Protection):
@@ -253,7 +253,10 @@ def _signed(footer: Footer, raw: bytes, signature: bytes, keys: Keys) -> Protect
         key = keys.footer_key(key_metadata)
     except MissingKeyError as error:
         unverified = UnverifiedFooter(str(error), modules_of_chunks(cipher, error, keys), keys)
-        unverified.missing = _MASTER_KEY if is_key_material(key_metadata) else _FOOTER_KEY
+        unverified.missing = _FOOTER_KEY
+        if is_key_material(key_metadata):
+            name = keys.named_master_key(key_metadata) or "ID"
+            unverified.missing = _MASTER_KEY, f"{name}=KEYSPEC"
         return unverified
     cipher.check_signature(key, raw, signature)
     return SignedFooter(cipher, key, keys)
