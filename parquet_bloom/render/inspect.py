@@ -293,7 +293,8 @@ def _missing(report: FileInspection, all_of_them: bool, in_full: bool = False) -
     for columns, places, reason in columns_alike(chunks, in_full):
         are_all = len(places) == len(report.parts)
         place = "" if are_all else f", {where(None, places)}"
-        remarks.append(Remark(columns, reason, f"{columns}{place}: {with_key_hint(reason)}"))
+        why = with_key_hint(reason)
+        remarks.append(Remark(columns, why, f"{columns}{place}: {why}"))
     return remarks
 
 

@@ -1,5 +1,7 @@
 """Whoever is told of a missing key is told which option gives it, and that it does."""
 
+from pathlib import Path
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
@@ -67,10 +69,12 @@ def test_a_missing_prefix_is_no_missing_key(write):
     assert f"\nid, email: {why}; --aad-prefix gives it\n" in said
 
 
-@pytest.mark.parametrize("given", [[], ["--kms=client:Kms"], ["--key-retriever=client:none"]])
+@pytest.mark.parametrize(
+    "given", [[], ["--kms=kms_of_hints:Kms"], ["--key-retriever=kms_of_hints:none"]]
+)
 def test_nothing_is_said_of_a_kms_where_no_key_is_wrapped(write, tmp_path, monkeypatch, given):
     write()
-    (tmp_path / "client.py").write_text(
+    (tmp_path / "kms_of_hints.py").write_text(
         "class Kms:\n"
         "    def __init__(self, connection): pass\n"
         "    def unwrap_key(self, wrapped_key, master_key_identifier): raise KeyError\n"
@@ -80,3 +84,26 @@ def test_nothing_is_said_of_a_kms_where_no_key_is_wrapped(write, tmp_path, monke
     assert outcome("inspect", "t.parquet", *given).complaint == (
         f"t.parquet: the footer is encrypted: no key for the footer (the file names no key){GIVES}"
     )
+
+
+def test_of_several_files_that_are_alike_it_is_said_which_option_helps(write):
+    write(plaintext_footer=True)
+    Path("u.parquet").write_bytes(Path("t.parquet").read_bytes())
+    why = "encrypted, no key: its key is the footer's"
+    said = outcome("inspect", "t.parquet", "u.parquet").stdout
+    assert f"\n2 files: id, email: {why}{GIVES}\n" in said
+    write()
+    Path("u.parquet").write_bytes(Path("t.parquet").read_bytes())
+    pq.write_table(pa.table({"email": ["u1"]}), "plain.parquet")
+    found = outcome("find", "t.parquet", "u.parquet", "plain.parquet", "-c", "email", "-v", "u1")
+    missing = "the footer is encrypted: no key for the footer (the file names no key)"
+    assert found.complaint == f"t.parquet, u.parquet: unknown: {missing}{GIVES}"
+
+
+def test_what_a_footer_shows_is_named_once(write):
+    write(plaintext_footer=True)
+    said = outcome("validate", "t.parquet").stdout
+    assert (
+        "PB504 revealing-copy: column id: the footer shows more of the encrypted column than it has to"
+        " (found size_statistics)\n"
+    ) in said
