@@ -172,7 +172,10 @@ class RowSearch:
         """What is wrong with the first file, and, if that is a key, with how many more."""
         first, *others = self._not_askable
         if others and all(isinstance(each, MissingKeyError) for each in self._not_askable):
-            return MissingKeyError(f"{first}; the same for {number_of(len(others), 'other file')}")
+            count = number_of(len(others), "other file")
+            is_same = len({file.reason for file in self._unknown}) == 1
+            also = f"the same for {count}" if is_same else f"no key for {count}, either"
+            return MissingKeyError(f"{first}; {also}")
         return first
 
     def _take_back_nulls(self) -> None:

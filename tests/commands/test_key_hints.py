@@ -107,3 +107,14 @@ def test_what_a_footer_shows_is_named_once(write):
         "PB504 revealing-copy: column id: the footer shows more of the encrypted column than it has to"
         " (found size_statistics)\n"
     ) in said
+
+
+def test_what_is_said_of_one_file_is_not_said_of_others_that_lack_other_keys(write):
+    write(plaintext_footer=True)
+    Path("u.parquet").write_bytes(Path("t.parquet").read_bytes())
+    write()
+    found = outcome("find", "t.parquet", "u.parquet", "-c", "email", "-v", "u1").complaint
+    missing = "no key for the footer (the file names no key)"
+    assert found == (
+        f"t.parquet: the footer is encrypted: {missing}; no key for 1 other file, either{GIVES}"
+    )
