@@ -345,14 +345,16 @@ _LISTED = re.compile(r'"(?:[^"]|"")*"|[^", ][^,]*')
 _OF_SHELLS = re.compile(r"[^\w@%+=:,./-]")
 
 # Keys that nobody was asked for, and what gives them.
-COLUMN_KEY_GIVEN_BY = "--column-key, --keys or --kms gives it"
-# One that key material names: that of the footer or column itself is in nobody's hands.
+COLUMN_KEY_GIVEN_BY = "--column-key or --keys gives it"
+FOOTER_KEY_GIVEN_BY = "--footer-key, --uniform-key or --keys gives it"
+# One that key material names: that of the footer or column itself is in nobody's hands. Any other is nothing that a
+# KMS could unwrap.
 WRAPPED_KEY_GIVEN_BY = "--keys, --kms or --master-key gives it"
 # The first that is in a message is said of it.
 _GIVE_KEYS = {
     " (wrapped by master key ": WRAPPED_KEY_GIVEN_BY,
     " (key material ": WRAPPED_KEY_GIVEN_BY,
-    "no key for the footer": "--footer-key, --keys or --kms gives it",
+    "no key for the footer": FOOTER_KEY_GIVEN_BY,
     "no key for column ": COLUMN_KEY_GIVEN_BY,
     "no such key material file beside ": "copy it under this name, or --key-material names it",
 }

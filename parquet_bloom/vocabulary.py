@@ -128,6 +128,8 @@ APPENDED_BEFORE: Final = "was appended before: a commit makes it visible"
 NO_META_DATA: Final = "no ColumnMetaData"
 NO_VALUES: Final = "no non-null values"
 NO_KEY: Final = "encrypted, no key"
+# More on that, of a column that has no key of its own.
+OF_FOOTER: Final = "its key is the footer's"
 NO_PREFIX: Final = "no AAD prefix given, and the file does not store its own"
 NO_OBJECT: Final = "no such object"
 NO_OBJECT_OR_FOLDER: Final = "no such object or folder"

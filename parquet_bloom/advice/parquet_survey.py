@@ -128,6 +128,8 @@ class ParquetSurveyor:
                 index=leaf.index if leaf.is_shared else None,
                 fpp=self._options.target_for(leaf.name),
                 digits=kind.digits,
+                is_encrypted=self.file.is_encrypted,
+                keys=(*self.file.key_arguments, *self.file.missing_key_arguments),
             ),
             max_bytes=self._max_bytes,
         )

@@ -261,11 +261,12 @@ class Subject:
     def of(cls, document: dict[str, Any]) -> Self:
         """From what asdict made, by way of JSON."""
         wanted = document["wanted"]
+        names = {each: tuple(wanted[each]) for each in ("column_path", "keys")}
         return cls(
             **{
                 **document,
                 "engines": tuple(EngineUse(**use) for use in document["engines"]),
-                "wanted": WantedFilter(**{**wanted, "column_path": tuple(wanted["column_path"])}),
+                "wanted": WantedFilter(**{**wanted, **names}),
             }
         )
 

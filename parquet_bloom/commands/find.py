@@ -34,7 +34,7 @@ from parquet_bloom.render.reports import Complaints
 from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
 from parquet_bloom.render.value_lines import taken_whole
-from parquet_bloom.render.wording import as_indexed, part_in, parts_in, size
+from parquet_bloom.render.wording import as_indexed, files_named, part_in, parts_in, size
 from parquet_bloom.values.given import show_value, show_values
 from parquet_bloom.values.types import CANNOT_BE
 from parquet_bloom.verbs.find import find as find_rows
@@ -137,6 +137,9 @@ def find(
             CANNOT_BE in file.reason for file in report.unknown
         )
         _save(report, given["values"], output, given["report"], overwrite)
+        for path in outputs if report.encrypted_in else ():
+            where = files_named(report.encrypted_in, report.num_files)
+            complain(f"{path}: has in plaintext what is encrypted in {where}")
         if as_json:
             write_json(report)
         else:

@@ -58,7 +58,7 @@ _SETTINGS = {
     "kms_conf": ("NAME=VALUE", "Configuration of the KMS client."),
     "kms_instance_id": ("ID", "Instance id, for the KMS client."),
     "kms_instance_url": ("URL", "Instance URL, for the KMS client."),
-    "kms_token": ("KEYSPEC", "Access token of the KMS client."),
+    "kms_token": ("KEYSPEC", "Access token of the KMS client"),
     "key_retriever": ("MODULE:FUNCTION", "Function that finds a key by a file's key_metadata."),
     "key_material": ("FILE", "External key material, if it is not beside the file."),
 }
@@ -81,6 +81,9 @@ _ENC: Final = (
 )
 _KEYSPEC: Final = f"hex:… base64:… ascii:… env:VAR[,ENC] file:PATH[,ENC] fd:N[,ENC] ({_ENC})"
 _KEYSPEC_ELSEWHERE: Final = f"env:VAR[,ENC] or file:PATH[,ENC] ({_ENC})"
+# A token is text, and has no encoding.
+_TOKEN: Final = "ascii:… env:VAR file:PATH fd:N"
+_TOKEN_ELSEWHERE: Final = "env:VAR or file:PATH"
 
 hash_key = encryption_option(
     "--hash-key",
@@ -102,11 +105,13 @@ hash_key_for_executors = encryption_option(
 )
 
 
-def _options(keyspec: str, file: str) -> Decorator:
-    """All of them; `keyspec` and `file` say what a KEYSPEC and a keys file are."""
+def _options(keyspec: str, token: str, file: str) -> Decorator:
+    """All of them; `keyspec`, `token` and `file` say what a KEYSPEC, a token and a keys file are."""
     about = dict(_SETTINGS)
     metavar, help = about["footer"]
     about["footer"] = metavar, f"{help} KEYSPEC: {keyspec}"
+    metavar, help = about["kms_token"]
+    about["kms_token"] = metavar, f"{help}, which is text: {token}."
     return together(
         encryption_option(
             "--keys", "keys_file", type=FILE, envvar="PBLOOM_KEYS", show_envvar=True, help=file
@@ -135,6 +140,7 @@ def key_options(command: Callback) -> Callback:
 
     @_options(
         f"{_KEYSPEC}.",
+        _TOKEN,
         "JSON file of keys; the other options here take precedence.",
     )
     @wraps(command)
@@ -181,6 +187,7 @@ def executor_key_options(command: Callback) -> Callback:
 
     @_options(
         f"{_KEYSPEC_ELSEWHERE}, which the executors read.",
+        _TOKEN_ELSEWHERE,
         "JSON file of keys that the executors can read; the other options here take precedence.",
     )
     @wraps(command)

@@ -11,11 +11,12 @@ import click
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers
+from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.sections import Command, filters_option
 from parquet_bloom.commands.table_options import appending_in_tables
 from parquet_bloom.options import RepairOptions, TableOptions
 from parquet_bloom.program import FINE, NO
-from parquet_bloom.render.changes import REPAIR, TABLE_REPAIR
+from parquet_bloom.render.changes import RepairView, TableRepairView
 from parquet_bloom.render.terminal import no_progress, progress
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def repair(
         code, reports = change_tables(
             answers,
             of_table,
-            TABLE_REPAIR,
+            TableRepairView(arguments_of(keys)),
             lambda table, show: repair_in_table(table, options, of_table, keys=keys, progress=show),
         )
         sys.exit(code or (NO if any(map(_is_wrong, reports)) else FINE))
@@ -95,7 +96,8 @@ def repair(
         are_wrong.append(_is_wrong(report))
         return report
 
-    sys.exit(answers.each(work, REPAIR, threads=at_a_time) or (NO if any(are_wrong) else FINE))
+    view = RepairView(arguments_of(keys))
+    sys.exit(answers.each(work, view, threads=at_a_time) or (NO if any(are_wrong) else FINE))
 
 
 def _is_wrong(report: RepairReport | TableRepairReport) -> bool:

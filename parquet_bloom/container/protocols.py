@@ -259,6 +259,10 @@ class Askable(WithFilters, Protocol):
         `absent` if its rows have none, `unknown` if they may have some. None for other columns, and where there is no
         such column."""
 
+    def has_encrypted(self, names: Iterable[str]) -> bool:
+        """Whether a column that one of these dotted names is that of, or of what it is nested in, is encrypted. Its
+        values can be read all the same, with its key."""
+
     def unite_by_name(self, names: Iterable[str]) -> None:
         """Let it lack those of these columns that it is without: they are null in all its rows."""
 

@@ -106,15 +106,20 @@ def key_material(key_metadata: bytes, beside: ExternalMaterial | None) -> KeyMat
 
 
 def named_master_key(key_metadata: bytes | None, beside: ExternalMaterial | None) -> str:
-    """The master key that key material names, for a message: `wrapped by master key 'users'`; empty if there is no
-    key material, or none that can be read."""
+    """The id of the master key that key material names; empty if there is no key material, or none that can be
+    read."""
     if key_metadata is None:
         return ""
     with suppress(EncryptionError, OSError):
         material = key_material(key_metadata, beside)
         if material is not None:
-            return f"wrapped by master key {_quoted(material.master_key_id)}"
+            return material.master_key_id
     return ""
+
+
+def describe_wrapping(master_key_id: str) -> str:
+    """For a message: `wrapped by master key 'users'`"""
+    return f"wrapped by master key {_quoted(master_key_id)}"
 
 
 def describe_key(key_metadata: bytes | None) -> str:

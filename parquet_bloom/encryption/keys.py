@@ -20,6 +20,7 @@ from parquet_bloom.encryption.key_material import (
     KeyCache,
     Unwrap,
     describe_key,
+    describe_wrapping,
     key_material,
     material_path,
     named_master_key,
@@ -44,7 +45,8 @@ class Keys(Secretive):
         "_footer",
         "_key_ids",
         "_kms",
-        "_like",
+        "_like_column",
+        "_like_master_key",
         "_master_keys",
         "_material",
         "_material_is_given",
@@ -74,16 +76,21 @@ class Keys(Secretive):
         material wrapped locally. `kms_client`: unwraps other key material, such as a KmsClient of
         pyarrow. `key_retriever`: returns the key for a file's key_metadata, or None. `key_material`:
         the JSON file of external key material, if it is not beside the Parquet file. Raises
-        EncryptionError for an invalid key.
+        EncryptionError for an invalid key, TypeError for the class of a KMS client.
         """
         self._footer = None if footer is None else read_key(footer, "footer key")
         self._uniform = None if uniform is None else read_key(uniform, "uniform key")
         self._columns = _keys("columns", columns, "key of column")
         self._asked_for = _AskedFor(self._columns)
         # Asked of many files.
-        self._like = lru_cache(maxsize=4096)(partial(_like, tuple(self._columns)))
+        remembered = lru_cache(maxsize=4096)
+        self._like_column = remembered(partial(_like, tuple(self._columns)))
         self._key_ids = _keys("key_ids", key_ids, "key id")
         self._master_keys = _keys("master_keys", master_keys, "master key")
+        self._like_master_key = remembered(partial(_like, tuple(self._master_keys)))
+        if isinstance(kms_client, type):
+            name = kms_client.__name__
+            raise TypeError(f"kms_client: the class {name}, expected an object of it, as {name}(…)")
         if kms_client is not None and not isinstance(kms_client, Kms):
             kms_client = Kms(kms_client)
         self._kms = kms_client
@@ -148,13 +155,18 @@ class Keys(Secretive):
     def column_key(self, path: tuple[str, ...], key_metadata: bytes | None) -> Key:
         """The key of a leaf column; a name in `path` may contain a dot. Raises MissingKeyError if
         there is none, EncryptionError if a KMS or key retriever fails or key material is invalid."""
-        # The leaf and the groups that it is in, innermost first.
-        names = [".".join(path[:length]) for length in range(len(path), 0, -1)]
-        given = next((self._columns[name] for name in names if name in self._columns), None)
-        found = self._find(given, key_metadata)
+        name = self.given_for(path)
+        found = self._find(self._columns[name] if name else None, key_metadata)
         if found is None:
-            raise self._missing(f"column {names[0]}", key_metadata, self._like(names[0]))
+            column = ".".join(path)
+            raise self._missing(f"column {column}", key_metadata, self._like_column(column))
         return found
+
+    def given_for(self, path: tuple[str, ...]) -> str:
+        """The name of a leaf column or of the innermost group that it is in, for which a key was given; empty if none
+        was."""
+        names = (".".join(path[:length]) for length in range(len(path), 0, -1))
+        return next((name for name in names if name in self._columns), "")
 
     def only_key(self) -> bytes:
         """The one key of the footer and of all columns, for readers that take no other. Raises UnsupportedError if
@@ -205,11 +217,18 @@ class Keys(Secretive):
 
     def _missing(self, what: str, key_metadata: bytes | None, others: str = "") -> MissingKeyError:
         """The error for a key that nobody has given. `others`: that were given for something else."""
-        master_key = named_master_key(key_metadata, self._material)
-        missed = f"no key for {what} ({master_key or describe_key(key_metadata)})"
-        problem = MissingKeyError("; ".join(filter(None, (missed, others))))
-        problem.detail = "; ".join(filter(None, (master_key, others)))
+        master_key = self.named_master_key(key_metadata)
+        wrapping = describe_wrapping(master_key) if master_key else ""
+        given = [each for each in (others, self._like_master_key(master_key)) if each]
+        missed = f"no key for {what} ({wrapping or describe_key(key_metadata)})"
+        problem = MissingKeyError("; ".join((missed, *given)))
+        problem.detail = "; ".join((*filter(None, (wrapping,)), *given))
         return problem
+
+    def named_master_key(self, key_metadata: bytes | None) -> str:
+        """The id of the master key that wraps the key of a footer or column; empty if none does, or nobody can
+        tell."""
+        return named_master_key(key_metadata, self._material)
 
     def _with_id(self, key_metadata: bytes) -> Key | None:
         return self._key_ids.get(key_metadata.decode(errors="replace"))
@@ -271,9 +290,9 @@ class _AskedFor:
 
 
 def _like(names: Sequence[str], column: str) -> str:
-    """Which of the columns with keys may be meant by this one, which has none:
+    """Which of the columns or master keys that were given may be meant by this one, which was not:
     whoever misspells a name has given a key."""
-    if len(names) > _MOST_COMPARED:
+    if not column or len(names) > _MOST_COMPARED:
         return ""
     ends = [name for name in names if column.endswith(f".{name}")]
     found = dict.fromkeys([*ends, *similar(column, names, cutoff=0.8)])

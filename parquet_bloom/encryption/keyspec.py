@@ -188,8 +188,8 @@ def _named(data: bytes, name: str) -> tuple[str, bytes]:
         if scheme == literal.encode():
             return literal, rest
     raise EncryptionError(
-        f"{name}: no encoding given: append ,hex ,base64 ,ascii or ,raw to it, or start the key"
-        " with hex:, base64: or ascii:"
+        f"{name}: no encoding given: expected ',hex', ',base64', ',ascii' or ',raw' behind it, or a key that"
+        " starts with hex:, base64: or ascii:"
     )
 
 

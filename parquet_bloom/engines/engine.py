@@ -180,7 +180,8 @@ class WriterTrouble:
 class SettingsText:
     """See `settings`. `types`: of ORC columns that the writer gets right, none for all;
     `most_digits`: of a DECIMAL in Parquet that gets a filter, None for any; `max_bytes`: of the writer's default
-    limit; `rows_multiple`: row groups get a multiple of so many rows."""
+    limit; `rows_multiple`: row groups get a multiple of so many rows; `encrypts`: whether encrypted files
+    get filters, too."""
 
     text: str
     names: NamesTaken = "any"
@@ -190,6 +191,7 @@ class SettingsText:
     most_digits: int | None = None
     max_bytes: int = 0
     rows_multiple: int = 1
+    encrypts: bool = False
 
     def __post_init__(self) -> None:
         check_word("names", self.names, NamesTaken)

@@ -39,7 +39,8 @@ class WantedFilter:
     which only pbloom can tell apart. `ndv`: the most distinct
     values to expect, in up to `rows`; `num_bytes`: of the largest bitset; `dictionary_bytes`: the most that a
     dictionary of all values may take; `only_dictionary`: whether the chunks have such dictionaries now; `digits`: of
-    a DECIMAL of Parquet; `column_id` and `type`: of an ORC column.
+    a DECIMAL of Parquet; `column_id` and `type`: of an ORC column; `is_encrypted`: whether the file is, which then
+    takes the options `keys`.
     """
 
     path: str
@@ -54,6 +55,8 @@ class WantedFilter:
     digits: int = 0
     column_id: int = 0
     type: str = ""
+    is_encrypted: bool = False
+    keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +73,8 @@ def all_settings(
     """Those of `pbloom`, then of each engine that can be told to write such a filter. `max_bytes`: the
     limit that the filter was made for."""
     limit = "" if max_bytes == MAX_BYTES else f" --max-bytes {max_bytes}"
-    of_stores = shlex.join(store_arguments(wanted.path))
-    command = f"{_command(wanted)}{limit} -o out.{format} {of_stores}".rstrip()
+    access = shlex.join((*store_arguments(wanted.path), *wanted.keys))
+    command = f"{_command(wanted)}{limit} -o out.{format} {access}".rstrip()
     having = ((each.name, each.settings[format]) for each in engines() if format in each.settings)
     texts = ((name, _text(settings, wanted)) for name, settings in having)
     found = (WriterSettings(name, text) for name, text in texts if text)
@@ -87,7 +90,9 @@ def _command(wanted: WantedFilter) -> str:
 
 
 def _text(settings: SettingsText, wanted: WantedFilter) -> str:
-    """Empty if it cannot be told, or would get the filter wrong."""
+    """Empty if it cannot be told, or would get the filter wrong, or write in plaintext what is encrypted."""
+    if wanted.is_encrypted and not settings.encrypts:
+        return ""
     if settings.types and wanted.type not in settings.types:
         return ""
     if settings.most_digits is not None and wanted.digits > settings.most_digits:

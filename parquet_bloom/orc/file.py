@@ -7,7 +7,7 @@ verbs need are imported where they are used.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
@@ -313,6 +313,10 @@ class OrcContainer(OrcReader):
         from parquet_bloom.orc.row_reader import read_rows
 
         return read_rows(self, columns, rows)
+
+    def has_encrypted(self, names: Iterable[str]) -> bool:
+        """Nobody reads the encrypted columns of ORC files."""
+        return False
 
     @property
     def has_views(self) -> bool:

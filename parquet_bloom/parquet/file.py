@@ -5,7 +5,7 @@ Every method imports what it needs when it is called, so that nothing is loaded 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from threading import local
 from typing import TYPE_CHECKING, Any, Literal
@@ -221,6 +221,21 @@ class ParquetContainer(OpenFile):
         from parquet_bloom.parquet.pages.row_reader import read_rows
 
         return read_rows(self, columns, rows)
+
+    def has_encrypted(self, names: Iterable[str]) -> bool:
+        """See Askable."""
+        asked = {*names}
+        wanted = [
+            leaf
+            for leaf in (self.footer.leaves if self.is_encrypted else ())
+            if any(".".join(leaf.path[:end]) in asked for end in range(1, len(leaf.path) + 1))
+        ]
+        is_encrypted = self.footer.chunks_of(wanted).one
+        return any(
+            is_encrypted("has_crypto_metadata", part, leaf.index)
+            for leaf in wanted
+            for part in range(self.num_parts)
+        )
 
     @property
     def has_views(self) -> bool:

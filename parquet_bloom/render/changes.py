@@ -128,6 +128,10 @@ class StripView(SummarizedView["StripReport"]):
 class RepairView(SummarizedView["RepairReport"]):
     """What was repaired in files and what was left, alike filters in one line."""
 
+    def __init__(self, again: Sequence[str] = ()) -> None:
+        """`again`: the options that other commands need for the files, too."""
+        self._again = again
+
     def summarize(self, report: RepairReport) -> FileSummary:
         num_wrong = sum(each.is_wrong for each in report.left)
         numbers = {
@@ -138,13 +142,13 @@ class RepairView(SummarizedView["RepairReport"]):
         return _of_file(report, _repaired(numbers), _repair_remarks(report), numbers)
 
     def total(self, numbers: Mapping[str, int]) -> str:
-        return _repaired(numbers) + ("" if numbers["looked up"] else f"; {NOT_LOOKED_UP}")
+        return _repaired_in_all(numbers)
 
     def write(self, report: RepairReport, verbose: bool = False) -> None:
         super().write(report, verbose)
         if report.output is not None and (dropped := _with_data(report)):
             columns = ",".join(dict.fromkeys(each.column for each in dropped))
-            build = command("build", report.output, "-c", columns, "--in-place")
+            build = command("build", report.output, "-c", columns, "--in-place", *self._again)
             stay = ", and any bytes of it stay in the file" * (
                 dropped[0].action == "pointer dropped"
             )
@@ -152,8 +156,12 @@ class RepairView(SummarizedView["RepairReport"]):
                 f"{painted('note')}: where a filter was dropped is none now{stay}: {build} adds a new one"
             )
         if not report.looked_up:
-            also = f"so does {command('validate', report.path)}"
+            also = f"so does {command('validate', report.output or report.path, *self._again)}"
             write_text(f"{painted('note')}: {NOT_LOOKED_UP}, and {also}")
+
+
+def _repaired_in_all(numbers: Mapping[str, int]) -> str:
+    return _repaired(numbers) + ("" if numbers["looked up"] else f"; {NOT_LOOKED_UP}")
 
 
 def _repaired(numbers: Mapping[str, int]) -> str:
@@ -386,6 +394,10 @@ class TableBuildView(_TableView["TableBuildReport"]):
 class TableRepairView(_TableView["TableRepairReport"]):
     """What was repaired in the files of tables and what was left, and which version records it."""
 
+    def __init__(self, again: Sequence[str] = ()) -> None:
+        """`again`: the options that other commands need for the files, too."""
+        self._again = again
+
     def summarize(self, report: TableRepairReport) -> FileSummary:
         numbers = {
             "repaired": _num_chunks(report.repaired),
@@ -408,12 +420,13 @@ class TableRepairView(_TableView["TableRepairReport"]):
         return _of_table(report, _repaired(numbers), remarks, numbers)
 
     def total(self, numbers: Mapping[str, int]) -> str:
-        return REPAIR.total(numbers)
+        return _repaired_in_all(numbers)
 
     def write(self, report: TableRepairReport, verbose: bool = False) -> None:
         super().write(report, verbose)
         if not report.looked_up:
-            also = f"so does {command('validate', report.path, '--table', report.table)}"
+            validate = command("validate", report.path, "--table", report.table, *self._again)
+            also = f"so does {validate}"
             write_text(f"{painted('note')}: {NOT_LOOKED_UP}, and {also}")
 
 
@@ -480,5 +493,5 @@ def _file_remarks(report: TableChange) -> Iterator[Remark]:
         yield Remark(action, reason, f"{names}: {action}: {reason}{hint}")
 
 
-BUILD, STRIP, REPAIR = BuildView(), StripView(), RepairView()
-TABLE_BUILD, TABLE_STRIP, TABLE_REPAIR = TableBuildView(), TableStripView(), TableRepairView()
+BUILD, STRIP = BuildView(), StripView()
+TABLE_BUILD, TABLE_STRIP = TableBuildView(), TableStripView()

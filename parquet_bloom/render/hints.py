@@ -8,7 +8,12 @@ from typing import Final
 
 from parquet_bloom.container.in_commands import AsFile, InCommands, command_for
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import COLUMN_KEY_GIVEN_BY, WRAPPED_KEY_GIVEN_BY, quoted_name
+from parquet_bloom.errors import (
+    COLUMN_KEY_GIVEN_BY,
+    FOOTER_KEY_GIVEN_BY,
+    WRAPPED_KEY_GIVEN_BY,
+    quoted_name,
+)
 from parquet_bloom.render.wording import shortened
 from parquet_bloom.storage import name_in_commands, store_arguments
 from parquet_bloom.vocabulary import (
@@ -21,6 +26,7 @@ from parquet_bloom.vocabulary import (
     NO_MEMORY,
     NO_META_DATA,
     NO_PREFIX,
+    OF_FOOTER,
 )
 
 # Of columns that some files lack.
@@ -46,17 +52,20 @@ _HINTS: Final = {
     NO_FILTER: ADVISED,
     NO_META_DATA: "nobody knows what is there: take another copy of the file",
     NO_MEMORY: "--memory raises it",
-    NO_KEY: "--keys, --kms or --column-key gives it",
+    NO_KEY: COLUMN_KEY_GIVEN_BY,
     NO_PREFIX: "--aad-prefix gives it",
     NO_INDEX: "pbloom index build makes one",
     IS_INDEX: "pbloom index probe --index asks it, pbloom index check --index proves it and says what is in it",
 }
-_WRAPPED: Final = rf"(^|: ){NO_KEY}: wrapped by master key [^;]*$"
 # By reasons that have numbers or names in them: patterns, which few commands need, so that none is compiled before.
 _HINTS_LIKE: Final = {
-    _WRAPPED: WRAPPED_KEY_GIVEN_BY,
-    r"(^|: )encrypted: no key for column [^;]* \((wrapped by master key|key material) [^;]*\)$": WRAPPED_KEY_GIVEN_BY,
+    rf"(^|: ){NO_KEY}: ({OF_FOOTER} \()?wrapped by master key [^;]*$": WRAPPED_KEY_GIVEN_BY,
+    rf"(^|: ){NO_KEY}: {OF_FOOTER}(, not [^;]*)?$": FOOTER_KEY_GIVEN_BY,
+    r"(^|: )(the footer is )?encrypted: no key for [^;]* \((wrapped by master key|key material) [^;]*\)$": (
+        WRAPPED_KEY_GIVEN_BY
+    ),
     r"(^|: )encrypted: no key for column [^;]*\)$": COLUMN_KEY_GIVEN_BY,
+    r"(^|: )(the footer is )?encrypted: no key for the footer \([^;]*\)$": FOOTER_KEY_GIVEN_BY,
     r"the most allowed: misses the target of [\d.]+ %$": (
         "a higher --max-bytes or --fpp allows one, --force writes this one"
     ),
@@ -123,7 +132,7 @@ def hint_for(message: str) -> str:
 
 def with_key_hint(reason: str) -> str:
     """A reason, followed by what helps if a key is missing, and nothing else."""
-    return with_hint(reason) if reason == NO_KEY or re.match(_WRAPPED, reason) else reason
+    return with_hint(reason) if reason.startswith(NO_KEY) else reason
 
 
 # As Python's callers call what the command has options for.

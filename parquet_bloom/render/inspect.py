@@ -85,11 +85,12 @@ class InspectionView(SummarizedView["FileInspection"]):
         )  # fmt: skip
 
     def _filters_of(self, report: FileInspection) -> str:
+        chunks = (column for part in report.parts for column in part.columns)
+        # Of those that nobody sees, or that are damaged, the bytes are not counted.
+        filters = "usable filters" if any(map(is_unusable, chunks)) else "filters"
         if not report.filter_bytes and not report.num_filters:
-            chunks = (column for part in report.parts for column in part.columns)
-            none = "no usable filters" if any(map(is_unusable, chunks)) else "no filters"
-            return none + self._there
-        return f"filters{self._there} take {size(report.filter_bytes)} ({percent(report.filter_share)})"
+            return f"no {filters}{self._there}"
+        return f"{filters}{self._there} take {size(report.filter_bytes)} ({percent(report.filter_share)})"
 
     def total(self, numbers: Mapping[str, int]) -> str:
         return _filters_take(numbers)
@@ -292,7 +293,8 @@ def _missing(report: FileInspection, all_of_them: bool, in_full: bool = False) -
     for columns, places, reason in columns_alike(chunks, in_full):
         are_all = len(places) == len(report.parts)
         place = "" if are_all else f", {where(None, places)}"
-        remarks.append(Remark(columns, reason, f"{columns}{place}: {with_key_hint(reason)}"))
+        why = with_key_hint(reason)
+        remarks.append(Remark(columns, why, f"{columns}{place}: {why}"))
     return remarks
 
 

@@ -205,7 +205,7 @@ def _check_required(examination: AnyExamination, column: Column) -> Iterator[Fin
     for part in examination.parts_without(column):
         place = Place(part, units=examination.file.units)
         if examination.is_hidden(part, column):
-            hidden = "a filter is required, but without a key for the column nobody knows whether there is one"
+            hidden = "a filter is required, but whether there is one cannot be seen without the column's key"
             yield finding("PB313", hidden, place=place, column=column.name)
         elif examination.has_values(part, column):
             yield finding("PB310", message, place=place, column=column.name)

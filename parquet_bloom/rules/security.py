@@ -134,7 +134,7 @@ def _check_shown(column: str, shown: Sequence[frozenset[int]]) -> Iterator[Findi
     if names := ", ".join(telling):
         yield finding(
             "PB504",
-            f"the column is encrypted but the footer shows its {names}",
+            "the footer shows more of the encrypted column than it has to",
             column=column,
             found=names,
         )

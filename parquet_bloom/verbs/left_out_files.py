@@ -25,7 +25,7 @@ def left_out(paths: Sequence[str]) -> str:
     count = number_of(len(paths), "file")
     left = any(map(is_temporary, map(os.path.basename, paths)))
     removed = "; pbloom clean-temp removes temporary files that killed runs have left" * left
-    return f"{count} left out because of {names}{such_as}; what is named itself is not{removed}"
+    return f"{count} left out because of {names}{such_as}; a file that is named itself is read all the same{removed}"
 
 
 def warn_of_left_out(paths: Sequence[str]) -> None:

@@ -111,6 +111,7 @@ class RowSearch:
         self._of_some: set[str] = set()
         self._unsure: set[int] = set()
         self._unverified: list[UnverifiedFile] = []
+        self._encrypted_in: list[str] = []
         # What cannot be a value of the column in a file.
         self._no_values: list[ValueTypeError] = []
         # Of files that lack the column, or a key for it.
@@ -171,7 +172,10 @@ class RowSearch:
         """What is wrong with the first file, and, if that is a key, with how many more."""
         first, *others = self._not_askable
         if others and all(isinstance(each, MissingKeyError) for each in self._not_askable):
-            return MissingKeyError(f"{first}; the same for {number_of(len(others), 'other file')}")
+            count = number_of(len(others), "other file")
+            is_same = len({file.reason for file in self._unknown}) == 1
+            also = f"the same for {count}" if is_same else f"no key for {count}, either"
+            return MissingKeyError(f"{first}; {also}")
         return first
 
     def _take_back_nulls(self) -> None:
@@ -271,6 +275,7 @@ class RowSearch:
             files_without_column=self._files_without,
             files_unknown_of_some=len(self._of_some),
             union_by_name=self._is_by_name,
+            encrypted_in=tuple(self._encrypted_in),
             values=self._tables and self._tables.table(),
         )
 
@@ -309,6 +314,10 @@ class RowSearch:
                     self._pages_read += file.pages_read
                 if self._tables is not None:
                     self._tables.add(values)
+                if any(len(each.rows) for each in found) and file.has_encrypted(
+                    self._names_of(file)
+                ):
+                    self._encrypted_in.append(path)
                 self._files_read += bool(left.places)
                 self._parts_read += len(left.places)
                 self._parts_by_statistics += left.by_statistics
@@ -461,6 +470,12 @@ class RowSearch:
             ):
                 tables.add(tables.read(self._row_source(file, tables, files), {}, ()))
                 self._bytes_read += file.source.bytes_read
+
+    def _names_of(self, file: Askable) -> Iterator[str]:
+        """Of the columns whose values are in the answer."""
+        yield file.column(self.column).name
+        if self._tables is not None:
+            yield from self._tables.columns
 
     def _not_excluded(self, file: Askable, column: Column) -> _Left:
         """The row groups in which neither statistics nor filters rule out every value,

@@ -382,7 +382,7 @@ def test_several_files_go_to_a_folder_and_one_bad_one_does_not_stop_the_others(r
         "pbloom: in/bad.parquet: truncated or not a Parquet file: does not end with PAR1; if it was one, its end"
         " is lost: take another copy\n"
         "pbloom: 2 files left out because of their names: in/_hidden/c.parquet, in/day=1/.b.parquet;"
-        " what is named itself is not\n"
+        " a file that is named itself is read all the same\n"
     )
 
 
@@ -401,7 +401,7 @@ def test_what_folders_have_besides_is_told(run, tmp_path, command):
     data = (tmp_path / "events.parquet").read_bytes()
     for name in ("a.parquet", "A.data", "noext"):
         (tmp_path / "in" / name).write_bytes(data)
-    told = "because of {}; what is named itself is not"
+    told = "because of {}; a file that is named itself is read all the same"
     two, one = told.format("their names: in/A.data, in/noext"), told.format("its name: in/noext")
     assert run(*command, "in").stderr == f"pbloom: 2 files left out {two}\n"
     assert run(*command, "in", "in/A.data").stderr == f"pbloom: 1 file left out {one}\n"

@@ -3,6 +3,8 @@
 import io
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -153,20 +155,108 @@ def test_filters_that_nobody_sees_are_neither_none_nor_right(folder):
     assert partly == "a.parquet: 2 warnings, 1 note in 3 filters and 546 values: ok where readable"
 
 
+def tampered(path):
+    """filtered.parquet with a filter in its last row group that fails authentication."""
+    report = pb.inspect("filtered.parquet", columns=["int64"], keys=pb.read_keys("keys.json"))
+    data = bytearray(Path("filtered.parquet").read_bytes())
+    data[report.row_groups[-1].columns[0].filter.offset + 80] ^= 1
+    Path(path).write_bytes(data)
+
+
+def pasted(text, what):
+    """The first command in a text that begins so, and its run."""
+    found, *_ = re.findall(rf"{what}[^\n]*", text)
+    words = shlex.split(found.removeprefix("pbloom ").removesuffix(" adds a new one"))
+    return found, outcome(*words)
+
+
+def test_commands_that_repair_prints_run_as_they_are(folder):
+    tampered("bad.parquet")
+    said = outcome("repair", "bad.parquet", "-o", "good.parquet", "--keys", "keys.json").stdout
+    command, run = pasted(said, "pbloom build good.parquet -c int64 --in-place")
+    assert (run.code, command) == (
+        0, "pbloom build good.parquet -c int64 --in-place --keys keys.json adds a new one"
+    )  # fmt: skip
+    assert "good.parquet: 1 filter, " in run.stdout
+    # What was repaired is what was written.
+    command, run = pasted(said, "pbloom validate")
+    assert (run.code, command) == (0, "pbloom validate good.parquet --keys keys.json")
+    dry = outcome("repair", "bad.parquet", "--dry-run", "--keys", "keys.json").stdout
+    assert dry.endswith("so does pbloom validate bad.parquet --keys keys.json\n")
+
+
+def test_commands_of_advice_run_as_they_are(folder):
+    asked = ("-c", "int64", "--keys", "keys.json")
+    said = outcome("advise", "file.parquet", *asked, "--details").stdout
+    command, run = pasted(said, "pbloom build file.parquet -c int64 --fpp 0.01 -o")
+    assert command.endswith(" -o out.parquet --keys keys.json")
+    assert (run.code, run.stderr) == (0, "")
+    # These would write what is encrypted in plaintext, or refuse to.
+    writers = re.findall(r"^  (\w+):$", said, re.MULTILINE)
+    assert writers == ["pbloom", "Spark"]
+    page = "page.html"
+    outcome("report", "file.parquet", *asked, "-o", page)
+    shown = Path(page).read_text()
+    assert command in shown
+    assert "write_table" not in shown
+
+
+def test_find_tells_that_its_outputs_are_in_plaintext(folder):
+    value = str(pq.read_table(PLAIN, columns=["int64"])["int64"].drop_null()[0])
+    keys = pb.Keys(footer=FOOTER_KEY, columns={"int64": OWN})
+    (row, *_) = pb.find("file.parquet", "int64", [int(value)], keys=keys).rows
+    shutil.copy(PLAIN, "plain.parquet")
+
+    def told(file, column, literal, *more):
+        asked = ("-c", column, "-v", literal, "--keys", "keys.json", "--overwrite")
+        return outcome("find", file, *asked, *more).stderr.splitlines()
+
+    out, account = ("-o", "out.parquet"), ("--report", "account.parquet")
+    of = "has in plaintext what is encrypted in file.parquet"
+    assert told("file.parquet", "int64", value) == []
+    assert told("file.parquet", "int64", value, *out, *account) == [
+        f"pbloom: out.parquet: {of}", f"pbloom: account.parquet: {of}"
+    ]  # fmt: skip
+    assert str(pq.read_table("out.parquet")["value"][0]) == value
+    # Of another column, which is not encrypted, with values of one that is.
+    double = pq.read_table(PLAIN, columns=["double"])["double"][row.row].as_py()
+    assert told("file.parquet", "double", str(double), *out) == []
+    assert told("file.parquet", "double", str(double), *out, "--columns", "int64") == [
+        f"pbloom: out.parquet: {of}"
+    ]
+    # Where no row is, nothing was written.
+    assert told("file.parquet", "int64", str(1 << 62), *out) == []
+
+
+def test_what_filters_take_is_said_of_those_that_are_seen(folder):
+    recipe = Recipe(columns={"string": OWN}, plaintext_footer=True)
+    Path("a.parquet").write_bytes(encrypt(PLAIN.read_bytes(), recipe).data)
+    keys = pb.Keys(footer=FOOTER_KEY, columns={"string": OWN})
+    pb.build("a.parquet", columns=["int64", "string"], in_place=True, keys=keys)
+    given = ["--footer-key=env:FOOTER,hex", f"--column-key=string=ascii:{OWN.decode()}"]
+
+    def first_line(*options):
+        return outcome("inspect", "a.parquet", *options).stdout.splitlines()[0]
+
+    assert "; filters take 1.8 KiB (" in first_line(*given)
+    assert "; usable filters take 816 B (" in first_line()
+    assert "; filters in int64 take 816 B (" in first_line("-c", "int64")
+
+
 def test_build_says_what_readers_make_of_it(folder):
     result = outcome(
         "build", "file.parquet", "-c", "int64,string", "-o", "out.parquet", "--keys", "keys.json"
     )
     assert result.code == 0
     assert (
-        "skipped string, row groups 0, 1, 2: encrypted, no key; --keys, --kms or --column-key gives it\n"
+        "skipped string, row groups 0, 1, 2: encrypted, no key; --column-key or --keys gives it\n"
         in result.stdout
     )
     assert result.stdout.endswith(
         "note: DuckDB up to 2.0 cannot read encrypted columns that have a filter\n"
     )
     asked = ("-c", "string", "--keys", "keys.json")
-    gives = "encrypted, no key; --keys, --kms or --column-key gives it"
+    gives = "encrypted, no key; --column-key or --keys gives it"
     assert outcome("inspect", "file.parquet", *asked).stdout.endswith(f"string: {gives}\n")
     probed = outcome("probe", "file.parquet", *asked, "-v", "x").stdout.splitlines()
     assert [line.endswith(f"\t{gives}") for line in probed] == [False, False, True]

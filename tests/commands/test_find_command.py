@@ -164,7 +164,7 @@ def test_files_that_are_not_asked_because_of_their_names(path, tmp_path):
         (tmp_path / name).write_bytes(b"some")
     found = outcome("find", ".", "-c", "id", "-v", "9")
     some = "A.data, _old.parquet, a.parquet.bak"
-    told = f"4 files left out because of their names, such as {some}; what is named itself is not"
+    told = f"4 files left out because of their names, such as {some}; a file that is named itself is read all the same"
     assert (found.code, found.complaint) == (1, told)
     for how in ([], ["--by-value"], ["--only", "absent"], ["--json"]):
         asked = outcome("probe", ".", "-c", "id", "-v", "9", *how)
@@ -335,7 +335,7 @@ def test_a_temporary_file_of_a_killed_run_is_not_asked(path, tmp_path):
     name = f".a.parquet.{'0' * 16}.pbloom-tmp"
     (tmp_path / name).write_bytes(b"some")
     told = (
-        f"1 file left out because of its name: {name}; what is named itself is not; pbloom clean-temp removes"
+        f"1 file left out because of its name: {name}; a file that is named itself is read all the same; pbloom clean-temp removes"
         " temporary files that killed runs have left"
     )
     for verb in ("find", "probe"):

@@ -14,6 +14,7 @@ from make.kms_lab import MASTER_KEYS, open_all, write
 
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.key_options import key_options
+from parquet_bloom.encryption.keyspec import read_token
 from parquet_bloom.program import Program
 
 KEY = b"0123456789012345"
@@ -266,3 +267,18 @@ def test_help_says_that_a_place_names_its_encoding(command):
         "ENC: hex, base64, ascii or raw, unless the content begins with hex:, base64: or ascii:"
         in help
     )
+
+
+@pytest.mark.parametrize("token", ["ascii:tok", "env:TOKEN", "file:token"])
+def test_help_says_what_a_token_is(token, tmp_path, monkeypatch):
+    """Text, which has no encoding."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOKEN", "tok")
+    (tmp_path / "token").write_text("tok\n")
+    said = " ".join(outcome("inspect", "--help-all").stdout.split())
+    about = "--kms-token KEYSPEC Access token of the KMS client, which is text: "
+    assert f"{about}ascii:… env:VAR file:PATH fd:N." in said
+    assert f" {token.partition(':')[0]}:" in said
+    assert read_token(token, "KMS token") == "tok"
+    for_executors = " ".join(outcome("spark", "build", "--help-all").stdout.split())
+    assert f"{about}env:VAR or file:PATH." in for_executors

@@ -331,7 +331,8 @@ def test_the_master_key_that_is_missing_is_named(tmp_path, monkeypatch, is_inter
     )
     write(tmp_path / "t.parquet", internal_key_material=is_internal, plaintext_footer=True)
     open_to_all = outcome("validate", "t.parquet", "--require", "c", "--no-config").stdout
-    assert "next: pbloom build t.parquet -c c --in-place --master-key ID=KEYSPEC\n" in open_to_all
+    option = f"--master-key {'mf' if is_internal else 'ID'}=KEYSPEC"
+    assert f"next: pbloom build t.parquet -c c --in-place {option}\n" in open_to_all
 
 
 def test_key_material_that_is_not_there_is_looked_for_once(tmp_path, monkeypatch):
@@ -349,3 +350,25 @@ def test_key_material_that_is_not_there_is_looked_for_once(tmp_path, monkeypatch
         (result,) = pb.probe(path, column, value, keys=keys).results
         assert {(group.verdict, group.reason) for group in result.groups} == {("unknown", NO_KEY)}
     assert len(asked) == 2
+
+
+def test_a_misspelt_master_key_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "t.parquet")
+    names = {"mf": "mf", "m1": "m1", "M2": "m2"}
+    given = [f"--master-key={name}=ascii:{MASTER_KEYS[id].decode()}" for name, id in names.items()]
+    why = "encrypted, no key: wrapped by master key 'm2'; one was given for M2"
+    assert f"\nb: {why}\n" in outcome("inspect", "t.parquet", *given).stdout
+    found = outcome("find", "t.parquet", "-c", "b", "-v", "b5", *given).complaint
+    assert found == (
+        "t.parquet: row group 0, column b: encrypted: no key for column b (wrapped by master key 'm2');"
+        " one was given for M2; --keys, --kms or --master-key gives it"
+    )
+
+
+def test_a_class_is_no_client():
+    with pytest.raises(TypeError) as raised:
+        Keys(kms_client=LabKms)
+    assert str(raised.value) == (
+        "kms_client: the class LabKms, expected an object of it, as LabKms(…)"
+    )

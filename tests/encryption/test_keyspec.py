@@ -74,7 +74,7 @@ def test_no_encoding_is_guessed(tmp_path, monkeypatch):
         monkeypatch.setenv("SECRET", text)
         (tmp_path / "key").write_text(text)
         for spec in ("env:SECRET", f"file:{tmp_path}/key"):
-            with pytest.raises(EncryptionError, match=r": no encoding given: append ,hex ,base64"):
+            with pytest.raises(EncryptionError, match=r": no encoding given: expected ',hex', "):
                 read_key(spec, "footer key")
         with pytest.raises(EncryptionError, match=r"^footer key: expected hex:…, base64:…"):
             read_key(text, "footer key")

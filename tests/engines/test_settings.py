@@ -78,6 +78,13 @@ def test_a_dictionary_is_turned_off_for_java():
     assert last == '.option("parquet.enable.dictionary#user_id", "false")'
 
 
+def test_what_cannot_write_encrypted_files_is_not_told_of_them():
+    keys = ("--footer-key", "env:FOOTER,hex")
+    found = settings(path="a.parquet", is_encrypted=True, keys=keys)
+    assert [*found] == ["pbloom", "Spark"]
+    assert found["pbloom"].endswith(" -o out.parquet --footer-key env:FOOTER,hex")
+
+
 def test_names_are_quoted():
     odd = settings('a "b" c\'d', path="it's.parquet")
     assert odd["Spark"].startswith('.option("parquet.bloom.filter.enabled#a \\"b\\" c\'d", ')

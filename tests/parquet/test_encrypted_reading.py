@@ -179,7 +179,9 @@ def test_without_keys_plaintext_columns_are_read(signed):
     for group in pb.inspect(path).row_groups:
         for column in group.columns:
             if column.column in recipe.columns:
-                assert (column.filter, column.reason) == (None, "encrypted, no key")
+                of_footer = recipe.columns[column.column] is None
+                why = "encrypted, no key" + ": its key is the footer's" * of_footer
+                assert (column.filter, column.reason) == (None, why)
             else:
                 was = plain[group.row_group, column.column]
                 assert column.filter is None or column.filter.fpp == was.filter.fpp
@@ -200,7 +202,8 @@ def test_the_key_of_one_column_opens_this_one(signed):
             file.bloom_filter(OneFilter(0, other))
         first, *_ = answers(file, other, 1)
         answer = first.distinct[first.picks[0]]
-        assert (answer.verdict, answer.reason) == ("unknown", "encrypted, no key")
+        why = "encrypted, no key: its key is the footer's"
+        assert (answer.verdict, answer.reason) == ("unknown", why)
 
 
 def test_a_probe_opens_each_filter_once_for_all_values(signed):

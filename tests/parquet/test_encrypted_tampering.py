@@ -6,6 +6,7 @@ same for all of them.
 
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -45,9 +46,9 @@ SEALED = Recipe(columns=COLUMN_KEYS)
 SIGNED = replace(SEALED, plaintext_footer=True)
 
 # Of each kind: how a message names it, the column to look at, and whose work needs it.
-READS_FILTERS = (("inspect",), ("probe", "-v", "5"), ("dump",))
+READS_FILTERS = (("probe", "-v", "5"), ("dump",))
 READS_PAGES = (("build", "--in-place", "--existing", "replace"),)
-ALL = (*READS_FILTERS, *READS_PAGES, ("validate",), ("strip", "--in-place"))
+ALL = (("inspect",), *READS_FILTERS, *READS_PAGES, ("validate",), ("strip", "--in-place"))
 KINDS = {
     FOOTER: ("footer", "plain", ALL),
     META_DATA: ("ColumnMetaData", "plain", ALL),
@@ -257,6 +258,28 @@ def test_validate_finds_it(plain, kind, fault, tmp_path):
     assert all(words in found.message for found in findings if found.column == column)
 
 
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("kind", IN_FILTERS)
+def test_a_filter_that_does_not_open_hides_no_others(plain, kind, fault, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words, _, _ = KINDS[kind]
+    Path("a.parquet").write_bytes(FAULTS[fault](plain, SEALED, kind))
+    keys = pb.Keys(footer=FOOTER_KEY, columns=COLUMN_KEYS)
+    chunks = [each for part in pb.inspect("a.parquet", keys=keys).parts for each in part.columns]
+    assert words in chunks[-1].reason
+    assert chunks[0].filter is not None or not in_second_only(fault)
+    said = outcome("inspect", "a.parquet", *KEYS)
+    assert (said.code, said.stderr) == (0, "")
+    assert "; usable filters take " in said.stdout or "; no usable filters" in said.stdout
+    assert "\nnext: pbloom validate a.parquet " in said.stdout
+    for names in (["a.parquet"], ["a.parquet", "a.parquet"]):
+        page = outcome("report", *names, *KEYS, "-o", "page.html", "--overwrite")
+        assert (page.code, page.stderr) == (0, "")
+        text = Path("page.html").read_text()
+        assert "PB502" in text
+        assert words in text
+
+
 @pytest.mark.parametrize("kind", [FILTER_HEADER, FILTER_BITSET])
 def test_repair_drops_or_rebuilds_what_does_not_open(plain, kind, tmp_path):
     path, keys = tmp_path / "file.parquet", pb.Keys(footer=FOOTER_KEY, columns=COLUMN_KEYS)
@@ -383,15 +406,18 @@ def test_cut_off_anywhere(plain, recipe, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "crypto",
+    ("crypto", "why"),
     [
-        ttypes.ColumnCryptoMetaData(),
-        ttypes.ColumnCryptoMetaData(
-            ENCRYPTION_WITH_COLUMN_KEY=ttypes.EncryptionWithColumnKey(path_in_schema=["x"])
+        (ttypes.ColumnCryptoMetaData(), ": crypto_metadata names no key"),
+        (
+            ttypes.ColumnCryptoMetaData(
+                ENCRYPTION_WITH_COLUMN_KEY=ttypes.EncryptionWithColumnKey(path_in_schema=["x"])
+            ),
+            "",
         ),
     ],
 )
-def test_a_chunk_that_names_no_key_is_locked(plain, crypto, tmp_path):
+def test_a_chunk_that_names_no_key_is_locked(plain, crypto, why, tmp_path):
     def edit(footer):
         footer.row_groups[0].columns[1].crypto_metadata = crypto
 
@@ -399,7 +425,7 @@ def test_a_chunk_that_names_no_key_is_locked(plain, crypto, tmp_path):
     path.write_bytes(encrypt(plain, replace(SIGNED, edit=edit)).data)
     keys = pb.Keys(footer=FOOTER_KEY)
     column = pb.inspect(path, keys=keys).row_groups[0].columns[1]
-    assert (column.filter, column.reason) == (None, "encrypted, no key")
+    assert (column.filter, column.reason) == (None, f"encrypted, no key{why}")
 
 
 @pytest.mark.parametrize(

@@ -391,5 +391,7 @@ def test_a_footer_without_its_prefix_shows_what_is_not_encrypted(tmp_path):
     )
     path = encrypted(tmp_path, recipe)
     (first, *_) = pb.inspect(path, columns=["int64"]).row_groups
-    assert first.columns[0].reason == "encrypted, no key"
+    assert first.columns[0].reason == (
+        "encrypted, no key: no AAD prefix given, and the file does not store its own"
+    )
     assert pb.probe(path, "int32", [1]).results[0].verdict == "unknown"

@@ -279,7 +279,7 @@ def test_strip_leaves_what_is_locked_and_says_so(recipe, plain, tmp_path):
     result = outcome("strip", path, "--dry-run", FOOTER_ONLY)
     assert result.code == 0
     assert result.stdout.splitlines()[1:] == [
-        "left a, b, row groups 0, 1: encrypted, no key; --keys, --kms or --column-key gives it",
+        "left a, b, row groups 0, 1: encrypted, no key; --column-key or --keys gives it",
         (
             "2 unused filters, 544 B: stay in the file, as data follows them, or it is uncertain what else is there:"
             " rewriting the file with any writer removes them"
@@ -295,4 +295,4 @@ def test_strip_wants_the_keys_of_columns_that_are_asked_for(plain, tmp_path):
     ):
         pb.strip(path, dry_run=True, keys=B_ONLY, columns=["a", "b"])
     asked = ("strip", path, "-c", "a", "--dry-run", FOOTER_ONLY)
-    assert outcome(*asked).complaint.endswith("; --column-key, --keys or --kms gives it")
+    assert outcome(*asked).complaint.endswith("; --column-key or --keys gives it")

@@ -21,10 +21,10 @@ from parquet_bloom.render.hints import NextLines, for_many, in_options, next_lin
             "; pbloom advise says whether it deserves one, pbloom build adds it",
         ),
         ("has a filter already", "; --existing replace rebuilds it for the rate of --fpp"),
-        ("a.parquet: column a: encrypted, no key", "; --keys, --kms or --column-key gives it"),
+        ("a.parquet: column a: encrypted, no key", "; --column-key or --keys gives it"),
         (
             "a.parquet: unknown: row group 0, column a: encrypted: no key for column a (the file names no key)",
-            "; --column-key, --keys or --kms gives it",
+            "; --column-key or --keys gives it",
         ),
         (
             "a: encrypted, no key: wrapped by master key 'users'",

@@ -268,7 +268,7 @@ def test_an_encrypted_file_opens_with_a_keys_file(spark, tmp_path):
     (row,) = bloom(spark, path).collect()
     assert row.error == (
         f"{path}: the footer is encrypted: no key for the footer (the file names no key); --footer-key,"
-        " --keys or --kms gives it"
+        " --uniform-key or --keys gives it"
     )
     opened = bloom(spark, path, keysfile=str(keys))
     counts = opened.selectExpr("count(*)", "count_if(encrypted)", "count(error)").collect()

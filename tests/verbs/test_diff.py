@@ -319,7 +319,8 @@ def test_nobody_knows_what_is_encrypted(filtered: bytes, pair: Pair) -> None:
 
     a, b = pair(encrypted(edited(filtered, edit), A), filtered)
     found = diff(a, b).filters[0]
-    assert (found.status, found.reason) == ("unreadable", "a: encrypted, no key")
+    why = "a: encrypted, no key: its key is the footer's"
+    assert (found.status, found.reason) == ("unreadable", why)
     report = diff(a, a)
     assert (report.same, [item.status for item in report.filters]) == (
         False,

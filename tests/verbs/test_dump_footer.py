@@ -339,7 +339,7 @@ def test_without_a_key(tmp_path):
     assert (result.code, result.stdout) == (2, "")
     assert result.complaint == (
         f"{sealed}: the footer is encrypted: no key for the footer (the file names no key);"
-        " --footer-key, --keys or --kms gives it"
+        " --footer-key, --uniform-key or --keys gives it"
     )
 
 

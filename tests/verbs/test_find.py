@@ -715,7 +715,7 @@ def test_files_without_a_key_for_any_are_an_error(tmp_path):
     found = outcome("find", tmp_path, "-c", "int64", "-v", "5")
     assert found.complaint == (
         f"{tmp_path}/a.parquet: the footer is encrypted: no key for the footer (the file names no key); the same for 1 other file;"
-        " --footer-key, --keys or --kms gives it"
+        " --footer-key, --uniform-key or --keys gives it"
     )
     account = tmp_path / "account.parquet"
     said = outcome("find", tmp_path, "-c", "int64", "-v", "5", "--report", account).complaint

@@ -997,7 +997,7 @@ def test_files_that_are_left_out_by_their_names_are_named(lake, tmp_path):
     shutil.copy(lake / "04.parquet", lake / ".hidden.parquet")
     (lake / "_SUCCESS").touch()
     build = ("index", "build", "--index", index, "-c", "id", "--overwrite")
-    told = f"1 file left out because of its name: {lake / 'part-0'}; what is named itself is not"
+    told = f"1 file left out because of its name: {lake / 'part-0'}; a file that is named itself is read all the same"
     for asked in ((*build, lake), ("index", "add", "--index", index), (*build, lake, "-q")):
         assert outcome(*asked).complaint == told
     run = outcome("index", "add", "--index", index, "--json")

@@ -43,7 +43,7 @@ def test_whoever_reads_a_folder_is_warned_once(lake: Path, verb: str) -> None:
     (warning,) = told
     assert str(warning.message) == (
         f"4 files left out because of their names, such as {lake}/000000_0,"
-        f" {lake}/b.parquet.snappy, {lake}/c.par; what is named itself is not"
+        f" {lake}/b.parquet.snappy, {lake}/c.par; a file that is named itself is read all the same"
     )
     assert warning.filename == __file__
 
@@ -66,7 +66,7 @@ def test_reports_name_them(lake: Path) -> None:
     found = pb.find(lake, "id", [2])
     assert repr(found).endswith(
         f"; 6 files left out because of their names, such as {lake}/.a.data, {lake}/000000_0,"
-        f" {lake}/_old.parquet; what is named itself is not>"
+        f" {lake}/_old.parquet; a file that is named itself is read all the same>"
     )
 
 

@@ -278,7 +278,8 @@ def test_a_sealed_filter_of_an_encrypted_column_is_no_damage(tmp_path):
     report = validate(path, columns=["a"])
     (found,) = [each for each in report.findings if each.rule == "PB408"]
     assert (found.severity, found.row_group) == ("note", 0)
-    assert found.message == "the values were not looked up: encrypted, no key"
+    why = "the values were not looked up: encrypted, no key: its key is the footer's"
+    assert found.message == why
 
 
 def test_lost_values_are_shown_as_literals_that_probe_takes(tmp_path):

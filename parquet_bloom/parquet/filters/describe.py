@@ -31,7 +31,7 @@ from parquet_bloom.parquet.filters.legacy_kind import (
 )
 from parquet_bloom.parquet.filters.ordinary import NONE, OrdinaryFilter, read_ordinary
 from parquet_bloom.parquet.footer.chunk_table import known
-from parquet_bloom.vocabulary import NO_FILTER, NO_KEY, NO_META_DATA
+from parquet_bloom.vocabulary import NO_FILTER, NO_META_DATA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,7 +52,7 @@ def describe_chunks(
     leaves: Sequence[LeafColumn],
     on_bits: OnBits | None,
 ) -> Iterator[ChunkDescription]:
-    """The chunks of a row group; `source` is that of `file`. Raises TamperedError."""
+    """The chunks of a row group; `source` is that of `file`. Raises TamperedError for a wrong key."""
     may_have_private = file.legacy is not None and file.legacy.may_have_private(file)
     filters = NONE if may_have_private else read_ordinary(file, row_group, leaves)
     fields = "num_values", "total_compressed_size"
@@ -109,8 +109,11 @@ def _filter(
         return filter_description(stored, bits), None
     except MissingKeyError:
         return None, chunk.no_key
-    except TamperedError:
-        raise
+    except TamperedError as error:
+        # With a wrong key. One that opens the rest of the chunk is right, and the filter is damaged.
+        if chunk.is_locked:
+            raise
+        return None, without_place(error, file.path, chunk.where)
     except ParquetBloomError as error:
         return _legacy(file, chunk, on_bits, without_place(error, file.path, chunk.where))
 
@@ -313,7 +316,7 @@ def read_whole(file: OpenFile, row_group: int, leaf: LeafColumn) -> tuple[ReadFi
             return NoFilters("the filter reaches into the footer", 1)
         bits = bloom.read_bitset(file.source, stored)
     except MissingKeyError:
-        return NoFilters(NO_KEY, 1)
+        return NoFilters(chunk.no_key, 1)
     except (FilterError, TamperedError) as error:
         return NoFilters(without_place(error, file.path, chunk.where), 1)
     length = "not as the header says"

@@ -71,6 +71,7 @@ from parquet_bloom.parquet.sealed.protection import (
 )
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.parquet.thrift.ttypes import PageType
+from parquet_bloom.vocabulary import OF_FOOTER
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.pages.page import Page, PagesAhead
@@ -78,22 +79,24 @@ if TYPE_CHECKING:
 
 
 def modules_of_chunks(
-    cipher: FileCipher, footer_key: Key | str, keys: Keys
+    cipher: FileCipher, footer_key: Key | MissingKeyError, keys: Keys
 ) -> Callable[[EncryptedChunk], Modules]:
     """A function that returns how an encrypted chunk is stored, and looks each key up once.
-    `footer_key`: a str is the reason why there is none."""
+    `footer_key`: an error says why there is none."""
 
     @cache
-    def key_of(path: tuple[str, ...], encoded: bytes) -> Key | str | LockedModules:
+    def key_of(path: tuple[str, ...], encoded: bytes) -> Key | LockedModules:
         try:
             crypto, _ = compact.decode(ttypes.ColumnCryptoMetaData, encoded)
         except (FormatError, _kernel.ScanError) as error:
-            return f"crypto_metadata: {error}"
+            return _locked(f"crypto_metadata: {error}")
         if crypto.ENCRYPTION_WITH_FOOTER_KEY is not None:
+            if isinstance(footer_key, MissingKeyError):
+                return _without_footer_key(footer_key, keys.given_for(path))
             return footer_key
         own = crypto.ENCRYPTION_WITH_COLUMN_KEY
         if own is None:
-            return "crypto_metadata names no key"
+            return _locked("crypto_metadata names no key")
         try:
             return keys.column_key(path, own.key_metadata)
         except MissingKeyError as error:
@@ -105,12 +108,23 @@ def modules_of_chunks(
         key = key_of(chunk.path, chunk.crypto)
         if isinstance(key, LockedModules):
             return key
-        if isinstance(key, str):
-            return LockedModules(key)
         ordinal = chunk.row_group if chunk.ordinal is None else chunk.ordinal
         return SealedModules(cipher, key, ordinal, chunk.column, _doubt(chunk))
 
     return modules
+
+
+def _locked(reason: str) -> LockedModules:
+    """Of what no key opens."""
+    return LockedModules(reason, reason)
+
+
+def _without_footer_key(missing: MissingKeyError, given: str) -> LockedModules:
+    """Of a column that has the footer's key, which is `missing`; `given`: the name that another one was given
+    for, empty if none was."""
+    why = f" ({missing.detail})" if missing.detail else ""
+    others = f", not the one given for {given}" if given else ""
+    return LockedModules(str(missing), f"{OF_FOOTER}{why}{others}")
 
 
 def _doubt(chunk: EncryptedChunk) -> str:
@@ -161,7 +175,7 @@ class SignedFooter(Protection):
 
 # As the command takes them.
 _FOOTER_KEY: Final = ("--footer-key", "KEYSPEC")
-_MASTER_KEY: Final = ("--master-key", "ID=KEYSPEC")
+_MASTER_KEY: Final = "--master-key"
 
 
 class UnverifiedFooter(Protection):
@@ -233,13 +247,16 @@ def _signed(footer: Footer, raw: bytes, signature: bytes, keys: Keys) -> Protect
         cipher = file_cipher(footer.encryption_algorithm, keys.aad_prefix)
     except (MissingKeyError, UnsupportedError) as error:
         reason = str(error)
-        return UnverifiedFooter(reason, lambda chunk: LockedModules(reason), keys)
+        return UnverifiedFooter(reason, lambda chunk: _locked(reason), keys)
     key_metadata = footer.footer_signing_key_metadata
     try:
         key = keys.footer_key(key_metadata)
     except MissingKeyError as error:
-        unverified = UnverifiedFooter(str(error), modules_of_chunks(cipher, str(error), keys), keys)
-        unverified.missing = _MASTER_KEY if is_key_material(key_metadata) else _FOOTER_KEY
+        unverified = UnverifiedFooter(str(error), modules_of_chunks(cipher, error, keys), keys)
+        unverified.missing = _FOOTER_KEY
+        if is_key_material(key_metadata):
+            name = keys.named_master_key(key_metadata) or "ID"
+            unverified.missing = _MASTER_KEY, f"{name}=KEYSPEC"
         return unverified
     cipher.check_signature(key, raw, signature)
     return SignedFooter(cipher, key, keys)

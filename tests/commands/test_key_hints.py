@@ -1,0 +1,120 @@
+"""Whoever is told of a missing key is told which option gives it, and that it does."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyarrow.parquet.encryption as pe
+import pytest
+from make.commands import outcome
+
+KEY = "0123456789abcdef"
+GIVES = "; --footer-key, --uniform-key or --keys gives it"
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """Writes t.parquet as pyarrow does with a key that is passed directly."""
+    monkeypatch.chdir(tmp_path)
+    table = pa.table({"id": range(100), "email": [f"u{i}" for i in range(100)]})
+
+    def written(**options):
+        properties = pe.create_encryption_properties(KEY.encode(), **options)
+        pq.write_table(table, "t.parquet", encryption_properties=properties)
+
+    return written
+
+
+def test_a_column_with_the_footers_key_is_said_to_have_it(write):
+    write(plaintext_footer=True)
+    why = "encrypted, no key: its key is the footer's"
+    assert f"\nid, email: {why}{GIVES}\n" in outcome("inspect", "t.parquet").stdout
+    probe = ("probe", "t.parquet", "-c", "email", "-v", "u1")
+    assert outcome(*probe).stdout.endswith(f"\t{why}{GIVES}\n")
+    missing = f"encrypted: no key for the footer (the file names no key){GIVES}"
+    find = ("find", "t.parquet", "-c", "email", "-v", "u1")
+    assert outcome(*find).complaint == f"t.parquet: row group 0, column email: {missing}"
+    for option in ("--footer-key", "--uniform-key"):
+        assert outcome(*find, f"{option}=ascii:{KEY}").code == 0
+        assert "no key" not in outcome("inspect", "t.parquet", f"{option}=ascii:{KEY}").stdout
+
+
+def test_the_key_of_a_column_is_not_asked_for_again_where_it_has_none_of_its_own(write):
+    write(plaintext_footer=True)
+    given = f"--column-key=email=ascii:{KEY}"
+    why = "encrypted, no key: its key is the footer's"
+    ignored = f"{why}, not the one given for email"
+    lines = outcome("inspect", "t.parquet", given).stdout.splitlines()
+    assert lines[1:] == [f"id: {why}{GIVES}", f"email: {ignored}{GIVES}"]
+    probed = outcome("probe", "t.parquet", "-c", "email", "-v", "u1", given).stdout
+    assert probed.endswith(f"\t{ignored}{GIVES}\n")
+
+
+def test_validate_says_that_the_key_of_a_required_filter_may_be_the_footers(write):
+    write(plaintext_footer=True)
+    said = outcome("validate", "t.parquet", "--require", "email").stdout
+    assert (
+        "PB408 not-checked: column email: encrypted, no key: its key is the footer's: nothing"
+        in said
+    )
+    assert said.endswith(
+        "next: give its key: --column-key, --footer-key if it is the footer's, --keys, --kms or --master-key\n"
+    )
+
+
+def test_a_missing_prefix_is_no_missing_key(write):
+    write(plaintext_footer=True, aad_prefix=b"abc", store_aad_prefix=False)
+    why = "encrypted, no key: no AAD prefix given, and the file does not store its own"
+    said = outcome("inspect", "t.parquet", f"--footer-key=ascii:{KEY}").stdout
+    assert f"\nid, email: {why}; --aad-prefix gives it\n" in said
+
+
+@pytest.mark.parametrize(
+    "given", [[], ["--kms=kms_of_hints:Kms"], ["--key-retriever=kms_of_hints:none"]]
+)
+def test_nothing_is_said_of_a_kms_where_no_key_is_wrapped(write, tmp_path, monkeypatch, given):
+    write()
+    (tmp_path / "kms_of_hints.py").write_text(
+        "class Kms:\n"
+        "    def __init__(self, connection): pass\n"
+        "    def unwrap_key(self, wrapped_key, master_key_identifier): raise KeyError\n"
+        "def none(key_metadata): return None\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert outcome("inspect", "t.parquet", *given).complaint == (
+        f"t.parquet: the footer is encrypted: no key for the footer (the file names no key){GIVES}"
+    )
+
+
+def test_of_several_files_that_are_alike_it_is_said_which_option_helps(write):
+    write(plaintext_footer=True)
+    Path("u.parquet").write_bytes(Path("t.parquet").read_bytes())
+    why = "encrypted, no key: its key is the footer's"
+    said = outcome("inspect", "t.parquet", "u.parquet").stdout
+    assert f"\n2 files: id, email: {why}{GIVES}\n" in said
+    write()
+    Path("u.parquet").write_bytes(Path("t.parquet").read_bytes())
+    pq.write_table(pa.table({"email": ["u1"]}), "plain.parquet")
+    found = outcome("find", "t.parquet", "u.parquet", "plain.parquet", "-c", "email", "-v", "u1")
+    missing = "the footer is encrypted: no key for the footer (the file names no key)"
+    assert found.complaint == f"t.parquet, u.parquet: unknown: {missing}{GIVES}"
+
+
+def test_what_a_footer_shows_is_named_once(write):
+    write(plaintext_footer=True)
+    said = outcome("validate", "t.parquet").stdout
+    assert (
+        "PB504 revealing-copy: column id: the footer shows more of the encrypted column than it has to"
+        " (found size_statistics)\n"
+    ) in said
+
+
+def test_what_is_said_of_one_file_is_not_said_of_others_that_lack_other_keys(write):
+    write(plaintext_footer=True)
+    Path("u.parquet").write_bytes(Path("t.parquet").read_bytes())
+    write()
+    found = outcome("find", "t.parquet", "u.parquet", "-c", "email", "-v", "u1").complaint
+    missing = "no key for the footer (the file names no key)"
+    assert found == (
+        f"t.parquet: the footer is encrypted: {missing}; no key for 1 other file, either{GIVES}"
+    )
