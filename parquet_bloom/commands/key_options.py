@@ -141,7 +141,8 @@ def key_options(command: Callback) -> Callback:
     @_options(
         f"{_KEYSPEC}.",
         _TOKEN,
-        "JSON file of keys; the other options here take precedence.",
+        'JSON file of keys, such as {"footer": KEYSPEC, "columns": {"email": KEYSPEC}}; docs/encryption.md has all '
+        "names. The other options here take precedence.",
     )
     @wraps(command)
     def with_keys(keys_file: Path | None, **given: object) -> object:

@@ -231,7 +231,7 @@ def _text(value: object, name: str, where: str) -> str:
 
 def _hint(name: str) -> str:
     close = get_close_matches(name, [*SETTINGS, *_PROPERTIES, *_IGNORED], 1)
-    return f", did you mean {close[0]!r}?" if close else ""
+    return f", did you mean {close[0]!r}?" if close else f", expected one of {', '.join(SETTINGS)}"
 
 
 # ------------------------------------------------------------------------------------------------

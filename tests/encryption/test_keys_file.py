@@ -11,6 +11,7 @@ from make.kms_lab import MASTER_KEYS, open_all, secret_of, single, write
 import parquet_bloom as pb
 from parquet_bloom.encryption.clients import KmsConnection, load_kms
 from parquet_bloom.encryption.keys_file import make_keys, merged, read_keys_file
+from parquet_bloom.encryption.settings import SETTINGS
 from parquet_bloom.errors import ConfigError, EncryptionError
 
 SECRET = b"0123456789012345"
@@ -151,7 +152,10 @@ def test_a_key_that_is_none_is_named_with_its_file(settings, message, tmp_path):
         ('{"footer": "env:A", "footer": "env:B"}', "not JSON: 'footer' is given twice"),
         ('{"columns": {"a": "env:A", "a": "env:B"}}', "not JSON: 'a' is given twice"),
         ({"foter": "env:A"}, "unknown name 'foter', did you mean 'footer'?"),
-        ({"nothing like it": "x"}, "unknown name 'nothing like it'"),
+        (
+            {"nothing like it": "x"},
+            f"unknown name 'nothing like it', expected one of {', '.join(SETTINGS)}",
+        ),
         (
             {"parquet.encryption.kms.instance.ip": "x"},
             (
