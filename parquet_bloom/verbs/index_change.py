@@ -87,13 +87,13 @@ class NotIndexed:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexChange(VerbReport):
-    """What became of an index. `added`, `changed`, `removed`: how many files are new in it, are in another state than
-    before, or are gone; `failed`: how many of the new and changed ones, and of those that could not be read before,
-    could not be read, or not all of them;
-    `not_indexed`: those that were looked at and say `unknown`; `unknown`: how many of all files do, about any column;
-    `keys`: pairs of value and place that were added; `filters`: those that were; `generation`: of the manifest that
-    was made, or that is still right; `left_out`: files in the folders that are not looked at because of their
-    names."""
+    """What became of an index. `files`: how many it knows in this generation; `added`, `changed`, `removed`: how
+    many are new in it by this change, are in another state than before, or are gone; `failed`: how many of the new
+    and changed ones, and of those that could not be read before, could not be read, or not all of them;
+    `not_indexed`: those that were looked at and say `unknown`; `unknown`: how many of all files do, about any
+    column; `keys`: pairs of value and place that were written; `filters`: those that were; `generation`: of the
+    manifest that was made, or that is still right; `left_out`: files in the folders that are not looked at because
+    of their names."""
 
     index: str
     generation: int
@@ -355,6 +355,9 @@ class _Change:
         self._states: dict[str, str | None] = {}
         # By the ids of segments, which are read once: the units of these files, by their numbers.
         self._units: dict[str, dict[int, Unit]] = {}
+        # What it was added to in the end, and what others know of the same files in later states.
+        self._before: Manifest | None = None
+        self._later: Mapping[str, str | None] = {}
 
     def bring_up_to_date(
         self,
@@ -390,6 +393,7 @@ class _Change:
         old = None if anew else newest(self._folder)
         if not new and not gone and old is not None and wanted.of(old) == (old.sources, old.tables):
             made: Manifest | None = old
+            self._before = old
         else:
             made = commit(
                 self._folder,
@@ -398,9 +402,22 @@ class _Change:
                 anew=anew,
             )
         assert made is not None
-        added = sum(file.path not in known for file in to_read)
-        changed = len(to_read) - added - self._as_known
-        return self._report(made, added, changed, len(gone), new, len(files.found))
+        read = {file.path for file in to_read}
+        added = read - known.keys()
+        changed = len(read) - len(added) - self._as_known
+        before = self._before
+        if before is None or before.generation == start.generation:
+            return self._report(made, len(added), changed, len(gone), new, len(files.found))
+        # Somebody else was faster: what they have done of it is not done here, and they know other files, too.
+        done = self._done_by_others(before, start)
+        return self._report(
+            made,
+            len(added - done),
+            changed - len((read & known.keys()) & done),
+            len({*gone} - done),
+            new,
+            len(self._paths(made)),
+        )
 
     def remove(self, names: Sequence[str]) -> IndexChange:
         def without(old: Manifest | None) -> Manifest | None:
@@ -525,6 +542,7 @@ class _Change:
         if not _is_same(old, start):
             raise RewriteError(f"{self._folder.path}: another index was made here meanwhile")
         later = {} if old.generation == start.generation else self._later_states(old, start, wanted)
+        self._before, self._later = old, later
         segments = []
         for segment in old.segments:
             units = self._known_units(segment).items()
@@ -551,6 +569,20 @@ class _Change:
                 if unit.version == now[unit.path]:
                     later.add(unit.path)
         return {path: now[path] for path in later if now[path] != self._states[path]}
+
+    def _done_by_others(self, before: Manifest, start: Manifest) -> set[str]:
+        """Of the files that were looked at, those that somebody else has looked at after `start`, in the same state
+        or later, or has forgotten."""
+        ours = {segment.id for segment in start.segments}
+        there: set[str] = set()
+        done: set[str] = set()
+        for segment in before.segments:
+            for unit in self._known_units(segment).values():
+                there.add(unit.path)
+                if segment.id not in ours and unit.version == self._states[unit.path]:
+                    done.add(unit.path)
+        gone = {path for path, version in self._states.items() if version is None} - there
+        return done | gone | self._later.keys()
 
     def _states_there(self) -> dict[str, str | None]:
         """Of the files that were looked at, as they are now."""
