@@ -213,15 +213,15 @@ def add(
 @option.as_json("index")
 @stores
 def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
-    """Forget files: what was named for build or add, files, or all that is in folders.
+    """Forget files: what was named for build or add, files, all that is in folders, or what globs match.
 
-    What is still there in a folder that the index is about comes back with the next `index add`.
+    What is still there in a place that the index is about comes back with the next `index add`.
 
     \b
     Examples:
       pbloom index remove --index events.index lake/2019/
       pbloom index remove --index events.index lake/events.parquet
-      pbloom index remove --index events.index lake/ --json
+      pbloom index remove --index events.index 'lake/2019-*.parquet'
     """
     from parquet_bloom.verbs.index_change import remove_from_index
 

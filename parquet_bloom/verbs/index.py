@@ -143,8 +143,9 @@ class Index:
 
     def remove(self, files: Any) -> IndexChange:
         """Forget `files`, as `add` does with those that are gone: names as they were given to build and add, of
-        tables, too, or paths of files. What is still there in a folder that the index is about comes back with the
-        next `add`.
+        tables, too, or files, folders and globs, whose files may be gone. Of a glob that was given to these, files
+        that others mean, too, stay. What is still there in a place that the index is about comes back with the next
+        `add`.
 
         Raises as build.
         """

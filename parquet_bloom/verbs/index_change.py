@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import field, replace
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from parquet_bloom.arguments import (
@@ -53,6 +52,7 @@ from parquet_bloom.options import TableView
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import address_if_any, open_folder, with_options, without_options
 from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.globs import is_matched
 from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.storage.objects.signed_urls import is_signed_anew
 from parquet_bloom.storage.source import is_data_file
@@ -425,9 +425,11 @@ class _Change:
             known = self._paths(old)
             tables = tuple(table for table in old.tables if not _is_meant(table, names))
             left = self._files_of([table for table in old.tables if _is_meant(table, names)])
-            self._states = {path: None for path in known if path in left or is_named(path, names)}
-            sources = tuple(
-                name for name in old.sources if not {name, without_options(name)} & {*names}
+            ended = [name for name in old.sources if {name, without_options(name)} & {*names}]
+            sources = tuple(name for name in old.sources if name not in ended)
+            shown = {*ended, *map(without_options, ended)}
+            self._states = dict.fromkeys(
+                [*known & {*left}, *_forgotten(known, names, shown, sources)]
             )
             if not self._states and sources == old.sources and tables == old.tables:
                 named = without_secrets(names[0])
@@ -726,6 +728,23 @@ class _Sources:
         return _united(old.sources, self.more), _united_tables(tables, new)
 
 
+def _forgotten(
+    known: Iterable[str], names: Sequence[str], ended: Collection[str], left: Sequence[str]
+) -> set[str]:
+    """Of the files that are `known`, those that are to be forgotten with `names`: files, all in folders, and what
+    globs match. Of a glob among the sources that are `ended`, what sources that are `left` mean stays."""
+    of_sources = [name for name in names if name in ended]
+    others = [name for name in names if name not in ended]
+
+    def is_forgotten(path: str) -> bool:
+        if is_named(path, names) or any(is_matched(path, name) for name in others):
+            return True
+        is_of_source = any(is_matched(path, name) for name in of_sources)
+        return is_of_source and not any(_is_meant_by(name, path) for name in left)
+
+    return {path for path in known if is_forgotten(path)}
+
+
 def _is_meant(table: TableSource, names: Sequence[str]) -> bool:
     return any(table.name == name.rstrip("/") for name in names)
 
@@ -744,7 +763,13 @@ def _check_sources(files: ListedFiles, known: Collection[str]) -> None:
 
 def _is_found_by(name: str, path: str) -> bool:
     """Whether a folder or a glob means a file."""
-    return path != name and (fnmatchcase(path, name) or is_named(path, [name]))
+    return path != name and _is_meant_by(name, path)
+
+
+def _is_meant_by(name: str, path: str) -> bool:
+    """Whether a name is that of a file, of a folder above it, or a glob that matches one of these, wherever they are
+    by now."""
+    return is_named(path, [name]) or is_matched(path, without_options(name))
 
 
 def is_named(path: str, names: Sequence[str]) -> bool:

@@ -375,6 +375,53 @@ def test_remove_forgets_until_the_next_add(lake, tmp_path):
             index.remove(lake)
 
 
+def in_folders(lake: Path) -> None:
+    """g/a/1.parquet, g/a/2.parquet, g/b/3.parquet"""
+    for number, name in enumerate(("a/1", "a/2", "b/3")):
+        path = lake / f"{name}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"id": range(number * 100, number * 100 + 100)}), path)
+
+
+@pytest.mark.parametrize("glob", ["*/*.parquet", "**", "[ab]", "**/*.parquet"])
+def test_remove_forgets_the_files_of_a_glob_that_it_was_made_over(tmp_path, monkeypatch, glob):
+    in_folders(tmp_path / "g")
+    monkeypatch.chdir(tmp_path)
+    with pb.Index.build("index", f"g/{glob}", "id") as index:
+        found = index.remove(f"g/{glob}")
+        assert (found.files, found.removed) == (0, 3)
+        assert index._asked.manifest.sources == ()
+        assert index.add().removed == 0
+
+
+def test_what_another_source_means_too_stays_with_it(tmp_path):
+    in_folders(tmp_path / "g")
+    named = [tmp_path / "g/*/*.parquet", tmp_path / "g/a", tmp_path / "g/b/*"]
+    with pb.Index.build(tmp_path / "index", named, "id") as index:
+        assert index.remove(tmp_path / "g/*/*.parquet").removed == 0
+        assert index.add().files == 3
+        assert index.remove(tmp_path / "g/b/*").removed == 1
+        assert index.add().files == 2
+
+
+def test_remove_takes_a_glob_for_the_files_that_the_index_has(tmp_path):
+    lake = tmp_path / "g"
+    in_folders(lake)
+    (lake / "a/deeper").mkdir()
+    shutil.copy(lake / "a/1.parquet", lake / "a/deeper/4.parquet")
+    shutil.copy(lake / "a/1.parquet", lake / "a/what is it[1].parquet")
+    with pb.Index.build(tmp_path / "index", lake, "id") as index:
+        (lake / "a/2.parquet").unlink()
+        # Of which one is gone, and one deeper.
+        assert index.remove(f"{lake}/a/[12].parquet").removed == 2
+        assert (index.add().added, index.check().findings) == (1, ())
+        assert index.remove(f"{lake}/a/what is it[1].parquet").removed == 1
+        assert index.remove(f"{lake}/a/*").removed == 2
+        with pytest.raises(FileNotFoundError, match="not in the index"):
+            index.remove(f"{lake}/a/*.parquet")
+        assert index.add().added == 3
+
+
 def test_what_cannot_be_indexed_is_unknown(lake, tmp_path):
     pq.write_table(pa.table({"other": [1]}), lake / "95.parquet")
     (lake / "96.parquet").write_bytes(b"PAR1 this is no file PAR1")
