@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -195,16 +195,39 @@ def add(
       pbloom index add --index events.index lake/ more/
       pbloom index add --index events.index -q
     """
-    from parquet_bloom.verbs.index_change import add_to_index
+    from parquet_bloom.verbs.index_change import PlaceGoneError, add_to_index
 
     option.check_quiet(quiet, {"--json": as_json})
     stopwatch = Stopwatch()
-    with progress("index") as show:
-        report = add_to_index(
-            index_path, files, table=view, hash_key=hash_key, keys=keys, storage_options=storage_options(),
-            threads=threads, progress=show,
-        )  # fmt: skip
+    try:
+        with progress("index") as show:
+            report = add_to_index(
+                index_path, files, table=view, hash_key=hash_key, keys=keys, storage_options=storage_options(),
+                threads=threads, progress=show,
+            )  # fmt: skip
+    except PlaceGoneError as error:
+        add_it = index_add_again(
+            index_path, hash_key, keys, (*_as_tables(view), *(files or ["FILE..."]))
+        )
+        forget = _forgetting(index_path, error.names, add_it)
+        raise FileNotFoundError(
+            error.errno, f"{error.problem}: {forget}", error.filename
+        ) from error
     _end_with(report, as_json, quiet, stopwatch.so_far(report.files))
+
+
+def _forgetting(index_path: str, names: Sequence[str], add_it: str) -> str:
+    """What to do about places that are gone, in order."""
+    forget = command("index", "remove", "--index", index_path, *names, *store_options_again())
+    return f"`{forget}` forgets what is gone for good or has moved, then `{add_it}` adds what is elsewhere by now"
+
+
+def _as_tables(view: TableView | None) -> tuple[str, ...]:
+    """The options with which tables were named."""
+    if view is None:
+        return ()
+    catalog = () if view.catalog is None else ("--catalog", view.catalog)
+    return ("--table", view.kind, *catalog)
 
 
 @index.command(cls=Command)
@@ -286,6 +309,7 @@ def probe(
 
         check_free([output], named or terms_of(index_path, storage_options()).sources, overwrite)
     code, unasked, is_outdated = NO, "", False
+    files_gone: set[str] = set()
     add_to_it = index_add_again(index_path, given["hash_key"])
     for column in dict.fromkeys(columns):
         report = probe_index(
@@ -309,7 +333,11 @@ def probe(
         if report.as_indexed:
             unasked = not_listed(add_to_it, are_tables=bool(report.tables))
         is_outdated |= report.is_outdated
-    if unasked and not as_json:
+        files_gone |= report.results.files_gone
+    if files_gone and not as_json and (gone := _places_gone(index_path, files_gone)):
+        add_elsewhere = index_add_again(index_path, given["hash_key"], named=["FILE..."])
+        complain(f"{gone[0]}: is no more: {_forgetting(index_path, gone, add_elsewhere)}")
+    elif unasked and not as_json:
         complain(unasked)
     elif is_outdated and not as_json:
         complain(
@@ -319,6 +347,13 @@ def probe(
     if code == NO and (hint := taken_whole(given["values"])):
         complain(hint)
     sys.exit(code)
+
+
+def _places_gone(index_path: str, files_gone: Collection[str]) -> Sequence[str]:
+    """The local folders and globs of an index with these files that are gone as a whole."""
+    from parquet_bloom.verbs.index_change import places_not_there
+
+    return places_not_there(terms_of(index_path, storage_options()).sources, files_gone)
 
 
 @index.command(cls=Command)
@@ -440,6 +475,10 @@ def check(
         if report.is_mended_by_add:
             named = _to_add(report, files, view)
             write_text(next_line("index", "add", "--index", report.index, *named, *again))
+        elif report.is_mended_by_remove:
+            gone = *report.places_gone, *store_options_again()
+            write_text(next_line("index", "remove", "--index", report.index, *gone))
+            write_text(next_line("index", "add", "--index", report.index, "FILE...", *again))
         elif report.is_mended_anew:
             terms = terms_of(index_path, storage_options())
             key = ("--hash-key", "KEYSPEC") if terms.key_check and hash_key is None else ()
@@ -452,9 +491,7 @@ def _to_add(report: IndexCheck, files: Sequence[str], view: TableView | None) ->
     """The names that `add` needs: of what is new, it may not be about them yet."""
     if not any(finding.problem == "new" for finding in report.findings):
         return ()
-    table = () if view is None else ("--table", view.kind)
-    catalog = () if view is None or view.catalog is None else ("--catalog", view.catalog)
-    return (*table, *catalog, *files)
+    return (*_as_tables(view), *files)
 
 
 def _write_check(report: IndexCheck, took: str) -> None:

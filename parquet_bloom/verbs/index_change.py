@@ -55,7 +55,7 @@ from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.globs import is_matched
 from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.storage.objects.signed_urls import is_signed_anew
-from parquet_bloom.storage.source import is_data_file
+from parquet_bloom.storage.source import before_wildcard, has_wildcard, is_data_file, is_url
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.listed_files import (
     ListedFiles,
@@ -384,7 +384,7 @@ class _Change:
         if not start.generation:
             files.check_columns(start.columns)
         known = self._known(start, files)
-        _check_sources(files, known)
+        _check_sources(sources, files, known)
         to_read = [file for path, file in files.found.items() if not known.get(path)]
         gone = sorted(known.keys() - files.found.keys())
         self._states.update({path: None for path in gone})
@@ -595,7 +595,7 @@ class _Change:
     ) -> dict[str, str | None]:
         """The same; one that is there, and that no source and no table has any more, is gone."""
         files = self._listed(sources, tables)
-        _check_sources(files, self._states)
+        _check_sources(sources, files, self._states)
         there = [path for path in self._states if path in files.found]
         return dict.fromkeys(self._states) | states_of(there, self._options)
 
@@ -749,16 +749,60 @@ def _is_meant(table: TableSource, names: Sequence[str]) -> bool:
     return any(table.name == name.rstrip("/") for name in names)
 
 
-def _check_sources(files: ListedFiles, known: Collection[str]) -> None:
-    """Raise FileNotFoundError for a folder without files that the index knows files of:
-    it may be mounted elsewhere, or not now."""
-    for error in files.errors:
-        name = str(error.filename)
-        num_files = sum(_is_found_by(name, path) for path in known)
-        if num_files:
-            there = number_of(num_files, "file")
-            problem = f"{error.strerror}; the index has {there} of it: index remove forgets them"
-            raise FileNotFoundError(errno.ENOENT, problem, name)
+class PlaceGoneError(FileNotFoundError):
+    """Folders and globs of an index mean no file any more: they may be mounted elsewhere, or not now. `problem`: what
+    is said of the first; `names`: of all, as `remove` takes them."""
+
+    def __init__(self, problem: str, names: Sequence[str], shown: str) -> None:
+        super().__init__(errno.ENOENT, f"{problem}: index remove forgets them", shown)
+        self.problem, self.names = problem, names
+
+
+def _check_sources(sources: Sequence[str], files: ListedFiles, known: Collection[str]) -> None:
+    """Raise PlaceGoneError for folders and globs without files that the index knows files of."""
+    gone = {
+        name: (error, num_files)
+        for name, error in places_gone(sources, files.errors).items()
+        if (num_files := sum(_is_found_by(name, path) for path in known))
+    }
+    if gone:
+        error, num_files = next(iter(gone.values()))
+        problem = f"{error.strerror}; the index has {number_of(num_files, 'file')} of it"
+        raise PlaceGoneError(problem, [*gone], str(error.filename))
+
+
+def places_gone(sources: Sequence[str], errors: Iterable[OSError]) -> dict[str, OSError]:
+    """Of what an index is about: what means no file any more, as it is shown, and why."""
+    found: dict[str, OSError] = {}
+    for error in errors:
+        if isinstance(error, FileNotFoundError):
+            for name in map(without_options, sources):
+                # Of a glob, the folder may be gone in which it starts.
+                if error.filename in (name, _folder_of(name)):
+                    found.setdefault(name, error)
+    return found
+
+
+def places_not_there(sources: Sequence[str], gone: Collection[str]) -> list[str]:
+    """Of the local folders and globs that mean files that are gone: those of which nothing is there, so that `add`
+    would refuse to forget their files."""
+    from glob import iglob
+
+    def is_there(name: str) -> bool:
+        return os.path.exists(name) or any(iglob(name, recursive=True))
+
+    return [
+        name
+        for name in sources
+        if any(_is_found_by(name, path) for path in gone)
+        and not is_url(name)
+        and not is_there(name)
+    ]
+
+
+def _folder_of(name: str) -> str:
+    """In which a glob starts; any other name as it is."""
+    return os.path.dirname(before_wildcard(name)) if has_wildcard(name) else name
 
 
 def _is_found_by(name: str, path: str) -> bool:

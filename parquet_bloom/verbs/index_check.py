@@ -19,7 +19,7 @@ from parquet_bloom.index.unnamed import unneeded
 from parquet_bloom.options import TableView
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.verbs.documents import VerbReport
-from parquet_bloom.verbs.index_change import NotIndexed, is_named
+from parquet_bloom.verbs.index_change import NotIndexed, is_named, places_gone
 from parquet_bloom.verbs.listed_files import (
     ListedFiles,
     for_index,
@@ -72,7 +72,7 @@ class IndexCheck(VerbReport):
     damaged); `size`: of its segments, in bytes; `made`: when it came to its generation, in seconds since 1970.
     `files_checked`: of the files, those that it was to look at; `not_indexed`: what is unknown in every answer;
     `values`: how many were read and looked up; `unneeded`: files in its folder, of `bytes_unneeded`, that
-    compact_index will remove."""
+    compact_index will remove. `places_gone`: what the index is about and means no file any more."""
 
     _rows: ClassVar = ("findings",)
 
@@ -94,6 +94,7 @@ class IndexCheck(VerbReport):
     bytes_unneeded: int
     not_indexed: tuple[NotIndexed, ...]
     findings: tuple[IndexFinding, ...]
+    places_gone: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -108,6 +109,13 @@ class IndexCheck(VerbReport):
         """Whether something is new, changed or gone, and nothing else is wrong."""
         found = {finding.problem for finding in self.findings}
         return bool(found) and found <= _MENDED_BY_ADD
+
+    @property
+    def is_mended_by_remove(self) -> bool:
+        """Whether nothing is wrong but that places are gone, and what `add` mends once it is not about them."""
+        found = [finding.problem for finding in self.findings]
+        are_gone = 0 < found.count("unlisted") <= len(self.places_gone)
+        return are_gone and {*found} - {"unlisted"} <= _MENDED_BY_ADD
 
     @property
     def is_mended_anew(self) -> bool:
@@ -157,6 +165,7 @@ def check_index(
         bytes_unneeded=sum(entry.size for entry in left),
         not_indexed=tuple(work.not_indexed()),
         findings=tuple(work.findings),
+        places_gone=work.places_gone,
     )
 
 
@@ -206,6 +215,7 @@ class _Check:
         self._keys, self._options, self._threads = keys, storage_options, threads
         self.findings: list[IndexFinding] = []
         self.num_values = self.keys_gone = self.filters_gone = 0
+        self.places_gone: tuple[str, ...] = ()
         self._is_damaged = False
         # Of each file, its units in each segment.
         self._known: dict[str, list[tuple[SegmentProof, list[Unit]]]] = {}
@@ -289,6 +299,7 @@ class _Check:
             return list_files(index.sources, (), self._options, self._path)
         for each in files.errors:
             self._found("unlisted", complaint_about(self._path, each))
+        self.places_gone = (*places_gone(index.sources, files.errors),)
         return files
 
     def _is_current(

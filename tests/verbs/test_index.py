@@ -3,6 +3,8 @@
 import errno
 import json
 import os
+import re
+import shlex
 import shutil
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -373,6 +375,50 @@ def test_remove_forgets_until_the_next_add(lake, tmp_path):
         assert index.add().files == 0
         with pytest.raises(FileNotFoundError):
             index.remove(lake)
+
+
+def run_printed(text: str) -> list[str]:
+    """Run the commands that are printed in backticks, as `next:`, in order, with `moved` for FILE..."""
+    printed = [
+        found[0] or found[1] for found in re.findall(r"`(pbloom .*?)`|next: (pbloom .*)", text)
+    ]
+    for each in printed:
+        words = shlex.split(each.replace("FILE...", "moved"))[1:]
+        told = outcome(*words)
+        assert told.code == 0, (each, told)
+    return printed
+
+
+@pytest.mark.parametrize("source", ["lake", "lake/*.parquet", "./la*/"])
+@pytest.mark.parametrize("command", ["add", "add moved", "check", "probe -c id -v VALUE"])
+def test_what_is_printed_of_a_folder_that_was_moved_helps(
+    lake, tmp_path, monkeypatch, source, command
+):
+    monkeypatch.chdir(tmp_path)
+    value = pq.read_table(lake / "04.parquet")["id"][0].as_py()
+    pb.Index.build("an index", source, "id").close()
+    lake.rename("moved")
+    words = command.replace("VALUE", str(value)).split()
+    told = outcome("index", *words, "--index", "an index")
+    assert told.code != 0
+    forget, add = run_printed(told.output)
+    assert forget == f"pbloom index remove --index 'an index' {shlex.quote(str(tmp_path / source))}"
+    assert (
+        add == f"pbloom index add --index 'an index' {'moved' if 'moved' in words else 'FILE...'}"
+    )
+    told = outcome("index", "probe", "--index", "an index", "-c", "id", "-v", value)
+    assert (told.code, "moved/04.parquet" in told.stdout) == (0, True)
+    assert outcome("index", "check", "--index", "an index").code == 0
+
+
+def test_a_file_that_is_gone_is_forgotten_by_what_check_prints(lake, tmp_path):
+    named, index = [lake / "04.parquet", lake / "05.parquet"], tmp_path / "index"
+    pb.Index.build(index, named, "id").close()
+    named[0].unlink()
+    told = outcome("index", "check", "--index", index)
+    assert told.code == 1
+    assert run_printed(told.stdout.replace("FILE...", ""))[0].endswith("04.parquet")
+    assert outcome("index", "check", "--index", index).code == 0
 
 
 def in_folders(lake: Path) -> None:
@@ -772,7 +818,7 @@ def test_of_many_values_the_unknown_are_named_and_why(tmp_path, monkeypatch):
     result = outcome(*asked)
     reason = (
         f"{lake}/14.parquet: may hold some of the values: gone since it was indexed, perhaps moved:"
-        " index add brings the index up to date"
+        " index add brings the index up to date, or says what does"
     )
     assert result.code == 2
     assert result.stdout.splitlines()[1] == "20 values: 5 in no file, 14 maybe in some, 1 unknown"
