@@ -249,7 +249,7 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
     from parquet_bloom.verbs.index_change import remove_from_index
 
     report = remove_from_index(index_path, files, storage_options=storage_options())
-    _end_with(report, as_json)
+    _end_with(report, as_json, code=FINE)
 
 
 @index.command(cls=Command)
@@ -627,14 +627,28 @@ def sql(
             )
 
 
-def _end_with(report: IndexChange, as_json: bool, quiet: bool = False, took: str = "") -> NoReturn:
+def _end_with(
+    report: IndexChange,
+    as_json: bool,
+    quiet: bool = False,
+    took: str = "",
+    code: int | None = None,
+) -> NoReturn:
+    """End with this exit code; if it is None, with that of what the files were found to be."""
     if as_json:
         write_json(report)
     else:
         _write_change(report, quiet, took)
+        if report.failed_before and code is None:
+            check_it = command("index", "check", "--index", report.index, *store_options_again())
+            of_them = some_of(report.failed_before, report.failed, "file")
+            complain(
+                f"{of_them} that cannot be read in full: unchanged since that was found, and not tried again;"
+                f" `{check_it}` names all"
+            )
         if report.left_out:
             complain(left_out(report.left_out))
-    sys.exit(TROUBLE if report.failed else FINE)
+    sys.exit((TROUBLE if report.failed else FINE) if code is None else code)
 
 
 def _write_change(report: IndexChange, quiet: bool, took: str) -> None:
@@ -643,14 +657,21 @@ def _write_change(report: IndexChange, quiet: bool, took: str) -> None:
     else:
         _name(report.not_indexed)
     counts = f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed"
-    if report.failed:
-        counts += f"; {report.failed:,} cannot be read in full"
     written = f"; {_written(report.keys, report.filters, report.bytes_written)}"
     is_written = bool(report.keys or report.filters)
-    unknown = f", {report.unknown:,} of them not fully indexed" * bool(report.unknown)
-    write_text(
-        f"{report.index}: {number_of(report.files, 'file')}{unknown}: {counts}{written * is_written}{took}"
-    )
+    files = f"{number_of(report.files, 'file')}{_unknown_of(report)}"
+    write_text(f"{report.index}: {files}: {counts}{written * is_written}{took}")
+
+
+def _unknown_of(report: IndexChange) -> str:
+    """`, 3 of them not fully indexed (2 cannot be read in full)`"""
+    if not report.unknown:
+        return ""
+    cannot_be_read = "cannot be read in full"
+    if report.failed == report.unknown:
+        return f", {report.unknown:,} of which {cannot_be_read}"
+    failed = f" ({report.failed:,} {cannot_be_read})" * bool(report.failed)
+    return f", {report.unknown:,} of them not fully indexed{failed}"
 
 
 def _name_in_sum(not_indexed: Sequence[NotIndexed], num_files: int) -> None:

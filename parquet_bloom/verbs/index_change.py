@@ -18,7 +18,7 @@ from parquet_bloom.arguments import (
     paths_given,
     threads_given,
 )
-from parquet_bloom.container import number_of
+from parquet_bloom.container import IN_PYTHON, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
     HASH_KEY,
@@ -88,12 +88,12 @@ class NotIndexed:
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexChange(VerbReport):
     """What became of an index. `files`: how many it knows in this generation; `added`, `changed`, `removed`: how
-    many are new in it by this change, are in another state than before, or are gone; `failed`: how many of the new
-    and changed ones, and of those that could not be read before, could not be read, or not all of them;
-    `not_indexed`: those that were looked at and say `unknown`; `unknown`: how many of all files do, about any
+    many are new in it by this change, are in another state than before, or are gone; `failed`: how many of all
+    files could not be read, or not all of them, as they are now, by this change or one before; `not_indexed`: those
+    that were looked at and say `unknown`; `unknown`: how many of all files do, about any
     column; `keys`: pairs of value and place that were written; `filters`: those that were; `generation`: of the
     manifest that was made, or that is still right; `left_out`: files in the folders that are not looked at because
-    of their names."""
+    of their names; `failed_before`: how many of the failed ones are as they were, and were not looked at again."""
 
     index: str
     generation: int
@@ -108,6 +108,7 @@ class IndexChange(VerbReport):
     unknown: int
     not_indexed: tuple[NotIndexed, ...] = field(default_factory=tuple)
     left_out: tuple[str, ...] = ()
+    failed_before: int = field(default=0, metadata=IN_PYTHON)
 
     def __repr__(self) -> str:
         counts = f"{self.added} added, {self.changed} changed, {self.removed} removed"
@@ -292,7 +293,7 @@ class FileIndexer:
             is_as_known = not version and known == {*reasons.items()}
             for column in columns if not is_as_known else ():
                 self._builder.add_whole(
-                    file.path, file.size, version, column, reason, read_as[column]
+                    file.path, file.size, version, column, reason, read_as[column], has_failed=True
                 )
             return ReadFile(version, reasons, error=error, is_as_known=is_as_known)
 
@@ -339,8 +340,9 @@ class _Change:
         self._threads, self._progress = threads_given(threads), progress
         self._not_indexed: list[NotIndexed] = []
         self._left_out: tuple[str, ...] = ()
-        self._failed = 0
-        # The files that the index says nothing about, for some column.
+        # The files that could not be read, or not all of them, whenever they were read.
+        self._failed: set[str] = set()
+        # Those that the index says nothing about, for some column.
         self._unknown: set[str] = set()
         # In how many files that were read there is no such column.
         self._lacking: Counter[str] = Counter()
@@ -476,14 +478,18 @@ class _Change:
                     failed.add((segment.column, unit.reason))
                 if unit.reason:
                     self._unknown.add(unit.path)
+                if unit.has_failed:
+                    self._failed.add(unit.path)
         whole = set.intersection(*current.values())
         self._unknown &= whole
+        self._failed &= whole
         return {path: path in whole for path in known}
 
     def _paths(self, index: Manifest) -> set[str]:
         """All files that the index knows."""
         units = [unit for segment in index.segments for _, unit in self._live(segment)]
         self._unknown = {unit.path for unit in units if unit.reason}
+        self._failed = {unit.path for unit in units if unit.has_failed}
         return {unit.path for unit in units}
 
     def _live(self, segment: Segment) -> Iterable[tuple[int, Unit]]:
@@ -509,7 +515,8 @@ class _Change:
                     self._as_known += 1
                 else:
                     self._states[file.path] = read.version
-                self._failed += read.is_damaged or read.error is not None
+                if read.is_damaged or read.error is not None:
+                    self._failed.add(file.path)
                 self._not_indexed += [
                     NotIndexed(file.path, column, reason) for column, reason in read.reasons.items()
                 ]
@@ -635,13 +642,14 @@ class _Change:
             added=added,
             changed=changed,
             removed=removed,
-            failed=self._failed,
+            failed=len(self._failed),
             keys=sum(segment.num_keys for segment in new),
             filters=sum(segment.num_filters for segment in new),
             bytes_written=sum(segment.num_bytes for segment in new),
             unknown=len(self._unknown.union(each.path for each in self._not_indexed)),
             not_indexed=tuple(self._not_indexed),
             left_out=self._left_out,
+            failed_before=len(self._failed - {each.path for each in self._not_indexed}),
         )
 
 

@@ -1037,18 +1037,52 @@ def test_a_file_that_cannot_be_read_is_trouble_once(tmp_path):
     (lake / "b.parquet").touch()
     pq.write_table(pa.table({"other": [1]}), lake / "c.parquet")
     added = outcome("index", "add", "--index", index)
-    unreadable = "1 cannot be read in full"
-    files = f"{index}: 3 files, 2 of them not fully indexed"
-    said = f"{files}: 2 added, 0 changed, 0 removed; {unreadable}\n"
+    files = f"{index}: 3 files, 2 of them not fully indexed (1 cannot be read in full)"
+    said = f"{files}: 2 added, 0 changed, 0 removed\n"
     assert (added.code, added.stdout) == (2, said)
     assert f"{lake}/b.parquet: id: not indexed: " in added.stderr
     again = outcome("index", "add", "--index", index)
     nothing_new = f"{files}: 0 added, 0 changed, 0 removed\n"
-    assert (again.code, again.stdout) == (0, nothing_new)
+    assert (again.code, again.stdout) == (2, nothing_new)
+    told = (
+        "1 file that cannot be read in full: unchanged since that was found, and not tried again;"
+    )
+    assert again.stderr == f"pbloom: {told} `pbloom index check --index {index}` names all\n"
+    assert run_printed(again.stderr)
+    # Whatever becomes of the segments.
+    with pb.Index(index) as opened:
+        opened.compact(everything=True)
+        assert (opened.add().failed, opened.add().failed_before) == (1, 1)
     (lake / "b.parquet").write_bytes(b"no Parquet")
     changed = outcome("index", "add", "--index", index, "--json")
     document = json.loads(changed.stdout)
     assert (changed.code, document["changed"], document["failed"]) == (2, 1, 1)
+    pq.write_table(pa.table({"id": [2]}), lake / "b.parquet")
+    mended = outcome("index", "add", "--index", index)
+    assert (mended.code, mended.stderr) == (0, "")
+    assert ": 3 files, 1 of them not fully indexed: 0 added, 1 changed" in mended.stdout
+
+
+def test_files_that_failed_count_until_they_are_gone(tmp_path):
+    lake, index = tmp_path / "lake", tmp_path / "index"
+    lake.mkdir()
+    pq.write_table(pa.table({"id": [1]}), lake / "a.parquet")
+    for name in "bc":
+        (lake / f"{name}.parquet").write_bytes(b"no file")
+    built = outcome("index", "build", "--index", index, "-c", "id", lake)
+    assert (built.code, "3 files, 2 of which cannot be read in full: 3 added" in built.stdout) == (
+        2,
+        True,
+    )
+    (lake / "b.parquet").unlink()
+    with pb.Index(index) as opened:
+        found = opened.add()
+        assert (found.removed, found.failed, found.failed_before) == (1, 1, 1)
+    # Forgetting is done.
+    removed = outcome("index", "remove", "--index", index, lake / "a.parquet")
+    assert (removed.code, removed.stderr) == (0, "")
+    (lake / "c.parquet").unlink()
+    assert outcome("index", "add", "--index", index).code == 0
 
 
 def test_no_line_for_each_file_that_is_not_indexed(lake, tmp_path):
@@ -1075,7 +1109,7 @@ def test_a_damaged_page_ends_the_command_with_2(tmp_path, monkeypatch):
     built = outcome("index", "build", "--index", "ix", "-c", "id", "a.parquet")
     assert built.code == 2
     assert built.stdout.startswith(
-        "ix: 1 file, 1 of them not fully indexed: 1 added, 0 changed, 0 removed; 1 cannot be read in full"
+        "ix: 1 file, 1 of which cannot be read in full: 1 added, 0 changed, 0 removed"
     )
     asked = outcome("index", "probe", "--index", "ix", "-c", "id", "-v", "5000")
     assert (asked.code, "unknown" in asked.stdout) == (2, True)

@@ -390,7 +390,7 @@ def test_a_file_that_cannot_be_read_is_tried_again_and_nothing_else_comes_of_it(
         assert checked.stdout.splitlines()[1] == f"unread: {link}: {reason}; index add tries again"
         assert (checked.code, "next: " in checked.stdout) == (1, False)
         added = outcome("index", "add", *index)
-        counts = "0 added, 0 changed, 0 removed; 1 cannot be read in full"
+        counts = "1 of which cannot be read in full: 0 added, 0 changed, 0 removed"
         assert (added.code, counts in added.stdout) == (2, True)
         assert added.complaint == f"{link}: id: not indexed: {reason}"
         assert {*folder.iterdir()} == before
