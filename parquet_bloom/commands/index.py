@@ -604,7 +604,8 @@ def sql(
     """Print the query that asks an index about a few values.
 
     DuckDB, polars, DataFusion and Spark answer it as `index probe` does, but for the states of files,
-    at which they do not look.
+    at which they do not look; a value that is absent has no row. It is about the index as it is now: what is added
+    later takes another query, and one of before an `index compact` fails.
 
     \b
     Examples:
@@ -646,6 +647,11 @@ def _end_with(
                 f"{of_them} that cannot be read in full: unchanged since that was found, and not tried again;"
                 f" `{check_it}` names all"
             )
+        if report.is_about_nothing:
+            add_it = command(
+                "index", "add", "--index", report.index, "FILE...", *store_options_again()
+            )
+            complain(f"{report.index}: is about no file or folder any more: `{add_it}` names some")
         if report.left_out:
             complain(left_out(report.left_out))
     sys.exit((TROUBLE if report.failed else FINE) if code is None else code)

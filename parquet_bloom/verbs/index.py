@@ -275,7 +275,8 @@ class Index:
     def sql(self, column: str, values: Any, *, engine: SqlEngine = "duckdb") -> str:
         """The query, without a semicolon, that asks the index which files may hold a few values of `column`: a row
         with value, verdict (`maybe` or `unknown`), path, row_group and page for each place; none for a value that is
-        absent. Of `slices`, only of DuckDB. A `hash_key` is not in the query.
+        absent. Of `slices`, only of DuckDB. A `hash_key` is not in the query. It is about the index as it is now, and
+        fails once `compact` has removed a segment that it names.
 
         Raises UnsupportedError for more than 20 values, ValueTypeError for what cannot be looked up, ColumnError,
         FileNotFoundError if the index knows no file, FormatError, OSError.

@@ -93,7 +93,8 @@ class IndexChange(VerbReport):
     that were looked at and say `unknown`; `unknown`: how many of all files do, about any
     column; `keys`: pairs of value and place that were written; `filters`: those that were; `generation`: of the
     manifest that was made, or that is still right; `left_out`: files in the folders that are not looked at because
-    of their names; `failed_before`: how many of the failed ones are as they were, and were not looked at again."""
+    of their names; `failed_before`: how many of the failed ones are as they were, and were not looked at again;
+    `is_about_nothing`: whether no file, folder, glob or table is left that `add` looks at."""
 
     index: str
     generation: int
@@ -109,6 +110,7 @@ class IndexChange(VerbReport):
     not_indexed: tuple[NotIndexed, ...] = field(default_factory=tuple)
     left_out: tuple[str, ...] = ()
     failed_before: int = field(default=0, metadata=IN_PYTHON)
+    is_about_nothing: bool = field(default=False, metadata=IN_PYTHON)
 
     def __repr__(self) -> str:
         counts = f"{self.added} added, {self.changed} changed, {self.removed} removed"
@@ -649,6 +651,7 @@ class _Change:
             unknown=len(self._unknown.union(each.path for each in self._not_indexed)),
             not_indexed=tuple(self._not_indexed),
             left_out=self._left_out,
+            is_about_nothing=not (made.sources or made.tables),
             failed_before=len(self._failed - {each.path for each in self._not_indexed}),
         )
 

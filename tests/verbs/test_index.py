@@ -421,6 +421,36 @@ def test_a_file_that_is_gone_is_forgotten_by_what_check_prints(lake, tmp_path):
     assert outcome("index", "check", "--index", index).code == 0
 
 
+def test_an_index_that_is_about_nothing_any_more_says_so(lake, tmp_path):
+    index = tmp_path / "index"
+    pb.Index.build(index, lake, "id").close()
+    told = f"{index}: is about no file or folder any more: `pbloom index add --index {index} FILE...` names some"
+    for words in (("remove", lake), ("add",), ("add", "--quiet")):
+        found = outcome("index", *words, "--index", index)
+        assert (found.code, found.complaint) == (0, told)
+    assert outcome("index", "add", "--index", index, lake).stderr == ""
+
+
+@pytest.mark.parametrize("form", ["map", "slices"])
+@pytest.mark.parametrize("count", [1, 5, 2000])
+def test_what_is_said_of_a_damaged_index_names_what_mends_it(lake, tmp_path, form, count):
+    index, ids = tmp_path / "index", tmp_path / "ids.txt"
+    if form == "slices":
+        pb.build(lake / "04.parquet", columns=["id"], in_place=True)
+    pb.Index.build(index, lake / "04.parquet", "id", form=form).close()
+    (path,) = [*index.glob("*.map.parquet"), *index.glob("*.slices-*.parquet")]
+    path.write_bytes(path.read_bytes()[:4] + b"\0" * 3000 + path.read_bytes()[3004:])
+    ids.write_text("\n".join(map(str, range(count))))
+    asked = outcome("index", "probe", "--index", index, "-c", "id", "--ids", ids)
+    assert asked.code == 2
+    assert "damaged" in asked.complaint
+    assert asked.complaint.endswith(
+        "; pbloom index build --overwrite, with its files and columns, makes the index anew"
+    )
+    if form == "map":
+        assert asked.complaint.startswith(f"{path}: a page at 4 is damaged: its CRC-32 is wrong; ")
+
+
 def in_folders(lake: Path) -> None:
     """g/a/1.parquet, g/a/2.parquet, g/b/3.parquet"""
     for number, name in enumerate(("a/1", "a/2", "b/3")):
