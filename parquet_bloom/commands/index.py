@@ -243,8 +243,8 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
     \b
     Examples:
       pbloom index remove --index events.index lake/2019/
-      pbloom index remove --index events.index lake/events.parquet
-      pbloom index remove --index events.index 'lake/2019-*.parquet'
+      pbloom index remove --index events.index 'lake/*.parquet'
+      pbloom index remove --index events.index lake/ --json
     """
     from parquet_bloom.verbs.index_change import remove_from_index
 
@@ -499,7 +499,7 @@ def _write_check(report: IndexCheck, took: str) -> None:
     write_text(_about(report))
     _write_findings(report.findings)
     compact_it = command("index", "compact", "--index", report.index, *store_options_again())
-    left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}: {compact_it}"
+    left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}: `{compact_it}`"
     one = report.unneeded == 1
     left += (
         f" removes {'it once it is' if one else 'them once they are'} an hour old (--older-than)"
@@ -525,17 +525,17 @@ def _about(report: IndexCheck) -> str:
 
 
 def _gone(report: IndexCheck) -> str:
-    """`; of files that are gone, have changed, or were indexed twice at a time: 900 of 3,600 keys, which …`"""
+    """`; 900 of 3,600 keys are of files that are gone, have changed, or were indexed twice at a time: …`"""
     counts = (
         (report.keys_gone, report.keys, "key"),
         (report.filters_gone, report.filters, "filter"),
     )
     parts = [some_of(gone, num, noun) for gone, num, noun in counts if gone]
-    whose = "of files that are gone, have changed, or were indexed twice at a time"
+    whose = "are of files that are gone, have changed, or were indexed twice at a time"
     compact_it = command(
         "index", "compact", "--index", report.index, "--all", *store_options_again()
     )
-    return f"; {whose}: {', '.join(parts)}, which {compact_it} removes" if parts else ""
+    return f"; {' and '.join(parts)} {whose}: `{compact_it}` removes them" if parts else ""
 
 
 def _to_build_anew(report: IndexCheck, terms: Manifest) -> Iterator[str]:

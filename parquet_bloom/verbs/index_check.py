@@ -330,7 +330,9 @@ class _Check:
             self._found("damaged", f"{path}: indexed for {', '.join(map(quoted_name, columns))}")
         unread = [unit.reason for _, units in known for unit in units if unit.is_unread]
         if path not in files.found:
-            self._found("gone", f"{path}: is no more, or in no source of the index")
+            self._found(
+                "gone", f"{path}: is not there any more, or in no place that the index is about"
+            )
         elif unread:
             self._found("unread", f"{path}: {unread[0]}; index add tries again")
         elif not all(

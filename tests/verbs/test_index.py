@@ -1151,7 +1151,7 @@ def test_files_that_are_left_out_by_their_names_are_named(lake, tmp_path):
     shutil.copy(lake / "04.parquet", lake / ".hidden.parquet")
     (lake / "_SUCCESS").touch()
     build = ("index", "build", "--index", index, "-c", "id", "--overwrite")
-    told = f"1 file left out because of its name: {lake / 'part-0'}; what is named itself is not"
+    told = f"1 file left out: {lake / 'part-0'}; its name is not that of a data file: to include it, name it itself"
     for asked in ((*build, lake), ("index", "add", "--index", index), (*build, lake, "-q")):
         assert outcome(*asked).complaint == told
     run = outcome("index", "add", "--index", index, "--json")
@@ -1166,7 +1166,10 @@ def test_an_answer_without_files_says_that_nobody_has_looked(lake, tmp_path):
     index = tmp_path / "index"
     pb.Index.build(index, lake, "id").close()
     value = pq.read_table(lake / "04.parquet")["id"][0].as_py()
-    told = "what came or changed since may not have been asked: name the folder, too"
+    told = (
+        "files that came or changed since then may be missing here: name the folder, too, or run"
+        f" `pbloom index add --index {index}` first\n"
+    )
     asked = ("index", "probe", "--index", index, "-c", "id")
     assert told in outcome(*asked, "-v", 1 << 41).stderr
     assert told in outcome(*asked, "-v", value, "-v", 1 << 41).stderr
