@@ -647,6 +647,12 @@ def _end_with(
                 f"{of_them} that cannot be read in full: unchanged since that was found, and not tried again;"
                 f" `{check_it}` names all"
             )
+        if report.still_about:
+            add_it = command("index", "add", "--index", report.index, *store_options_again())
+            where = shortened(report.still_about)
+            complain(
+                f"what is still there comes back with the next `{add_it}`, which looks at {where}"
+            )
         if report.is_about_nothing:
             add_it = command(
                 "index", "add", "--index", report.index, "FILE...", *store_options_again()

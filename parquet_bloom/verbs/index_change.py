@@ -94,7 +94,8 @@ class IndexChange(VerbReport):
     column; `keys`: pairs of value and place that were written; `filters`: those that were; `generation`: of the
     manifest that was made, or that is still right; `left_out`: files in the folders that are not looked at because
     of their names; `failed_before`: how many of the failed ones are as they were, and were not looked at again;
-    `is_about_nothing`: whether no file, folder, glob or table is left that `add` looks at."""
+    `is_about_nothing`: whether no file, folder, glob or table is left that `add` looks at;
+    `still_about`: the places by which it finds files that were removed, if they are still there."""
 
     index: str
     generation: int
@@ -111,6 +112,7 @@ class IndexChange(VerbReport):
     left_out: tuple[str, ...] = ()
     failed_before: int = field(default=0, metadata=IN_PYTHON)
     is_about_nothing: bool = field(default=False, metadata=IN_PYTHON)
+    still_about: tuple[str, ...] = field(default=(), metadata=IN_PYTHON)
 
     def __repr__(self) -> str:
         counts = f"{self.added} added, {self.changed} changed, {self.removed} removed"
@@ -342,6 +344,7 @@ class _Change:
         self._threads, self._progress = threads_given(threads), progress
         self._not_indexed: list[NotIndexed] = []
         self._left_out: tuple[str, ...] = ()
+        self._still_about: tuple[str, ...] = ()
         # The files that could not be read, or not all of them, whenever they were read.
         self._failed: set[str] = set()
         # Those that the index says nothing about, for some column.
@@ -440,6 +443,11 @@ class _Change:
                 raise FileNotFoundError(
                     errno.ENOENT, f"not in the index {self._folder.path}", named
                 )
+            self._still_about = tuple(
+                without_options(name)
+                for name in sources
+                if any(_is_meant_by(name, path) for path in self._states)
+            )
             self._units.clear()
             segments = [
                 self._without(segment, self._known_units(segment)) for segment in old.segments
@@ -651,6 +659,7 @@ class _Change:
             unknown=len(self._unknown.union(each.path for each in self._not_indexed)),
             not_indexed=tuple(self._not_indexed),
             left_out=self._left_out,
+            still_about=self._still_about,
             is_about_nothing=not (made.sources or made.tables),
             failed_before=len(self._failed - {each.path for each in self._not_indexed}),
         )

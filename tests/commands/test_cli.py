@@ -628,6 +628,9 @@ def test_the_examples_of_index_run_one_after_the_other(lake):
         forgotten = {("check", "lake/2019/"): 1, ("probe", "lake/"): 2}
         code = forgotten.get((arguments[1], arguments[-1]), 0)
         told = f"pbloom: {not_listed(add)}\n" if arguments[1] == "probe" else ""
+        if arguments[1] == "remove" and arguments[-1] != "--json":
+            looks = f"which looks at {Path('lake').absolute()}"
+            told = f"pbloom: what is still there comes back with the next `{add}`, {looks}\n"
         if code == 2:
             again = f"`{add}` reads what came or changed in the places that the index is about; name those that were never added, or were removed, too"
             told = f"pbloom: events.index: not up to date: {again}\n"

@@ -451,6 +451,20 @@ def test_what_is_said_of_a_damaged_index_names_what_mends_it(lake, tmp_path, for
         assert asked.complaint.startswith(f"{path}: a page at 4 is damaged: its CRC-32 is wrong; ")
 
 
+def test_remove_says_what_comes_back(lake, tmp_path):
+    index, one = tmp_path / "an index", lake / "04.parquet"
+    pb.Index.build(index, [lake, f"{lake}/0*", one], "id").close()
+    quoted = shlex.quote(str(index))
+    told = f"what is still there comes back with the next `pbloom index add --index {quoted}`, which looks at {lake}, "
+    removed = outcome("index", "remove", "--index", index, f"{lake}/*.parquet")
+    assert (removed.code, removed.complaint) == (0, f"{told}{lake}/0*, {one}")
+    assert run_printed(removed.stderr)
+    removed = outcome("index", "remove", "--index", index, one)
+    assert (removed.code, removed.complaint) == (0, f"{told}{lake}/0*")
+    for name in (f"{lake}/0*", lake):
+        assert told not in outcome("index", "remove", "--index", index, name).stderr
+
+
 def in_folders(lake: Path) -> None:
     """g/a/1.parquet, g/a/2.parquet, g/b/3.parquet"""
     for number, name in enumerate(("a/1", "a/2", "b/3")):
