@@ -1124,7 +1124,7 @@ def test_files_that_failed_count_until_they_are_gone(tmp_path):
         assert (found.removed, found.failed, found.failed_before) == (1, 1, 1)
     # Forgetting is done.
     removed = outcome("index", "remove", "--index", index, lake / "a.parquet")
-    assert (removed.code, removed.stderr) == (0, "")
+    assert (removed.code, "cannot be read" in removed.stderr) == (0, False)
     (lake / "c.parquet").unlink()
     assert outcome("index", "add", "--index", index).code == 0
 
