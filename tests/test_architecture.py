@@ -285,6 +285,7 @@ LATE = {
             "index.chosen_values",
             "index.collecting",
             "index.compaction",
+            "index.map_proof",
             "index.proof",
         ),
         *("index.values_reader", "storage.new_files"),

@@ -185,7 +185,10 @@ def _unproven(report: FindReport) -> str:
         "the index (`pbloom index check --deep` does that)": report.files_by_index,
     }
     told = " and ".join(what for what, count in bits.items() if count)
-    return told and f"what is absent is so by bits that nobody validated here, those of {told}"
+    return (
+        told
+        and f"`absent` rests on bits that were not checked against the values here, those of {told}"
+    )
 
 
 def _in_words_of_commands(report: FindReport) -> FindReport:

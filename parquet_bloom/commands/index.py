@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -195,16 +195,39 @@ def add(
       pbloom index add --index events.index lake/ more/
       pbloom index add --index events.index -q
     """
-    from parquet_bloom.verbs.index_change import add_to_index
+    from parquet_bloom.verbs.index_change import PlaceGoneError, add_to_index
 
     option.check_quiet(quiet, {"--json": as_json})
     stopwatch = Stopwatch()
-    with progress("index") as show:
-        report = add_to_index(
-            index_path, files, table=view, hash_key=hash_key, keys=keys, storage_options=storage_options(),
-            threads=threads, progress=show,
-        )  # fmt: skip
+    try:
+        with progress("index") as show:
+            report = add_to_index(
+                index_path, files, table=view, hash_key=hash_key, keys=keys, storage_options=storage_options(),
+                threads=threads, progress=show,
+            )  # fmt: skip
+    except PlaceGoneError as error:
+        add_it = index_add_again(
+            index_path, hash_key, keys, (*_as_tables(view), *(files or ["FILE..."]))
+        )
+        forget = _forgetting(index_path, error.names, add_it)
+        raise FileNotFoundError(
+            error.errno, f"{error.problem}: {forget}", error.filename
+        ) from error
     _end_with(report, as_json, quiet, stopwatch.so_far(report.files))
+
+
+def _forgetting(index_path: str, names: Sequence[str], add_it: str) -> str:
+    """What to do about places that are gone, in order."""
+    forget = command("index", "remove", "--index", index_path, *names, *store_options_again())
+    return f"`{forget}` forgets what is gone for good or has moved, then `{add_it}` adds what is elsewhere by now"
+
+
+def _as_tables(view: TableView | None) -> tuple[str, ...]:
+    """The options with which tables were named."""
+    if view is None:
+        return ()
+    catalog = () if view.catalog is None else ("--catalog", view.catalog)
+    return ("--table", view.kind, *catalog)
 
 
 @index.command(cls=Command)
@@ -213,20 +236,20 @@ def add(
 @option.as_json("index")
 @stores
 def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
-    """Forget files: what was named for build or add, files, or all that is in folders.
+    """Forget files: what was named for build or add, files, all that is in folders, or what globs match.
 
-    What is still there in a folder that the index is about comes back with the next `index add`.
+    What is still there in a place that the index is about comes back with the next `index add`.
 
     \b
     Examples:
       pbloom index remove --index events.index lake/2019/
-      pbloom index remove --index events.index lake/events.parquet
+      pbloom index remove --index events.index 'lake/*.parquet'
       pbloom index remove --index events.index lake/ --json
     """
     from parquet_bloom.verbs.index_change import remove_from_index
 
     report = remove_from_index(index_path, files, storage_options=storage_options())
-    _end_with(report, as_json)
+    _end_with(report, as_json, code=FINE)
 
 
 @index.command(cls=Command)
@@ -286,6 +309,7 @@ def probe(
 
         check_free([output], named or terms_of(index_path, storage_options()).sources, overwrite)
     code, unasked, is_outdated = NO, "", False
+    files_gone: set[str] = set()
     add_to_it = index_add_again(index_path, given["hash_key"])
     for column in dict.fromkeys(columns):
         report = probe_index(
@@ -309,7 +333,11 @@ def probe(
         if report.as_indexed:
             unasked = not_listed(add_to_it, are_tables=bool(report.tables))
         is_outdated |= report.is_outdated
-    if unasked and not as_json:
+        files_gone |= report.results.files_gone
+    if files_gone and not as_json and (gone := _places_gone(index_path, files_gone)):
+        add_elsewhere = index_add_again(index_path, given["hash_key"], named=["FILE..."])
+        complain(f"{gone[0]}: is no more: {_forgetting(index_path, gone, add_elsewhere)}")
+    elif unasked and not as_json:
         complain(unasked)
     elif is_outdated and not as_json:
         complain(
@@ -319,6 +347,13 @@ def probe(
     if code == NO and (hint := taken_whole(given["values"])):
         complain(hint)
     sys.exit(code)
+
+
+def _places_gone(index_path: str, files_gone: Collection[str]) -> Sequence[str]:
+    """The local folders and globs of an index with these files that are gone as a whole."""
+    from parquet_bloom.verbs.index_change import places_not_there
+
+    return places_not_there(terms_of(index_path, storage_options()).sources, files_gone)
 
 
 @index.command(cls=Command)
@@ -440,6 +475,10 @@ def check(
         if report.is_mended_by_add:
             named = _to_add(report, files, view)
             write_text(next_line("index", "add", "--index", report.index, *named, *again))
+        elif report.is_mended_by_remove:
+            gone = *report.places_gone, *store_options_again()
+            write_text(next_line("index", "remove", "--index", report.index, *gone))
+            write_text(next_line("index", "add", "--index", report.index, "FILE...", *again))
         elif report.is_mended_anew:
             terms = terms_of(index_path, storage_options())
             key = ("--hash-key", "KEYSPEC") if terms.key_check and hash_key is None else ()
@@ -452,9 +491,7 @@ def _to_add(report: IndexCheck, files: Sequence[str], view: TableView | None) ->
     """The names that `add` needs: of what is new, it may not be about them yet."""
     if not any(finding.problem == "new" for finding in report.findings):
         return ()
-    table = () if view is None else ("--table", view.kind)
-    catalog = () if view is None or view.catalog is None else ("--catalog", view.catalog)
-    return (*table, *catalog, *files)
+    return (*_as_tables(view), *files)
 
 
 def _write_check(report: IndexCheck, took: str) -> None:
@@ -462,7 +499,7 @@ def _write_check(report: IndexCheck, took: str) -> None:
     write_text(_about(report))
     _write_findings(report.findings)
     compact_it = command("index", "compact", "--index", report.index, *store_options_again())
-    left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}: {compact_it}"
+    left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}: `{compact_it}`"
     one = report.unneeded == 1
     left += (
         f" removes {'it once it is' if one else 'them once they are'} an hour old (--older-than)"
@@ -488,17 +525,17 @@ def _about(report: IndexCheck) -> str:
 
 
 def _gone(report: IndexCheck) -> str:
-    """`; of files that are gone, have changed, or were indexed twice at a time: 900 of 3,600 keys, which …`"""
+    """`; 900 of 3,600 keys are of files that are gone, have changed, or were indexed twice at a time: …`"""
     counts = (
         (report.keys_gone, report.keys, "key"),
         (report.filters_gone, report.filters, "filter"),
     )
     parts = [some_of(gone, num, noun) for gone, num, noun in counts if gone]
-    whose = "of files that are gone, have changed, or were indexed twice at a time"
+    whose = "are of files that are gone, have changed, or were indexed twice at a time"
     compact_it = command(
         "index", "compact", "--index", report.index, "--all", *store_options_again()
     )
-    return f"; {whose}: {', '.join(parts)}, which {compact_it} removes" if parts else ""
+    return f"; {' and '.join(parts)} {whose}: `{compact_it}` removes them" if parts else ""
 
 
 def _to_build_anew(report: IndexCheck, terms: Manifest) -> Iterator[str]:
@@ -567,7 +604,8 @@ def sql(
     """Print the query that asks an index about a few values, 20 at most.
 
     DuckDB, polars, DataFusion and Spark answer it as `index probe` does, but for the states of files,
-    at which they do not look.
+    at which they do not look; a value that is absent has no row. It is about the index as it is now: what is added
+    later takes another query, and one of before an `index compact` fails.
 
     \b
     Examples:
@@ -590,14 +628,39 @@ def sql(
             )
 
 
-def _end_with(report: IndexChange, as_json: bool, quiet: bool = False, took: str = "") -> NoReturn:
+def _end_with(
+    report: IndexChange,
+    as_json: bool,
+    quiet: bool = False,
+    took: str = "",
+    code: int | None = None,
+) -> NoReturn:
+    """End with this exit code; if it is None, with that of what the files were found to be."""
     if as_json:
         write_json(report)
     else:
         _write_change(report, quiet, took)
+        if report.failed_before and code is None:
+            check_it = command("index", "check", "--index", report.index, *store_options_again())
+            of_them = some_of(report.failed_before, report.failed, "file")
+            complain(
+                f"{of_them} that cannot be read in full: unchanged since that was found, and not tried again;"
+                f" `{check_it}` names all"
+            )
+        if report.still_about:
+            add_it = command("index", "add", "--index", report.index, *store_options_again())
+            where = shortened(report.still_about)
+            complain(
+                f"what is still there comes back with the next `{add_it}`, which looks at {where}"
+            )
+        if report.is_about_nothing:
+            add_it = command(
+                "index", "add", "--index", report.index, "FILE...", *store_options_again()
+            )
+            complain(f"{report.index}: is about no file or folder any more: `{add_it}` names some")
         if report.left_out:
             complain(left_out(report.left_out))
-    sys.exit(TROUBLE if report.failed else FINE)
+    sys.exit((TROUBLE if report.failed else FINE) if code is None else code)
 
 
 def _write_change(report: IndexChange, quiet: bool, took: str) -> None:
@@ -606,14 +669,21 @@ def _write_change(report: IndexChange, quiet: bool, took: str) -> None:
     else:
         _name(report.not_indexed)
     counts = f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed"
-    if report.failed:
-        counts += f"; {report.failed:,} cannot be read in full"
     written = f"; {_written(report.keys, report.filters, report.bytes_written)}"
     is_written = bool(report.keys or report.filters)
-    unknown = f", {report.unknown:,} of them not fully indexed" * bool(report.unknown)
-    write_text(
-        f"{report.index}: {number_of(report.files, 'file')}{unknown}: {counts}{written * is_written}{took}"
-    )
+    files = f"{number_of(report.files, 'file')}{_unknown_of(report)}"
+    write_text(f"{report.index}: {files}: {counts}{written * is_written}{took}")
+
+
+def _unknown_of(report: IndexChange) -> str:
+    """`, 3 of them not fully indexed (2 cannot be read in full)`"""
+    if not report.unknown:
+        return ""
+    cannot_be_read = "cannot be read in full"
+    if report.failed == report.unknown:
+        return f", {report.unknown:,} of which {cannot_be_read}"
+    failed = f" ({report.failed:,} {cannot_be_read})" * bool(report.failed)
+    return f", {report.unknown:,} of them not fully indexed{failed}"
 
 
 def _name_in_sum(not_indexed: Sequence[NotIndexed], num_files: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -40,10 +40,13 @@ def hash_key_arguments(hash_key: str | None) -> tuple[str, ...]:
     return "--hash-key", place_of_key(hash_key)
 
 
-def index_add_again(index: str, hash_key: str | None, keys: GivenKeys = None) -> str:
-    """The command that brings an index up to date, with its key and those of files, and the options of its store."""
+def index_add_again(
+    index: str, hash_key: str | None, keys: GivenKeys = None, named: Sequence[str] = ()
+) -> str:
+    """The command that brings an index up to date, also of what is `named`, with its key and those of files, and the
+    options of its store."""
     keys_again = *arguments_of(keys), *hash_key_arguments(hash_key)
-    return command("index", "add", "--index", index, *store_options_again(), *keys_again)
+    return command("index", "add", "--index", index, *named, *store_options_again(), *keys_again)
 
 
 # Setting of a keys file -> how the value looks, the help.

@@ -17,7 +17,7 @@ from parquet_bloom.index.manifest import IndexedColumn, IndexForm, Places, Segme
 from parquet_bloom.index.opened import as_ranges
 from parquet_bloom.index.segment_writer import SizeClass, write_segment, write_sliced_segment
 from parquet_bloom.index.slices import MOST_SLOTS
-from parquet_bloom.index.units import Unit
+from parquet_bloom.index.units import FAILED, Unit
 from parquet_bloom.index.values_reader import AnyValuesReader, FoundFilter, hashes_of_parts
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.storage.folder import WritableFolder
@@ -190,7 +190,9 @@ class SegmentsBuilder:
         except ParquetBloomError as error:
             reason = str(error).removeprefix(f"{file.path}: ")
             left = LeftColumn(reason, is_damaged=isinstance(error, FormatError))
-        self.add_whole(file.path, file.source.size, version, column, left.reason, read_as)
+        self.add_whole(
+            file.path, file.source.size, version, column, left.reason, read_as, left.is_damaged
+        )
         return left
 
     def _add(
@@ -230,12 +232,20 @@ class SegmentsBuilder:
             segment.forget_last(path)
 
     def add_whole(
-        self, path: str, size: int, version: str, column: str, reason: str, read_as: str = ""
+        self,
+        path: str,
+        size: int,
+        version: str,
+        column: str,
+        reason: str,
+        read_as: str = "",
+        has_failed: bool = False,
     ) -> None:
-        """A file of which the same is known of all values: nothing for this `reason`; without one,
-        that it has none."""
+        """A file of which the same is known of all values: nothing for this `reason`, such as that it could not be
+        read (`has_failed`); without one, that it has none."""
         segment = self._segment(IndexedColumn(column, NO_KIND, read_as), 0)
-        segment.units.append(Unit(path, size, version, 0, 0, 0, 0, reason))
+        num_rows = FAILED if has_failed else 0
+        segment.units.append(Unit(path, size, version, 0, 0, 0, num_rows, reason))
 
     def _add_parts(
         self,

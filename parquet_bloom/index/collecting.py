@@ -22,6 +22,7 @@ from parquet_bloom.index.keys import (
     WIDE,
     WIDE_HASH_BITS,
     WIDE_PLACE_BITS,
+    KeyBits,
     bits_for,
 )
 from parquet_bloom.index.map_writer import MapWriter, are_to_fold
@@ -209,10 +210,27 @@ class KeyCollector:
 
     def write(self, file: BinaryIO, name: str, num_places: int) -> MapFile:
         """Write the map of all keys; nothing is left of them. Raises OSError, also if keys were lost."""
+        return write_map(file, name, self._taken(), num_places, self._sorted_at_once)
+
+    def ranges(self, bits: KeyBits) -> Iterator[tuple[int, int, NDArray[np.uint64]]]:
+        """All keys as narrow ones, ascending, each once, in ranges that cover all that are possible: the first key of
+        each range, that behind it, and those that are in it. Nothing is left of them. Raises OSError, also if keys
+        were lost."""
+        runs = self._taken()
+        range_bits = _range_bits(sum(run.num_keys for run in runs), self._sorted_at_once, bits.hash)
+        step = bits.end >> range_bits
+        for at in range(1 << range_bits):
+            yield at * step, (at + 1) * step, bits.narrow(_between(runs, at, range_bits))
+
+    @property
+    def _sorted_at_once(self) -> int:
+        return min(self._room.most, _SORTED_AT_ONCE)
+
+    def _taken(self) -> list[KeyRun]:
+        """All keys; nothing is left of them here. Raises OSError if some were lost."""
         self._room.check()
         self._room.leave(self)
-        runs = [*self._runs, _KeysInMemory(*self._in_parts())]
-        return write_map(file, name, runs, num_places, min(self._room.most, _SORTED_AT_ONCE))
+        return [*self._runs, _KeysInMemory(*self._in_parts())]
 
 
 class _SpilledSlices:
@@ -274,7 +292,7 @@ def write_map(
     `known_bits` are known. Raises OSError."""
     _kernel.keep_freed_memory(_KEPT_BYTES)
     num_keys = sum(run.num_keys for run in runs)
-    range_bits = min((max(0, num_keys - 1) // most).bit_length(), _PART_BITS, known_bits)
+    range_bits = _range_bits(num_keys, most, known_bits)
     # Hashes are as good as random, so that those of one range tell how often all are repeated,
     # and in how many places.
     some = _between(runs, 0, range_bits)
@@ -287,6 +305,11 @@ def write_map(
     for at in range(1, 1 << range_bits):
         writer.add(bits.narrow(_between(runs, at, range_bits)))
     return writer.close()
+
+
+def _range_bits(num_keys: int, most: int, known_bits: int) -> int:
+    """In how many ranges keys are read, of which `most` are in memory at a time: 2^range_bits."""
+    return min((max(0, num_keys - 1) // most).bit_length(), _PART_BITS, known_bits)
 
 
 def _between(runs: Sequence[KeyRun], at: int, range_bits: int) -> list[NDArray[np.uint64]]:

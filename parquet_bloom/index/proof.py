@@ -4,17 +4,15 @@ us."""
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.advice.ndv import distinct
 from parquet_bloom.container import number_of
 from parquet_bloom.errors import FormatError
-from parquet_bloom.index.manifest import Places
 from parquet_bloom.index.map_writer import written_as
 from parquet_bloom.index.opened import NOT_THERE, OpenSegment
 from parquet_bloom.index.slices_proof import FiltersProof, file_problems, unit_problems
@@ -141,50 +139,3 @@ class SegmentProof:
         else:
             of_page, counts = np.unique(places, return_counts=True)
             self.keys[of_page] += counts.astype(np.uint32)
-
-
-class PlacesProof:
-    """Proves that a segment knows of one file what is in it, and no more. `units`: those of the file."""
-
-    def __init__(self, proof: SegmentProof, units: Sequence[Unit], places: Places) -> None:
-        assert proof.segment.map is not None
-        self._map, self._keys, self._units = proof.segment.map, proof.keys, units
-        self._places = places
-        # Where places are pages, each row group has a unit.
-        self._of_part = {unit.row_group: unit for unit in units}
-        # Of each place, the hashes that are found in it, as the map has them.
-        self._explained: dict[int, list[NDArray[np.uint64]]] = {}
-
-    def lost(self, part: int, pages: Sequence[NDArray[np.uint64]]) -> int:
-        """How many of the distinct hashes in a part, page by page, are not found where they are."""
-        lost = sum(hashes.size for hashes in pages)
-        for place, hashes in zip(self._places_of(part), pages, strict=False):
-            found, places = self._map.places_of_many(hashes)
-            is_there = np.zeros(hashes.size, np.bool_)
-            is_there[found[places == place]] = True
-            there = hashes[is_there]
-            lost -= there.size
-            self._explained.setdefault(place, []).append(self._map.about.bits.keys(there))
-        return lost
-
-    def _places_of(self, part: int) -> range:
-        first = self._units[0]
-        if self._places == "file":
-            return _places(first)
-        if self._places == "row-group":
-            place = first.first_place + part
-            return range(place, place + 1) if part < first.num_places else range(0)
-        unit = self._of_part.get(part)
-        return range(0) if unit is None else _places(unit)
-
-    def unexplained(self) -> int:
-        """How many keys of the file's places are those of no hash, once all of them were looked up."""
-        explained = 0
-        for keys in self._explained.values():
-            explained += distinct(np.concatenate(keys)).size
-        known = sum(int(self._keys[_places(unit)].sum()) for unit in self._units)
-        return known - explained
-
-
-def _places(unit: Unit) -> range:
-    return range(unit.first_place, unit.first_place + unit.num_places)

@@ -167,7 +167,7 @@ class SlicesReader:
                     start, sums = about.start(block), about.sums(block)
                     search.look_in(self._mapped, start, sums, asked, first, end)
         except ValueError as error:
-            raise FormatError(f"{self.source.path}: {error}") from None
+            raise FormatError(f"{self.source.path}: damaged: {error}") from None
         found = search.found
         return order[found[:, 0]], found[:, 1]
 

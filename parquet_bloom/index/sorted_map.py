@@ -193,6 +193,17 @@ class SortedMap:
         if _kernel.crc32(data) != column.checksums[page]:
             raise self._damaged(column.starts[page], "a page")
 
+    def _check_pages(self, tables: Iterable[NDArray[np.int64]]) -> None:
+        """Raise FormatError for a damaged page among these, which a search calls by a number of its own."""
+        for table in tables:
+            for start, size, crc in table.tolist():
+                if _kernel.crc32(self.source.read_at(start, size)) != crc:
+                    raise self._damaged(start, "a page")
+
+    def _unreadable(self, error: ValueError) -> FormatError:
+        """What the kernel said of pages whose checksums are right, or where they are."""
+        return FormatError(f"{self.source.path}: damaged: {error}")
+
     def _damaged(self, start: int, what: str) -> FormatError:
         return FormatError(
             f"{self.source.path}: {what} at {start:,} is damaged: its CRC-32 is wrong"
@@ -202,7 +213,7 @@ class SortedMap:
         try:
             return _kernel.find_in_page(*_with_lists(page), key, self.about.bits.place)
         except ValueError as error:
-            raise FormatError(f"{self.source.path}: {error}") from None
+            raise self._unreadable(error) from None
 
     def places_of_many(
         self, hashes: NDArray[np.uint64]
@@ -227,7 +238,7 @@ class SortedMap:
                 directories = [self._directory(number) for number in some[:, 0].tolist()]
                 self._look_in(directories, asked[here], last[here], here.start, search)
             except ValueError as error:
-                raise FormatError(f"{self.source.path}: {error}") from None
+                raise self._unreadable(error) from None
         found = search.found
         return order[found[:, 0]], found[:, 1]
 
@@ -249,7 +260,11 @@ class SortedMap:
         ]
         wanted = pages[:, 1:] + before
         if self._mapped is not None:
-            search.look_in(self._mapped, wanted, *_with_lists(tables))
+            try:
+                search.look_in(self._mapped, wanted, *_with_lists(tables))
+            except ValueError:
+                self._check_pages(tables)
+                raise
             return
         self.source.will_read(
             (start, start + size) for table in tables for start, size, _ in table.tolist()
@@ -259,7 +274,11 @@ class SortedMap:
             for start, size, crc in (table[at].tolist() for table in tables):
                 here.append(np.array([[len(data), size, crc]], np.int64))
                 data += self.source.read_at(start, size)
-            search.look_in(data, wanted[at : at + 1], *_with_lists(here))
+            try:
+                search.look_in(data, wanted[at : at + 1], *_with_lists(here))
+            except ValueError:
+                self._check_pages([table[at : at + 1] for table in tables])
+                raise
 
     @read_once
     def _mapped(self) -> memoryview | None:
@@ -306,7 +325,7 @@ class SortedMap:
         try:
             return _kernel.keys_in_page(*_with_lists(page), self.about.bits.place)
         except ValueError as error:
-            raise FormatError(f"{self.source.path}: {error}") from None
+            raise self._unreadable(error) from None
 
 
 def _with_lists(columns: Sequence[ColumnT]) -> tuple[ColumnT, ColumnT | None]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from parquet_bloom.storage import address_of, with_options
 from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.listing import find_file
-from parquet_bloom.storage.paths import before_wildcard, expand
-from parquet_bloom.storage.source import is_object, is_url, local_name, version_of
+from parquet_bloom.storage.paths import expand
+from parquet_bloom.storage.source import before_wildcard, is_object, is_url, local_name, version_of
 
 if TYPE_CHECKING:
     from parquet_bloom.storage.address import Address, Listed

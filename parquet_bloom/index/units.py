@@ -4,7 +4,8 @@ are pages, for each row group.
     unit     path | size | version | row_group | first_place | num_places | num_rows | reason
 
 Row groups of 1,024 rows or more, whose places in the file the manifest knows, so that one read finds the unit of
-a place. `row_group` is that of the first place. `reason`: why the unit is not indexed; no place is its then.
+a place. `row_group` is that of the first place. `reason`: why the unit is not indexed; no place is its then, and
+`num_rows` is -1 if that is because the file could not be read, or not all of it.
 In a segment without places, a unit without a reason is a file that is known to have no value.
 """
 
@@ -23,6 +24,9 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.storage.source import Source
 
+# In the place of the number of rows that nobody could read.
+FAILED: Final = -1
+
 
 class Unit(NamedTuple):
     """A file in a state, or row groups of it from number `row_group` on.
@@ -36,6 +40,11 @@ class Unit(NamedTuple):
     num_places: int
     num_rows: int
     reason: str = ""
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the file could not be read, or not all of it. Earlier versions did not keep that."""
+        return self.num_rows == FAILED
 
     @property
     def is_unread(self) -> bool:

@@ -16,6 +16,7 @@ from parquet_bloom.storage import address_of, not_installed, with_options
 from parquet_bloom.storage.left_out import is_log
 from parquet_bloom.storage.near_names import broken_link, near_name
 from parquet_bloom.storage.source import (
+    before_wildcard,
     check_can_be_folder,
     has_data_suffix,
     has_wildcard,
@@ -47,7 +48,6 @@ MOST_SEARCHED = 100
 # Of so many names what was meant is looked for, as each takes a look at a folder.
 _MOST_GUESSED = 20
 
-_BEFORE_WILDCARD = re.compile(r"[^*?\[]*")
 _SEPARATORS = re.compile(r"/(?:\.?/)+")
 _HALF_URL = re.compile(r"(s3a?|gs|az|abfss?|hdfs|https?):/*(.+)")
 
@@ -327,11 +327,6 @@ def _there(path: str, root: str, deep: str) -> str:
 
 def _is_looked_at(name: str) -> bool:
     return is_data_file(name) and not is_hidden(name)
-
-
-def before_wildcard(glob: str) -> str:
-    """What all names begin with that a glob matches."""
-    return _BEFORE_WILDCARD.match(glob)[0]  # type: ignore[index]
 
 
 def _check_folder(glob: str) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from parquet_bloom.storage.traffic import Requests
 
 _WILDCARD = re.compile(r"[*?[]")
+_BEFORE_WILDCARD = re.compile(r"[^*?\[]*")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 # Folders are searched for these; a file that is named may have any suffix.
@@ -187,6 +188,11 @@ def _store_of(path: str) -> Store | None:
 def has_wildcard(path: str) -> bool:
     """Whether `path` is a glob, unless there is a file with this name."""
     return _WILDCARD.search(path) is not None
+
+
+def before_wildcard(glob: str) -> str:
+    """What all names begin with that a glob matches."""
+    return _BEFORE_WILDCARD.match(glob)[0]  # type: ignore[index]
 
 
 def is_data_file(name: str) -> bool:

@@ -143,8 +143,9 @@ class Index:
 
     def remove(self, files: Any) -> IndexChange:
         """Forget `files`, as `add` does with those that are gone: names as they were given to build and add, of
-        tables, too, or paths of files. What is still there in a folder that the index is about comes back with the
-        next `add`.
+        tables, too, or files, folders and globs, whose files may be gone. Of a glob that was given to these, files
+        that others mean, too, stay. What is still there in a place that the index is about comes back with the next
+        `add`.
 
         Raises as build.
         """
@@ -274,7 +275,8 @@ class Index:
     def sql(self, column: str, values: Any, *, engine: SqlEngine = "duckdb") -> str:
         """The query, without a semicolon, that asks the index which files may hold a few values of `column`: a row
         with value, verdict (`maybe` or `unknown`), path, row_group and page for each place; none for a value that is
-        absent. Of `slices`, only of DuckDB. A `hash_key` is not in the query.
+        absent. Of `slices`, only of DuckDB. A `hash_key` is not in the query. It is about the index as it is now, and
+        fails once `compact` has removed a segment that it names.
 
         Raises UnsupportedError for more than 20 values, ValueTypeError for what cannot be looked up, ColumnError,
         FileNotFoundError if the index knows no file, FormatError, OSError.

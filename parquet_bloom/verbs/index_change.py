@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import field, replace
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from parquet_bloom.arguments import (
@@ -19,7 +18,7 @@ from parquet_bloom.arguments import (
     paths_given,
     threads_given,
 )
-from parquet_bloom.container import number_of
+from parquet_bloom.container import IN_PYTHON, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
     HASH_KEY,
@@ -53,9 +52,10 @@ from parquet_bloom.options import TableView
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import address_if_any, open_folder, with_options, without_options
 from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.globs import is_matched
 from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.storage.objects.signed_urls import is_signed_anew
-from parquet_bloom.storage.source import is_data_file
+from parquet_bloom.storage.source import before_wildcard, has_wildcard, is_data_file, is_url
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.listed_files import (
     ListedFiles,
@@ -87,13 +87,15 @@ class NotIndexed:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexChange(VerbReport):
-    """What became of an index. `added`, `changed`, `removed`: how many files are new in it, are in another state than
-    before, or are gone; `failed`: how many of the new and changed ones, and of those that could not be read before,
-    could not be read, or not all of them;
-    `not_indexed`: those that were looked at and say `unknown`; `unknown`: how many of all files do, about any column;
-    `keys`: pairs of value and place that were added; `filters`: those that were; `generation`: of the manifest that
-    was made, or that is still right; `left_out`: files in the folders that are not looked at because of their
-    names."""
+    """What became of an index. `files`: how many it knows in this generation; `added`, `changed`, `removed`: how
+    many are new in it by this change, are in another state than before, or are gone; `failed`: how many of all
+    files could not be read, or not all of them, as they are now, by this change or one before; `not_indexed`: those
+    that were looked at and say `unknown`; `unknown`: how many of all files do, about any
+    column; `keys`: pairs of value and place that were written; `filters`: those that were; `generation`: of the
+    manifest that was made, or that is still right; `left_out`: files in the folders that are not looked at because
+    of their names; `failed_before`: how many of the failed ones are as they were, and were not looked at again;
+    `is_about_nothing`: whether no file, folder, glob or table is left that `add` looks at;
+    `still_about`: the places by which it finds files that were removed, if they are still there."""
 
     _rows: ClassVar = ("not_indexed",)
 
@@ -110,6 +112,9 @@ class IndexChange(VerbReport):
     unknown: int
     not_indexed: tuple[NotIndexed, ...] = field(default_factory=tuple)
     left_out: tuple[str, ...] = ()
+    failed_before: int = field(default=0, metadata=IN_PYTHON)
+    is_about_nothing: bool = field(default=False, metadata=IN_PYTHON)
+    still_about: tuple[str, ...] = field(default=(), metadata=IN_PYTHON)
 
     def __repr__(self) -> str:
         counts = f"{self.added} added, {self.changed} changed, {self.removed} removed"
@@ -295,7 +300,7 @@ class FileIndexer:
             is_as_known = not version and known == {*reasons.items()}
             for column in columns if not is_as_known else ():
                 self._builder.add_whole(
-                    file.path, file.size, version, column, reason, read_as[column]
+                    file.path, file.size, version, column, reason, read_as[column], has_failed=True
                 )
             return ReadFile(version, reasons, error=error, is_as_known=is_as_known)
 
@@ -342,8 +347,10 @@ class _Change:
         self._threads, self._progress = threads_given(threads), progress
         self._not_indexed: list[NotIndexed] = []
         self._left_out: tuple[str, ...] = ()
-        self._failed = 0
-        # The files that the index says nothing about, for some column.
+        self._still_about: tuple[str, ...] = ()
+        # The files that could not be read, or not all of them, whenever they were read.
+        self._failed: set[str] = set()
+        # Those that the index says nothing about, for some column.
         self._unknown: set[str] = set()
         # In how many files that were read there is no such column.
         self._lacking: Counter[str] = Counter()
@@ -358,6 +365,9 @@ class _Change:
         self._states: dict[str, str | None] = {}
         # By the ids of segments, which are read once: the units of these files, by their numbers.
         self._units: dict[str, dict[int, Unit]] = {}
+        # What it was added to in the end, and what others know of the same files in later states.
+        self._before: Manifest | None = None
+        self._later: Mapping[str, str | None] = {}
 
     def bring_up_to_date(
         self,
@@ -384,7 +394,7 @@ class _Change:
         if not start.generation:
             files.check_columns(start.columns)
         known = self._known(start, files)
-        _check_sources(files, known)
+        _check_sources(sources, files, known)
         to_read = [file for path, file in files.found.items() if not known.get(path)]
         gone = sorted(known.keys() - files.found.keys())
         self._states.update({path: None for path in gone})
@@ -393,6 +403,7 @@ class _Change:
         old = None if anew else newest(self._folder)
         if not new and not gone and old is not None and wanted.of(old) == (old.sources, old.tables):
             made: Manifest | None = old
+            self._before = old
         else:
             made = commit(
                 self._folder,
@@ -401,9 +412,22 @@ class _Change:
                 anew=anew,
             )
         assert made is not None
-        added = sum(file.path not in known for file in to_read)
-        changed = len(to_read) - added - self._as_known
-        return self._report(made, added, changed, len(gone), new, len(files.found))
+        read = {file.path for file in to_read}
+        added = read - known.keys()
+        changed = len(read) - len(added) - self._as_known
+        before = self._before
+        if before is None or before.generation == start.generation:
+            return self._report(made, len(added), changed, len(gone), new, len(files.found))
+        # Somebody else was faster: what they have done of it is not done here, and they know other files, too.
+        done = self._done_by_others(before, start)
+        return self._report(
+            made,
+            len(added - done),
+            changed - len((read & known.keys()) & done),
+            len({*gone} - done),
+            new,
+            len(self._paths(made)),
+        )
 
     def remove(self, names: Sequence[str]) -> IndexChange:
         def without(old: Manifest | None) -> Manifest | None:
@@ -411,15 +435,22 @@ class _Change:
             known = self._paths(old)
             tables = tuple(table for table in old.tables if not _is_meant(table, names))
             left = self._files_of([table for table in old.tables if _is_meant(table, names)])
-            self._states = {path: None for path in known if path in left or is_named(path, names)}
-            sources = tuple(
-                name for name in old.sources if not {name, without_options(name)} & {*names}
+            ended = [name for name in old.sources if {name, without_options(name)} & {*names}]
+            sources = tuple(name for name in old.sources if name not in ended)
+            shown = {*ended, *map(without_options, ended)}
+            self._states = dict.fromkeys(
+                [*known & {*left}, *_forgotten(known, names, shown, sources)]
             )
             if not self._states and sources == old.sources and tables == old.tables:
                 named = without_secrets(names[0])
                 raise FileNotFoundError(
                     errno.ENOENT, f"not in the index {self._folder.path}", named
                 )
+            self._still_about = tuple(
+                without_options(name)
+                for name in sources
+                if any(_is_meant_by(name, path) for path in self._states)
+            )
             self._units.clear()
             segments = [
                 self._without(segment, self._known_units(segment)) for segment in old.segments
@@ -460,14 +491,18 @@ class _Change:
                     failed.add((segment.column, unit.reason))
                 if unit.reason:
                     self._unknown.add(unit.path)
+                if unit.has_failed:
+                    self._failed.add(unit.path)
         whole = set.intersection(*current.values())
         self._unknown &= whole
+        self._failed &= whole
         return {path: path in whole for path in known}
 
     def _paths(self, index: Manifest) -> set[str]:
         """All files that the index knows."""
         units = [unit for segment in index.segments for _, unit in self._live(segment)]
         self._unknown = {unit.path for unit in units if unit.reason}
+        self._failed = {unit.path for unit in units if unit.has_failed}
         return {unit.path for unit in units}
 
     def _live(self, segment: Segment) -> Iterable[tuple[int, Unit]]:
@@ -493,7 +528,8 @@ class _Change:
                     self._as_known += 1
                 else:
                     self._states[file.path] = read.version
-                self._failed += read.is_damaged or read.error is not None
+                if read.is_damaged or read.error is not None:
+                    self._failed.add(file.path)
                 self._not_indexed += [
                     NotIndexed(file.path, column, reason) for column, reason in read.reasons.items()
                 ]
@@ -528,6 +564,7 @@ class _Change:
         if not _is_same(old, start):
             raise RewriteError(f"{self._folder.path}: another index was made here meanwhile")
         later = {} if old.generation == start.generation else self._later_states(old, start, wanted)
+        self._before, self._later = old, later
         segments = []
         for segment in old.segments:
             units = self._known_units(segment).items()
@@ -555,6 +592,20 @@ class _Change:
                     later.add(unit.path)
         return {path: now[path] for path in later if now[path] != self._states[path]}
 
+    def _done_by_others(self, before: Manifest, start: Manifest) -> set[str]:
+        """Of the files that were looked at, those that somebody else has looked at after `start`, in the same state
+        or later, or has forgotten."""
+        ours = {segment.id for segment in start.segments}
+        there: set[str] = set()
+        done: set[str] = set()
+        for segment in before.segments:
+            for unit in self._known_units(segment).values():
+                there.add(unit.path)
+                if segment.id not in ours and unit.version == self._states[unit.path]:
+                    done.add(unit.path)
+        gone = {path for path, version in self._states.items() if version is None} - there
+        return done | gone | self._later.keys()
+
     def _states_there(self) -> dict[str, str | None]:
         """Of the files that were looked at, as they are now."""
         return states_of(list(self._states), self._options)
@@ -564,7 +615,7 @@ class _Change:
     ) -> dict[str, str | None]:
         """The same; one that is there, and that no source and no table has any more, is gone."""
         files = self._listed(sources, tables)
-        _check_sources(files, self._states)
+        _check_sources(sources, files, self._states)
         there = [path for path in self._states if path in files.found]
         return dict.fromkeys(self._states) | states_of(there, self._options)
 
@@ -604,13 +655,16 @@ class _Change:
             added=added,
             changed=changed,
             removed=removed,
-            failed=self._failed,
+            failed=len(self._failed),
             keys=sum(segment.num_keys for segment in new),
             filters=sum(segment.num_filters for segment in new),
             bytes_written=sum(segment.num_bytes for segment in new),
             unknown=len(self._unknown.union(each.path for each in self._not_indexed)),
             not_indexed=tuple(self._not_indexed),
             left_out=self._left_out,
+            still_about=self._still_about,
+            is_about_nothing=not (made.sources or made.tables),
+            failed_before=len(self._failed - {each.path for each in self._not_indexed}),
         )
 
 
@@ -697,25 +751,92 @@ class _Sources:
         return _united(old.sources, self.more), _united_tables(tables, new)
 
 
+def _forgotten(
+    known: Iterable[str], names: Sequence[str], ended: Collection[str], left: Sequence[str]
+) -> set[str]:
+    """Of the files that are `known`, those that are to be forgotten with `names`: files, all in folders, and what
+    globs match. Of a glob among the sources that are `ended`, what sources that are `left` mean stays."""
+    of_sources = [name for name in names if name in ended]
+    others = [name for name in names if name not in ended]
+
+    def is_forgotten(path: str) -> bool:
+        if is_named(path, names) or any(is_matched(path, name) for name in others):
+            return True
+        is_of_source = any(is_matched(path, name) for name in of_sources)
+        return is_of_source and not any(_is_meant_by(name, path) for name in left)
+
+    return {path for path in known if is_forgotten(path)}
+
+
 def _is_meant(table: TableSource, names: Sequence[str]) -> bool:
     return any(table.name == name.rstrip("/") for name in names)
 
 
-def _check_sources(files: ListedFiles, known: Collection[str]) -> None:
-    """Raise FileNotFoundError for a folder without files that the index knows files of:
-    it may be mounted elsewhere, or not now."""
-    for error in files.errors:
-        name = str(error.filename)
-        num_files = sum(_is_found_by(name, path) for path in known)
-        if num_files:
-            there = number_of(num_files, "file")
-            problem = f"{error.strerror}; the index has {there} of it: index remove forgets them"
-            raise FileNotFoundError(errno.ENOENT, problem, name)
+class PlaceGoneError(FileNotFoundError):
+    """Folders and globs of an index mean no file any more: they may be mounted elsewhere, or not now. `problem`: what
+    is said of the first; `names`: of all, as `remove` takes them."""
+
+    def __init__(self, problem: str, names: Sequence[str], shown: str) -> None:
+        super().__init__(errno.ENOENT, f"{problem}: index remove forgets them", shown)
+        self.problem, self.names = problem, names
+
+
+def _check_sources(sources: Sequence[str], files: ListedFiles, known: Collection[str]) -> None:
+    """Raise PlaceGoneError for folders and globs without files that the index knows files of."""
+    gone = {
+        name: (error, num_files)
+        for name, error in places_gone(sources, files.errors).items()
+        if (num_files := sum(_is_found_by(name, path) for path in known))
+    }
+    if gone:
+        error, num_files = next(iter(gone.values()))
+        problem = f"{error.strerror}; the index has {number_of(num_files, 'file')} of it"
+        raise PlaceGoneError(problem, [*gone], str(error.filename))
+
+
+def places_gone(sources: Sequence[str], errors: Iterable[OSError]) -> dict[str, OSError]:
+    """Of what an index is about: what means no file any more, as it is shown, and why."""
+    found: dict[str, OSError] = {}
+    for error in errors:
+        if isinstance(error, FileNotFoundError):
+            for name in map(without_options, sources):
+                # Of a glob, the folder may be gone in which it starts.
+                if error.filename in (name, _folder_of(name)):
+                    found.setdefault(name, error)
+    return found
+
+
+def places_not_there(sources: Sequence[str], gone: Collection[str]) -> list[str]:
+    """Of the local folders and globs that mean files that are gone: those of which nothing is there, so that `add`
+    would refuse to forget their files."""
+    from glob import iglob
+
+    def is_there(name: str) -> bool:
+        return os.path.exists(name) or any(iglob(name, recursive=True))
+
+    return [
+        name
+        for name in sources
+        if any(_is_found_by(name, path) for path in gone)
+        and not is_url(name)
+        and not is_there(name)
+    ]
+
+
+def _folder_of(name: str) -> str:
+    """In which a glob starts; any other name as it is."""
+    return os.path.dirname(before_wildcard(name)) if has_wildcard(name) else name
 
 
 def _is_found_by(name: str, path: str) -> bool:
     """Whether a folder or a glob means a file."""
-    return path != name and (fnmatchcase(path, name) or is_named(path, [name]))
+    return path != name and _is_meant_by(name, path)
+
+
+def _is_meant_by(name: str, path: str) -> bool:
+    """Whether a name is that of a file, of a folder above it, or a glob that matches one of these, wherever they are
+    by now."""
+    return is_named(path, [name]) or is_matched(path, without_options(name))
 
 
 def is_named(path: str, names: Sequence[str]) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple
 from parquet_bloom.arguments import files_given, flag_given, threads_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ParquetBloomError, complaint_about, quoted_name
+from parquet_bloom.errors import FormatError, ParquetBloomError, complaint_about, quoted_name
 from parquet_bloom.files import FORMATS
 from parquet_bloom.index.asking import key_of
 from parquet_bloom.index.manifest import Manifest, Places, existing
@@ -19,7 +19,7 @@ from parquet_bloom.index.unnamed import unneeded
 from parquet_bloom.options import TableView
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.verbs.documents import VerbReport
-from parquet_bloom.verbs.index_change import NotIndexed, is_named
+from parquet_bloom.verbs.index_change import NotIndexed, is_named, places_gone
 from parquet_bloom.verbs.listed_files import (
     ListedFiles,
     for_index,
@@ -31,7 +31,9 @@ from parquet_bloom.verbs.table_folders import warn_of_tables
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.index.collecting import KeyRoom
     from parquet_bloom.index.hash_key import HashKey
+    from parquet_bloom.index.map_proof import FileKeys, MapProof
     from parquet_bloom.index.proof import SegmentProof
     from parquet_bloom.index.slices_proof import FilterProblem
     from parquet_bloom.index.units import Unit
@@ -72,7 +74,7 @@ class IndexCheck(VerbReport):
     damaged); `size`: of its segments, in bytes; `made`: when it came to its generation, in seconds since 1970.
     `files_checked`: of the files, those that it was to look at; `not_indexed`: what is unknown in every answer;
     `values`: how many were read and looked up; `unneeded`: files in its folder, of `bytes_unneeded`, that
-    compact_index will remove."""
+    compact_index will remove. `places_gone`: what the index is about and means no file any more."""
 
     _rows: ClassVar = ("findings",)
 
@@ -94,6 +96,7 @@ class IndexCheck(VerbReport):
     bytes_unneeded: int
     not_indexed: tuple[NotIndexed, ...]
     findings: tuple[IndexFinding, ...]
+    places_gone: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -108,6 +111,13 @@ class IndexCheck(VerbReport):
         """Whether something is new, changed or gone, and nothing else is wrong."""
         found = {finding.problem for finding in self.findings}
         return bool(found) and found <= _MENDED_BY_ADD
+
+    @property
+    def is_mended_by_remove(self) -> bool:
+        """Whether nothing is wrong but that places are gone, and what `add` mends once it is not about them."""
+        found = [finding.problem for finding in self.findings]
+        are_gone = 0 < found.count("unlisted") <= len(self.places_gone)
+        return are_gone and {*found} - {"unlisted"} <= _MENDED_BY_ADD
 
     @property
     def is_mended_anew(self) -> bool:
@@ -157,6 +167,7 @@ def check_index(
         bytes_unneeded=sum(entry.size for entry in left),
         not_indexed=tuple(work.not_indexed()),
         findings=tuple(work.findings),
+        places_gone=work.places_gone,
     )
 
 
@@ -193,6 +204,9 @@ def _named(
 class _Check:
     """One check. Methods raise OSError."""
 
+    # While values are looked up.
+    _room: KeyRoom
+
     def __init__(
         self,
         index: Manifest,
@@ -206,7 +220,10 @@ class _Check:
         self._keys, self._options, self._threads = keys, storage_options, threads
         self.findings: list[IndexFinding] = []
         self.num_values = self.keys_gone = self.filters_gone = 0
+        self.places_gone: tuple[str, ...] = ()
         self._is_damaged = False
+        # Of each segment with a map: the values of files, once they are read.
+        self._maps: dict[SegmentProof, MapProof] = {}
         # Of each file, its units in each segment.
         self._known: dict[str, list[tuple[SegmentProof, list[Unit]]]] = {}
         self.num_files = 0
@@ -251,6 +268,14 @@ class _Check:
 
     def check_files(self, among: _Among | None, deep: bool, progress: Progress | None) -> None:
         files = self._listed() if among is None else self._only(among)
+        with ExitStack() as stack:
+            if deep:
+                from parquet_bloom.index.collecting import KeyRoom
+
+                self._room = stack.enter_context(KeyRoom.within_budget())
+            self._check_each(files, deep, progress)
+
+    def _check_each(self, files: ListedFiles, deep: bool, progress: Progress | None) -> None:
         if not self._is_damaged:
             for path in sorted(files.found.keys() - self._known.keys()):
                 self._found("new", f"{path}: not in the index")
@@ -262,6 +287,8 @@ class _Check:
         for proof in dict.fromkeys(proof for known in self._known.values() for proof, _ in known):
             if deep and proof.about.slices is not None:
                 self._filters_found(proof, proof.filters.rest())
+        for proof, of_map in self._maps.items():
+            self._keys_found(proof, of_map)
         if progress:
             progress(len(self._known), len(self._known))
 
@@ -289,6 +316,7 @@ class _Check:
             return list_files(index.sources, (), self._options, self._path)
         for each in files.errors:
             self._found("unlisted", complaint_about(self._path, each))
+        self.places_gone = (*places_gone(index.sources, files.errors),)
         return files
 
     def _is_current(
@@ -302,7 +330,9 @@ class _Check:
             self._found("damaged", f"{path}: indexed for {', '.join(map(quoted_name, columns))}")
         unread = [unit.reason for _, units in known for unit in units if unit.is_unread]
         if path not in files.found:
-            self._found("gone", f"{path}: is no more, or in no source of the index")
+            self._found(
+                "gone", f"{path}: is not there any more, or in no place that the index is about"
+            )
         elif unread:
             self._found("unread", f"{path}: {unread[0]}; index add tries again")
         elif not all(
@@ -321,6 +351,7 @@ class _Check:
         """Look up the values of a file."""
         from parquet_bloom.index.chosen_values import chosen
 
+        read: list[tuple[MapProof, FileKeys]] = []
         try:
             with files.open(path, self._keys) as file:
                 reader = chosen(
@@ -330,8 +361,9 @@ class _Check:
                 )
                 for proof, units in known:
                     if proof.segment.map is not None:
-                        for problem, message in self._looked_up(reader, proof, units):
-                            self._found(problem, f"{path}: {proof.about.column}: {message}")
+                        of_file = self._collected(path, reader, proof, units)
+                        if of_file is not None:
+                            read.append(of_file)
                     elif proof.about.slices is not None:
                         filters = reader.filters(file.column(proof.about.column))
                         for unit in units:
@@ -343,31 +375,53 @@ class _Check:
                             message = "indexed as null in all rows, which it may not be"
                             self._found("lost", f"{path}: {proof.about.column}: {message}")
                 file.source.check_unchanged()
+            for of_map, values in read:
+                of_map.add(values)
         except (ParquetBloomError, OSError) as error:
+            # Then it is not about this file.
+            self._room.check()
             # Of what was not read when it was indexed, nothing is known that could be wrong: see not_indexed.
             if not all(unit.reason for _, units in known for unit in units):
                 self._found("unread", complaint_about(path, error))
 
-    def _looked_up(
-        self, reader: AnyValuesReader, proof: SegmentProof, units: Sequence[Unit]
-    ) -> Iterator[tuple[IndexProblem, str]]:
-        from parquet_bloom.index.proof import PlacesProof
+    def _collected(
+        self, path: str, reader: AnyValuesReader, proof: SegmentProof, units: Sequence[Unit]
+    ) -> tuple[MapProof, FileKeys] | None:
+        """The values of a column; None if it is none of those that the segment is about, which is told."""
+        from parquet_bloom.index.map_proof import FileKeys, MapProof
         from parquet_bloom.index.values_reader import hashes_of_parts
 
         column, part_name = reader.file.column(proof.about.column), reader.file.units.part
         if reader.kind(column) != proof.about.kind:
-            yield "lost", f"indexed as {proof.about.kind}, but it is {reader.kind(column)}"
-            return
-        places = PlacesProof(proof, units, self._index.places)
+            message = f"indexed as {proof.about.kind}, but it is {reader.kind(column)}"
+            self._found("lost", f"{path}: {proof.about.column}: {message}")
+            return None
+        assert proof.segment.map is not None
+        if proof not in self._maps:
+            self._maps[proof] = MapProof(proof.segment.map, self._room)
+        of_map = self._maps[proof]
+        values = FileKeys(path, part_name, units, self._index.places)
         with closing(hashes_of_parts(reader, column, self._index.places, self._threads)) as found:
             for part, pages in found:
                 self.num_values += sum(hashes.size for hashes in pages)
-                lost = places.lost(part, pages)
-                if lost:
-                    yield "lost", f"{part_name} {part}: {number_of(lost, 'value')} not found"
-        unexplained = places.unexplained()
-        if unexplained:
-            yield "unexplained", f"{number_of(unexplained, 'key')} of no value"
+                values.add(of_map.keys, part, pages)
+        return of_map, values
+
+    def _keys_found(self, proof: SegmentProof, of_map: MapProof) -> None:
+        """What is wrong with a map, by the files of which it is."""
+        try:
+            for file, part, num_lost, num_unexplained in of_map.problems():
+                where = f"{file.path}: {proof.about.column}: "
+                if num_unexplained:
+                    problem = f"{where}{number_of(num_unexplained, 'key')} of no value"
+                    self._found("unexplained", problem)
+                    continue
+                of_part = "" if part is None else f"{file.part_name} {part}: "
+                self._found("lost", f"{where}{of_part}{number_of(num_lost, 'value')} not found")
+        except FormatError as error:
+            # Else it is known.
+            if not self._is_damaged:
+                self._found("damaged", str(error))
 
     def _filters_found(self, proof: SegmentProof, problems: Iterable[FilterProblem]) -> None:
         """What is wrong with slices, by the filters of which they are."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _STALE: Final = "not in the index as it is now"
 # What was in it may be in a file that the index does not know.
-_GONE: Final = "gone since it was indexed, perhaps moved: index add brings the index up to date"
+_GONE: Final = "gone since it was indexed, perhaps moved: index add brings the index up to date, or says what does"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +113,11 @@ class IndexedValues(ValueAnswers[IndexedValue]):
     def are_all_known(self) -> bool:
         """Whether no file is unknown, about any of them."""
         return self._answers.are_all_known
+
+    @property
+    def files_gone(self) -> frozenset[str]:
+        """The files that held some of them, and are gone."""
+        return self._answers.gone
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -318,7 +323,7 @@ class IndexAnswers:
         gone: Iterable[str],
     ) -> None:
         self._kind, self._not_asked = kind, found.not_asked
-        self._current, self._gone = current, {*gone}
+        self._current, self.gone = current, frozenset(gone)
         self._unknown = {file.path: file for file in others}
         for unit in self._counting(found.unknown):
             if unit.path not in self._unknown:
@@ -349,7 +354,7 @@ class IndexAnswers:
 
     def _changed(self, unit: Unit) -> str | None:
         """Why what a file held says nothing of what is there now."""
-        if unit.path in self._gone:
+        if unit.path in self.gone:
             return _GONE
         return None if unit.is_unread or self._current[unit.path] == unit.version else _STALE
 
@@ -412,7 +417,7 @@ class IndexAnswers:
                     where.setdefault(unit.path, _Where(self._kind)).add(unit, int(hits.places[at]))
         for path, places in where.items():
             found = places.as_file(path)
-            if path in self._gone:
+            if path in self.gone:
                 found = replace(found, verdict="unknown", reason=_GONE)
             files[path] = found
         return files

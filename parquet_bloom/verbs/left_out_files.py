@@ -21,11 +21,17 @@ def left_out(paths: Sequence[str]) -> str:
 
     shown = ", ".join(paths[:_MOST_NAMES])
     such_as = f", such as {shown}" if len(paths) > _MOST_NAMES else f": {shown}"
-    names = "its name" if len(paths) == 1 else "their names"
+    is_one = len(paths) == 1
+    why = (
+        "its name is not that of a data file"
+        if is_one
+        else "their names are not those of data files"
+    )
+    include = "to include it, name it itself" if is_one else "to include them, name them one by one"
     count = number_of(len(paths), "file")
     left = any(map(is_temporary, map(os.path.basename, paths)))
     removed = "; pbloom clean-temp removes temporary files that killed runs have left" * left
-    return f"{count} left out because of {names}{such_as}; a file that is named itself is read all the same{removed}"
+    return f"{count} left out{such_as}; {why}: {include}{removed}"
 
 
 def warn_of_left_out(paths: Sequence[str]) -> None:

@@ -381,8 +381,8 @@ def test_several_files_go_to_a_folder_and_one_bad_one_does_not_stop_the_others(r
     assert result.stderr == (
         "pbloom: in/bad.parquet: truncated or not a Parquet file: does not end with PAR1; if it was one, its end"
         " is lost: take another copy\n"
-        "pbloom: 2 files left out because of their names: in/_hidden/c.parquet, in/day=1/.b.parquet;"
-        " a file that is named itself is read all the same\n"
+        "pbloom: 2 files left out: in/_hidden/c.parquet, in/day=1/.b.parquet;"
+        " their names are not those of data files: to include them, name them one by one\n"
     )
 
 
@@ -401,16 +401,18 @@ def test_what_folders_have_besides_is_told(run, tmp_path, command):
     data = (tmp_path / "events.parquet").read_bytes()
     for name in ("a.parquet", "A.data", "noext"):
         (tmp_path / "in" / name).write_bytes(data)
-    told = "because of {}; a file that is named itself is read all the same"
-    two, one = told.format("their names: in/A.data, in/noext"), told.format("its name: in/noext")
-    assert run(*command, "in").stderr == f"pbloom: 2 files left out {two}\n"
-    assert run(*command, "in", "in/A.data").stderr == f"pbloom: 1 file left out {one}\n"
+    two = "their names are not those of data files: to include them, name them one by one"
+    one = "its name is not that of a data file: to include it, name it itself"
+    told = f"pbloom: 2 files left out: in/A.data, in/noext; {two}\n"
+    assert run(*command, "in").stderr == told
+    told = f"pbloom: 1 file left out: in/noext; {one}\n"
+    assert run(*command, "in", "in/A.data").stderr == told
     named = ("in/a.parquet", "in/A.data", "in/noext")
     assert run(*command, *named).stderr == run(*command, "in/a.parquet").stderr == ""
     # Each shard names the same, whichever files are its own.
     if "--summary" not in command and command[0] not in ("advise", "report"):
         shards = [run(*command, "in", "in/noext", "--shard", f"{n}/2").stderr for n in (0, 1)]
-        assert all("left out because of its name: in/A.data;" in each for each in shards)
+        assert all("1 file left out: in/A.data;" in each for each in shards)
         assert not any("in/noext;" in each for each in shards)
 
 
@@ -626,6 +628,9 @@ def test_the_examples_of_index_run_one_after_the_other(lake):
         forgotten = {("check", "lake/2019/"): 1, ("probe", "lake/"): 2}
         code = forgotten.get((arguments[1], arguments[-1]), 0)
         told = f"pbloom: {not_listed(add)}\n" if arguments[1] == "probe" else ""
+        if arguments[1] == "remove" and arguments[-1] != "--json":
+            looks = f"which looks at {Path('lake').absolute()}"
+            told = f"pbloom: what is still there comes back with the next `{add}`, {looks}\n"
         if code == 2:
             again = f"`{add}` reads what came or changed in the places that the index is about; name those that were never added, or were removed, too"
             told = f"pbloom: events.index: not up to date: {again}\n"

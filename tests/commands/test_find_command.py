@@ -143,7 +143,7 @@ def test_what_an_account_takes_for_right_is_said(path):
     asked = ("find", path, "-c", "id", "-v", "8", "--report", "account.parquet", "--overwrite")
     assert outcome(*asked).stderr == ""
     pb.build(path, columns="id", in_place=True)
-    said = "what is absent is so by bits that nobody validated here, those of "
+    said = "`absent` rests on bits that were not checked against the values here, those of "
     filters = "filters (`pbloom validate --pages` does that)"
     assert outcome(*asked).complaint == said + filters
     assert outcome(*asked[:6]).stderr == ""
@@ -164,7 +164,7 @@ def test_files_that_are_not_asked_because_of_their_names(path, tmp_path):
         (tmp_path / name).write_bytes(b"some")
     found = outcome("find", ".", "-c", "id", "-v", "9")
     some = "A.data, _old.parquet, a.parquet.bak"
-    told = f"4 files left out because of their names, such as {some}; a file that is named itself is read all the same"
+    told = f"4 files left out, such as {some}; their names are not those of data files: to include them, name them one by one"
     assert (found.code, found.complaint) == (1, told)
     for how in ([], ["--by-value"], ["--only", "absent"], ["--json"]):
         asked = outcome("probe", ".", "-c", "id", "-v", "9", *how)
@@ -237,7 +237,10 @@ def test_an_index_says_of_when_its_answer_is(path):
     found = outcome(*asked)
     assert (found.code, found.complaint) == (
         1,
-        "what came or changed since may not have been asked: name the folder, too, or run `pbloom index add --index ids.index`",
+        (
+            "files that came or changed since then may be missing here: name the folder, too, or run `pbloom index add --index"
+            " ids.index` first"
+        ),
     )
     assert found.stdout.startswith(f"0 rows in 1 file, {made}: 0 row groups of 0 files read")
     of_find, of_probe = (
@@ -335,8 +338,8 @@ def test_a_temporary_file_of_a_killed_run_is_not_asked(path, tmp_path):
     name = f".a.parquet.{'0' * 16}.pbloom-tmp"
     (tmp_path / name).write_bytes(b"some")
     told = (
-        f"1 file left out because of its name: {name}; a file that is named itself is read all the same; pbloom clean-temp removes"
-        " temporary files that killed runs have left"
+        f"1 file left out: {name}; its name is not that of a data file: to include it, name it itself;"
+        " pbloom clean-temp removes temporary files that killed runs have left"
     )
     for verb in ("find", "probe"):
         assert outcome(verb, ".", "-c", "id", "-v", "9").complaint == told

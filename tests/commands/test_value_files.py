@@ -349,9 +349,7 @@ def test_bad_lines_hide_no_good_ones(folder):
         found = outcome(
             "find", *files, *asked, *index, "--report", "account.parquet", "--overwrite"
         )
-        unproven = (
-            "pbloom: what is absent is so by bits that nobody validated here, those of the index"
-        )
+        unproven = "pbloom: `absent` rests on bits that were not checked against the values here, those of the index"
         unproven += " (`pbloom index check --deep` does that)\n"
         assert (found.code, found.stderr) == (2, told + (unproven if index else ""))
         _, row, end = found.stdout.splitlines()

@@ -154,7 +154,9 @@ def test_another_version_is_not_the_same_signed_anew(signed):
 def test_a_url_that_is_signed_anew_is_removed_from_an_index(store, signed):
     place, anew = signed
     run = outcome("index", "remove", "--index", place, anew)
-    assert (run.code, run.stderr) == (0, "")
+    left = f"`pbloom index add --index {place} FILE...` names some"
+    told = f"{place}: is about no file or folder any more: {left}"
+    assert (run.code, run.complaint) == (0, told)
     assert "1 removed" in run.stdout
     store.forget()
     assert outcome("index", "add", "--index", place).code == 0

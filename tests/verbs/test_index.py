@@ -3,6 +3,8 @@
 import errno
 import json
 import os
+import re
+import shlex
 import shutil
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -375,6 +377,141 @@ def test_remove_forgets_until_the_next_add(lake, tmp_path):
             index.remove(lake)
 
 
+def run_printed(text: str) -> list[str]:
+    """Run the commands that are printed in backticks, as `next:`, in order, with `moved` for FILE..."""
+    printed = [
+        found[0] or found[1] for found in re.findall(r"`(pbloom .*?)`|next: (pbloom .*)", text)
+    ]
+    for each in printed:
+        words = shlex.split(each.replace("FILE...", "moved"))[1:]
+        told = outcome(*words)
+        assert told.code == 0, (each, told)
+    return printed
+
+
+@pytest.mark.parametrize("source", ["lake", "lake/*.parquet", "./la*/"])
+@pytest.mark.parametrize("command", ["add", "add moved", "check", "probe -c id -v VALUE"])
+def test_what_is_printed_of_a_folder_that_was_moved_helps(
+    lake, tmp_path, monkeypatch, source, command
+):
+    monkeypatch.chdir(tmp_path)
+    value = pq.read_table(lake / "04.parquet")["id"][0].as_py()
+    pb.Index.build("an index", source, "id").close()
+    lake.rename("moved")
+    words = command.replace("VALUE", str(value)).split()
+    told = outcome("index", *words, "--index", "an index")
+    assert told.code != 0
+    forget, add = run_printed(told.output)
+    assert forget == f"pbloom index remove --index 'an index' {shlex.quote(str(tmp_path / source))}"
+    assert (
+        add == f"pbloom index add --index 'an index' {'moved' if 'moved' in words else 'FILE...'}"
+    )
+    told = outcome("index", "probe", "--index", "an index", "-c", "id", "-v", value)
+    assert (told.code, "moved/04.parquet" in told.stdout) == (0, True)
+    assert outcome("index", "check", "--index", "an index").code == 0
+
+
+def test_a_file_that_is_gone_is_forgotten_by_what_check_prints(lake, tmp_path):
+    named, index = [lake / "04.parquet", lake / "05.parquet"], tmp_path / "index"
+    pb.Index.build(index, named, "id").close()
+    named[0].unlink()
+    told = outcome("index", "check", "--index", index)
+    assert told.code == 1
+    assert run_printed(told.stdout.replace("FILE...", ""))[0].endswith("04.parquet")
+    assert outcome("index", "check", "--index", index).code == 0
+
+
+def test_an_index_that_is_about_nothing_any_more_says_so(lake, tmp_path):
+    index = tmp_path / "index"
+    pb.Index.build(index, lake, "id").close()
+    told = f"{index}: is about no file or folder any more: `pbloom index add --index {index} FILE...` names some"
+    for words in (("remove", lake), ("add",), ("add", "--quiet")):
+        found = outcome("index", *words, "--index", index)
+        assert (found.code, found.complaint) == (0, told)
+    assert outcome("index", "add", "--index", index, lake).stderr == ""
+
+
+@pytest.mark.parametrize("form", ["map", "slices"])
+@pytest.mark.parametrize("count", [1, 5, 2000])
+def test_what_is_said_of_a_damaged_index_names_what_mends_it(lake, tmp_path, form, count):
+    index, ids = tmp_path / "index", tmp_path / "ids.txt"
+    if form == "slices":
+        pb.build(lake / "04.parquet", columns=["id"], in_place=True)
+    pb.Index.build(index, lake / "04.parquet", "id", form=form).close()
+    (path,) = [*index.glob("*.map.parquet"), *index.glob("*.slices-*.parquet")]
+    path.write_bytes(path.read_bytes()[:4] + b"\0" * 3000 + path.read_bytes()[3004:])
+    ids.write_text("\n".join(map(str, range(count))))
+    asked = outcome("index", "probe", "--index", index, "-c", "id", "--ids", ids)
+    assert asked.code == 2
+    assert "damaged" in asked.complaint
+    assert asked.complaint.endswith(
+        "; pbloom index build --overwrite, with its files and columns, makes the index anew"
+    )
+    if form == "map":
+        assert asked.complaint.startswith(f"{path}: a page at 4 is damaged: its CRC-32 is wrong; ")
+
+
+def test_remove_says_what_comes_back(lake, tmp_path):
+    index, one = tmp_path / "an index", lake / "04.parquet"
+    pb.Index.build(index, [lake, f"{lake}/0*", one], "id").close()
+    quoted = shlex.quote(str(index))
+    told = f"what is still there comes back with the next `pbloom index add --index {quoted}`, which looks at {lake}, "
+    removed = outcome("index", "remove", "--index", index, f"{lake}/*.parquet")
+    assert (removed.code, removed.complaint) == (0, f"{told}{lake}/0*, {one}")
+    assert run_printed(removed.stderr)
+    removed = outcome("index", "remove", "--index", index, one)
+    assert (removed.code, removed.complaint) == (0, f"{told}{lake}/0*")
+    for name in (f"{lake}/0*", lake):
+        assert told not in outcome("index", "remove", "--index", index, name).stderr
+
+
+def in_folders(lake: Path) -> None:
+    """g/a/1.parquet, g/a/2.parquet, g/b/3.parquet"""
+    for number, name in enumerate(("a/1", "a/2", "b/3")):
+        path = lake / f"{name}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"id": range(number * 100, number * 100 + 100)}), path)
+
+
+@pytest.mark.parametrize("glob", ["*/*.parquet", "**", "[ab]", "**/*.parquet"])
+def test_remove_forgets_the_files_of_a_glob_that_it_was_made_over(tmp_path, monkeypatch, glob):
+    in_folders(tmp_path / "g")
+    monkeypatch.chdir(tmp_path)
+    with pb.Index.build("index", f"g/{glob}", "id") as index:
+        found = index.remove(f"g/{glob}")
+        assert (found.files, found.removed) == (0, 3)
+        assert index._asked.manifest.sources == ()
+        assert index.add().removed == 0
+
+
+def test_what_another_source_means_too_stays_with_it(tmp_path):
+    in_folders(tmp_path / "g")
+    named = [tmp_path / "g/*/*.parquet", tmp_path / "g/a", tmp_path / "g/b/*"]
+    with pb.Index.build(tmp_path / "index", named, "id") as index:
+        assert index.remove(tmp_path / "g/*/*.parquet").removed == 0
+        assert index.add().files == 3
+        assert index.remove(tmp_path / "g/b/*").removed == 1
+        assert index.add().files == 2
+
+
+def test_remove_takes_a_glob_for_the_files_that_the_index_has(tmp_path):
+    lake = tmp_path / "g"
+    in_folders(lake)
+    (lake / "a/deeper").mkdir()
+    shutil.copy(lake / "a/1.parquet", lake / "a/deeper/4.parquet")
+    shutil.copy(lake / "a/1.parquet", lake / "a/what is it[1].parquet")
+    with pb.Index.build(tmp_path / "index", lake, "id") as index:
+        (lake / "a/2.parquet").unlink()
+        # Of which one is gone, and one deeper.
+        assert index.remove(f"{lake}/a/[12].parquet").removed == 2
+        assert (index.add().added, index.check().findings) == (1, ())
+        assert index.remove(f"{lake}/a/what is it[1].parquet").removed == 1
+        assert index.remove(f"{lake}/a/*").removed == 2
+        with pytest.raises(FileNotFoundError, match="not in the index"):
+            index.remove(f"{lake}/a/*.parquet")
+        assert index.add().added == 3
+
+
 def test_what_cannot_be_indexed_is_unknown(lake, tmp_path):
     pq.write_table(pa.table({"other": [1]}), lake / "95.parquet")
     (lake / "96.parquet").write_bytes(b"PAR1 this is no file PAR1")
@@ -725,7 +862,7 @@ def test_of_many_values_the_unknown_are_named_and_why(tmp_path, monkeypatch):
     result = outcome(*asked)
     reason = (
         f"{lake}/14.parquet: may hold some of the values: gone since it was indexed, perhaps moved:"
-        " index add brings the index up to date"
+        " index add brings the index up to date, or says what does"
     )
     assert result.code == 2
     assert (
@@ -947,18 +1084,52 @@ def test_a_file_that_cannot_be_read_is_trouble_once(tmp_path):
     (lake / "b.parquet").touch()
     pq.write_table(pa.table({"other": [1]}), lake / "c.parquet")
     added = outcome("index", "add", "--index", index)
-    unreadable = "1 cannot be read in full"
-    files = f"{index}: 3 files, 2 of them not fully indexed"
-    said = f"{files}: 2 added, 0 changed, 0 removed; {unreadable}\n"
+    files = f"{index}: 3 files, 2 of them not fully indexed (1 cannot be read in full)"
+    said = f"{files}: 2 added, 0 changed, 0 removed\n"
     assert (added.code, added.stdout) == (2, said)
     assert f"{lake}/b.parquet: id: not indexed: " in added.stderr
     again = outcome("index", "add", "--index", index)
     nothing_new = f"{files}: 0 added, 0 changed, 0 removed\n"
-    assert (again.code, again.stdout) == (0, nothing_new)
+    assert (again.code, again.stdout) == (2, nothing_new)
+    told = (
+        "1 file that cannot be read in full: unchanged since that was found, and not tried again;"
+    )
+    assert again.stderr == f"pbloom: {told} `pbloom index check --index {index}` names all\n"
+    assert run_printed(again.stderr)
+    # Whatever becomes of the segments.
+    with pb.Index(index) as opened:
+        opened.compact(everything=True)
+        assert (opened.add().failed, opened.add().failed_before) == (1, 1)
     (lake / "b.parquet").write_bytes(b"no Parquet")
     changed = outcome("index", "add", "--index", index, "--json")
     document = json.loads(changed.stdout)
     assert (changed.code, document["changed"], document["failed"]) == (2, 1, 1)
+    pq.write_table(pa.table({"id": [2]}), lake / "b.parquet")
+    mended = outcome("index", "add", "--index", index)
+    assert (mended.code, mended.stderr) == (0, "")
+    assert ": 3 files, 1 of them not fully indexed: 0 added, 1 changed" in mended.stdout
+
+
+def test_files_that_failed_count_until_they_are_gone(tmp_path):
+    lake, index = tmp_path / "lake", tmp_path / "index"
+    lake.mkdir()
+    pq.write_table(pa.table({"id": [1]}), lake / "a.parquet")
+    for name in "bc":
+        (lake / f"{name}.parquet").write_bytes(b"no file")
+    built = outcome("index", "build", "--index", index, "-c", "id", lake)
+    assert (built.code, "3 files, 2 of which cannot be read in full: 3 added" in built.stdout) == (
+        2,
+        True,
+    )
+    (lake / "b.parquet").unlink()
+    with pb.Index(index) as opened:
+        found = opened.add()
+        assert (found.removed, found.failed, found.failed_before) == (1, 1, 1)
+    # Forgetting is done.
+    removed = outcome("index", "remove", "--index", index, lake / "a.parquet")
+    assert (removed.code, "cannot be read" in removed.stderr) == (0, False)
+    (lake / "c.parquet").unlink()
+    assert outcome("index", "add", "--index", index).code == 0
 
 
 def test_no_line_for_each_file_that_is_not_indexed(lake, tmp_path):
@@ -985,7 +1156,7 @@ def test_a_damaged_page_ends_the_command_with_2(tmp_path, monkeypatch):
     built = outcome("index", "build", "--index", "ix", "-c", "id", "a.parquet")
     assert built.code == 2
     assert built.stdout.startswith(
-        "ix: 1 file, 1 of them not fully indexed: 1 added, 0 changed, 0 removed; 1 cannot be read in full"
+        "ix: 1 file, 1 of which cannot be read in full: 1 added, 0 changed, 0 removed"
     )
     asked = outcome("index", "probe", "--index", "ix", "-c", "id", "-v", "5000")
     assert (asked.code, "unknown" in asked.stdout) == (2, True)
@@ -997,7 +1168,7 @@ def test_files_that_are_left_out_by_their_names_are_named(lake, tmp_path):
     shutil.copy(lake / "04.parquet", lake / ".hidden.parquet")
     (lake / "_SUCCESS").touch()
     build = ("index", "build", "--index", index, "-c", "id", "--overwrite")
-    told = f"1 file left out because of its name: {lake / 'part-0'}; a file that is named itself is read all the same"
+    told = f"1 file left out: {lake / 'part-0'}; its name is not that of a data file: to include it, name it itself"
     for asked in ((*build, lake), ("index", "add", "--index", index), (*build, lake, "-q")):
         assert outcome(*asked).complaint == told
     run = outcome("index", "add", "--index", index, "--json")
@@ -1012,7 +1183,10 @@ def test_an_answer_without_files_says_that_nobody_has_looked(lake, tmp_path):
     index = tmp_path / "index"
     pb.Index.build(index, lake, "id").close()
     value = pq.read_table(lake / "04.parquet")["id"][0].as_py()
-    told = "what came or changed since may not have been asked: name the folder, too"
+    told = (
+        "files that came or changed since then may be missing here: name the folder, too, or run"
+        f" `pbloom index add --index {index}` first\n"
+    )
     asked = ("index", "probe", "--index", index, "-c", "id")
     assert told in outcome(*asked, "-v", 1 << 41).stderr
     assert told in outcome(*asked, "-v", value, "-v", 1 << 41).stderr

@@ -70,7 +70,10 @@ def test_what_an_add_would_see(index, lake):
         assert problems(index.check(deep=deep)) == [
             ("new", f"{lake}/new.parquet: not in the index"),
             ("changed", f"{lake}/1.parquet: not in the index as it is now"),
-            ("gone", f"{lake}/2.parquet: is no more, or in no source of the index"),
+            (
+                "gone",
+                f"{lake}/2.parquet: is not there any more, or in no place that the index is about",
+            ),
         ]
     index.add()
     assert problems(index.check(deep=True)) == []
@@ -114,6 +117,11 @@ def test_values_that_changed_behind_the_back_of_the_file_system(index, lake):
         for column, count in (("even", 150), ("id", 300))
         for group in range(3)
     ]
+    if index._asked.places == "file":
+        lost = [
+            ("lost", f"{path}: {column}: {count} values not found")
+            for column, count in (("even", 450), ("id", 900))
+        ]
     assert [each for each in found if each[0] == "lost"] == sorted(lost, key=found.index)
     assert [problem for problem, _ in found].count("unexplained") == 2
     # Nothing in common: all that the index knows of the file.
@@ -258,7 +266,7 @@ def test_the_command(lake, tmp_path):
     run = outcome("index", "check", "--index", folder)
     assert run.code == 1
     assert run.stdout.splitlines()[1:] == [
-        f"gone: {lake}/2.parquet: is no more, or in no source of the index",
+        f"gone: {lake}/2.parquet: is not there any more, or in no place that the index is about",
         f"{folder}: 1 finding: 4 files, 3,600 keys; the files were not read: --deep does that",
         f"next: pbloom index add --index {folder}",
     ]
@@ -270,14 +278,15 @@ def test_the_command(lake, tmp_path):
         0,
         about(folder)
         + f"{folder}: 0 findings: 3 files, 3,600 keys; the files were not read: --deep does that;"
-        + " of files that are gone, have changed, or were indexed twice at a time: 900 of 3,600 keys,"
-        + f" which pbloom index compact --index {folder} --all removes;"
-        + f" 2 files not needed, {size} B: pbloom index compact --index {folder} removes them once they are an hour old (--older-than)\n",
+        + " 900 of 3,600 keys are of files that are gone, have changed, or were indexed twice at a time:"
+        + f" `pbloom index compact --index {folder} --all` removes them;"
+        + f" 2 files not needed, {size} B: `pbloom index compact --index {folder}` removes them once they are an hour old"
+        + " (--older-than)\n",
     )
     (folder / "0123456789abcdef.map.parquet").unlink()
     run = outcome("index", "check", "--index", folder)
     assert run.stdout.endswith(
-        f"; 1 file not needed, {size - 21} B: pbloom index compact --index {folder} removes it once it is an hour old (--older-than)\n"
+        f"; 1 file not needed, {size - 21} B: `pbloom index compact --index {folder}` removes it once it is an hour old (--older-than)\n"
     )
     run = outcome("index", "compact", "--index", folder, "--all")
     assert run.code == 0
@@ -304,7 +313,7 @@ def test_many_files_that_changed_hide_nothing_else(lake, tmp_path):
     assert run.stdout.splitlines()[1:] == [
         *(f"new: {lake}/new-{number:02}.parquet: not in the index" for number in range(20)),
         "new: 3 more: --json shows all",
-        f"gone: {lake}/2.parquet: is no more, or in no source of the index",
+        f"gone: {lake}/2.parquet: is not there any more, or in no place that the index is about",
         f"{folder}: 24 findings: 4 files, 3,600 keys; the files were not read: --deep does that",
         f"next: pbloom index add --index {folder}",
     ]
@@ -325,7 +334,10 @@ def test_named_files_alone_are_checked(lake, tmp_path, monkeypatch):
         shutil.copy(lake / "1.parquet", lake / "new.parquet")
         named = index.check(files=["lake/2.parquet", "lake/old"], deep=True)
         assert problems(named) == [
-            ("gone", f"{lake}/old/4.parquet: is no more, or in no source of the index")
+            (
+                "gone",
+                f"{lake}/old/4.parquet: is not there any more, or in no place that the index is about",
+            )
         ]
         assert (named.files, named.files_checked, named.values) == (FILES + 1, 3, 2 * 900)
         assert index.check(files=lake / "2.parquet").ok
@@ -385,7 +397,7 @@ def test_a_file_that_cannot_be_read_is_tried_again_and_nothing_else_comes_of_it(
         assert checked.stdout.splitlines()[1] == f"unread: {link}: {reason}; index add tries again"
         assert (checked.code, "next: " in checked.stdout) == (1, False)
         added = outcome("index", "add", *index)
-        counts = "0 added, 0 changed, 0 removed; 1 cannot be read in full"
+        counts = "1 of which cannot be read in full: 0 added, 0 changed, 0 removed"
         assert (added.code, counts in added.stdout) == (2, True)
         assert added.complaint == f"{link}: id: not indexed: {reason}"
         assert {*folder.iterdir()} == before

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -97,6 +98,25 @@ def test_asking_takes_few_requests_for_each_segment(s3):
     # The file that may hold it is still the same.
     assert asked.count("3.parquet") == 1
     assert len(asked) == FILES + 2
+
+
+def test_a_deep_check_of_twice_the_files_reads_twice_as_much(s3, tmp_path):
+    """Of maps that are too large to come whole."""
+    random, path, costs = np.random.default_rng(7), tmp_path / "a.parquet", []
+    for end in (60, 120):
+        for number in range(end // 2 if costs else 0, end):
+            ids = pa.array(random.integers(0, 1 << 60, 3000))
+            pq.write_table(pa.table({"id": ids}), path)
+            s3.put(f"lake/in/{number}.parquet", path.read_bytes())
+        with pb.Index.build(
+            INDEX, "s3://lake/in", "id", storage_options=s3.options, overwrite=True
+        ) as index:
+            s3.forget()
+            found = index.check(deep=True)
+        assert (found.ok, found.files) == (True, end)
+        costs.append((s3.count(), s3.bytes_down))
+    for before, now in zip(*costs, strict=True):
+        assert now <= 2.2 * before, costs
 
 
 def test_a_file_that_is_not_there_is_known_by_the_listing(s3):

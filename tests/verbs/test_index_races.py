@@ -143,3 +143,76 @@ def test_writers_at_once(tmp_path, form):
         assert index.check(deep=True).findings == ()
         assert index.check().files == 1 + 3 * writers
         assert len(index._asked.manifest.sources) == 1 + 3 * writers
+
+
+@pytest.fixture
+def once_before_commit(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], None]:
+    """Lets somebody else do something just before our next manifest is put."""
+
+    def let(move: Callable[[], Any]) -> None:
+        moves, put = [move], LocalFolder.put_if_absent
+
+        def put_after(*arguments: Any) -> Any:
+            if moves:
+                moves.pop()()
+            return put(*arguments)
+
+        monkeypatch.setattr(LocalFolder, "put_if_absent", put_after)
+
+    return let
+
+
+def counts(change: pb.IndexChange) -> tuple[int, ...]:
+    return change.files, change.added, change.changed, change.removed, change.unknown
+
+
+def test_the_loser_of_a_race_tells_of_the_index_that_it_has_made(tmp_path, once_before_commit):
+    rival, other = Rival(tmp_path, 1), tmp_path / "other"
+    other.mkdir()
+    for name in ("a", "b"):
+        write_file(other / f"{name}.parquet", random.Random(name))
+    (other / "c.parquet").write_bytes(b"no file")
+    pb.Index.build(rival.index, rival.lake, "n").close()
+    mine = tmp_path / "mine.parquet"
+    write_file(mine, random.Random(7))
+    with pb.Index(rival.index) as ours, pb.Index(rival.index) as theirs:
+        once_before_commit(lambda: theirs.add(other))
+        found = ours.add(mine)
+        assert (found.generation, *counts(found)[:4]) == (3, 8, 1, 0, 0)
+        assert found.unknown == ours.add().unknown >= 1
+        assert ours.check().files == 8
+
+
+@pytest.mark.parametrize("form", ["map", "auto"])
+def test_what_both_have_done_is_counted_once(tmp_path, once_before_commit, form):
+    rival = Rival(tmp_path, 1)
+    pb.Index.build(rival.index, rival.lake, "n", form=form).close()
+    for _ in range(3):
+        rival.create()
+    write_file(rival.lake / "0.parquet", random.Random(9))
+    (rival.lake / "1.parquet").unlink()
+    with pb.Index(rival.index) as ours, pb.Index(rival.index) as theirs:
+        once_before_commit(theirs.add)
+        found = ours.add()
+        assert (found.generation, *counts(found)[:4]) == (3, 6, 0, 0, 0)
+        # What was written all the same is what is in the place of theirs.
+        assert found.keys > 0
+        assert ours.check(deep=True).ok
+
+
+def test_what_only_we_have_done_is_counted_though_others_were_faster(tmp_path, once_before_commit):
+    rival = Rival(tmp_path, 1)
+    pb.Index.build(rival.index, rival.lake, "n").close()
+    new = [rival.lake / "new-0.parquet", rival.lake / "new-1.parquet"]
+    for path in new:
+        write_file(path, random.Random(path.name))
+    write_file(rival.lake / "0.parquet", random.Random(9))
+    (rival.lake / "1.parquet").unlink()
+    with pb.Index(rival.index) as ours, pb.Index(rival.index) as theirs:
+        once_before_commit(lambda: theirs.compact(everything=True))
+        assert (counts(ours.add())[:4]) == (5, 2, 1, 1)
+        write_file(rival.lake / "2.parquet", random.Random(8))
+        (rival.lake / "3.parquet").unlink()
+        new[0].unlink()
+        once_before_commit(lambda: theirs.remove(rival.lake / "3.parquet"))
+        assert (counts(ours.add())[:4]) == (3, 0, 1, 1)

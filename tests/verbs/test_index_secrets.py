@@ -103,7 +103,7 @@ def test_the_command_takes_the_key_as_others_do(lake, tmp_path):
     (tmp_path / "key").write_bytes(KEY)
     index, key = ("--index", tmp_path / "index"), ("--hash-key", f"file:{tmp_path}/key,raw")
     assert outcome("index", "build", *index, "-c", "id", lake, *key).code == 0
-    add = f"or run `pbloom index add --index {tmp_path}/index --hash-key {key[1]}`"
+    add = f"or run `pbloom index add --index {tmp_path}/index --hash-key {key[1]}` first"
     for asked in (("index", "probe"), ("find",)):
         run = outcome(*asked, *index, "-c", "id", "-v", 7, *key)
         assert (run.code, run.complaint.endswith(add)) == (0, True), run.complaint

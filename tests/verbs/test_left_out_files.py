@@ -42,8 +42,8 @@ def test_whoever_reads_a_folder_is_warned_once(lake: Path, verb: str) -> None:
         READS[verb](lake)
     (warning,) = told
     assert str(warning.message) == (
-        f"4 files left out because of their names, such as {lake}/000000_0,"
-        f" {lake}/b.parquet.snappy, {lake}/c.par; a file that is named itself is read all the same"
+        f"4 files left out, such as {lake}/000000_0, {lake}/b.parquet.snappy, {lake}/c.par;"
+        " their names are not those of data files: to include them, name them one by one"
     )
     assert warning.filename == __file__
 
@@ -61,12 +61,12 @@ def test_reports_name_them(lake: Path) -> None:
         plan = pb.read_plan(lake, {"id": 2})
     assert (plan.num_files, plan.left_out) == (2, tuple(f"{lake}/{name}" for name in LEFT_OUT))
     assert plan.to_dict()["left_out"] == list(plan.left_out)
-    assert "; 4 files left out because of their names" in repr(plan)
+    assert "; 4 files left out, such as " in repr(plan)
     # A report that proves what is nowhere has the hidden ones, too.
     found = pb.find(lake, "id", [2])
     assert repr(found).endswith(
-        f"; 6 files left out because of their names, such as {lake}/.a.data, {lake}/000000_0,"
-        f" {lake}/_old.parquet; a file that is named itself is read all the same>"
+        f"; 6 files left out, such as {lake}/.a.data, {lake}/000000_0, {lake}/_old.parquet;"
+        " their names are not those of data files: to include them, name them one by one>"
     )
 
 
