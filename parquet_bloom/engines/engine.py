@@ -57,7 +57,7 @@ from dataclasses import field
 from typing import Any, Literal
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.vocabulary import Format, LostKind, check_word
+from parquet_bloom.vocabulary import Format, LostKind, TableKind, check_word
 
 # What a file, a filter or a column can be that engines are known to stumble over, or to treat otherwise.
 Situation = Literal[
@@ -180,10 +180,12 @@ class WriterTrouble:
 class SettingsText:
     """See `settings`. `types`: of ORC columns that the writer gets right, none for all;
     `most_digits`: of a DECIMAL in Parquet that gets a filter, None for any; `max_bytes`: of the writer's default
-    limit; `rows_multiple`: row groups get a multiple of so many rows."""
+    limit; `rows_multiple`: row groups get a multiple of so many rows; `table`: the kind of tables into which it
+    writes with them, None for none."""
 
     text: str
     names: NamesTaken = "any"
+    table: TableKind | None = None
     for_all_columns: str = ""
     if_only_dictionary: str = ""
     types: tuple[str, ...] = ()
@@ -193,6 +195,8 @@ class SettingsText:
 
     def __post_init__(self) -> None:
         check_word("names", self.names, NamesTaken)
+        if self.table is not None:
+            check_word("table", self.table, TableKind)
 
 
 @dataclass(frozen=True, slots=True)

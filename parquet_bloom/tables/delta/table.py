@@ -88,8 +88,9 @@ class DeltaTable(LakeTable):
     def in_commands(self) -> AsTable:
         options = ("--table", self.kind)
         if self._is_newest:
-            return AsTable(self.location, options, options)
-        return AsTable(self.location, (*options, "--version", str(self.version)), None)
+            return AsTable(self.location, self.kind, options, options)
+        older = (*options, "--version", str(self.version))
+        return AsTable(self.location, self.kind, older, None)
 
     @property
     def partition_columns(self) -> tuple[str, ...]:

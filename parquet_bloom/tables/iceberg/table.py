@@ -162,8 +162,9 @@ class IcebergTable(LakeTable):
             options = (*options, "--catalog", self._catalog, *of_store)
         if not self._is_newest:
             version = self._moment.name or str(self.version)
-            return AsTable(self.location, (*options, "--version", version), None)
-        return AsTable(self.location, options, None if self._catalog is None else options)
+            return AsTable(self.location, self.kind, (*options, "--version", version), None)
+        changing = None if self._catalog is None else options
+        return AsTable(self.location, self.kind, options, changing)
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
