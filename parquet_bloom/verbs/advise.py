@@ -68,6 +68,7 @@ from parquet_bloom.verbs.several import (
 )
 from parquet_bloom.vocabulary import (
     NEEDLESS,
+    NEEDLESS_IN_TABLE,
     AdviceBasis,
     AdviceVerdict,
     Existing,
@@ -163,7 +164,7 @@ class ColumnAdvice:
 
     @property
     def is_needless(self) -> bool:
-        """Whether there are filters that are of no use to any reader."""
+        """Whether there are filters that are of no use to any reader, and strip removes them."""
         return self.reason.endswith(NEEDLESS)
 
     @property
@@ -597,6 +598,8 @@ class _JudgedTable:
                 sketch.subjects, file.columns, self.columns, strict=True
             )
         )
+        if isinstance(named, AsTable):
+            columns = tuple(map(_in_table, columns))
         return AdviceReport(
             path=file.path,
             format=sketch.format,
@@ -613,6 +616,12 @@ class _JudgedTable:
             obstacles=file.obstacles or None,
             requests=file.requests,
         )
+
+
+def _in_table(advice: ColumnAdvice) -> ColumnAdvice:
+    if not advice.is_needless:
+        return advice
+    return replace(advice, reason=advice.reason.removesuffix(NEEDLESS) + NEEDLESS_IN_TABLE)
 
 
 def _judged_tables(

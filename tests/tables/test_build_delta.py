@@ -510,3 +510,27 @@ def test_command_takes_tables_or_files(table, arguments, problem):
     result = outcome("build", table, *arguments)
     assert result.code == 2
     assert result.stderr.rstrip().endswith(problem)
+
+
+def test_filters_of_single_columns_cannot_be_taken_back(tmp_path):
+    """And nothing says that strip would: those of others go with them, and come back with them."""
+    table = make_table(tmp_path / "events", commits=1)
+    place = (table, "--table", "delta")
+    build(table, columns=["id", "day"])
+    result = outcome("strip", *place, "-c", "day")
+    assert result.code == 2
+    assert result.stderr.rstrip().endswith(
+        "-c: not with --table: strip takes back all filters that were appended to a table's files, and those of "
+        "single columns go only when a writer rewrites the files"
+    )
+    advised = outcome("advise", *place)
+    assert (
+        "3 row groups have filters, which go when a writer rewrites the files\n" in advised.stdout
+    )
+    assert outcome("report", *place, "-o", tmp_path / "page.html").code == 0
+    page = (tmp_path / "page.html").read_text()
+    for told in (advised.output, outcome("advise", *place, "--json").output, page):
+        assert "pbloom strip" not in told
+    pb.strip_table(table)
+    build(table)
+    assert "no filters: n\n" in outcome("inspect", *place, "--summary").stdout
