@@ -261,7 +261,7 @@ def _write(
         )
     if report.unknown:
         _complain_of_unknown(report, asked)
-    if not report.files_asked:
+    if not report.files_asked and report.num_files:
         return
     read = f"{parts_in(report.row_groups_read, report.formats)} of {number_of(report.files_read, 'file')} read"
     where = some_of(len(report.found_in), report.files_asked, "file")

@@ -5,6 +5,7 @@ import json
 
 import pyarrow as pa
 import pytest
+from deltalake import DeltaTable as Judge
 from make.commands import files_in, outcome
 from make.delta_tables import (
     actions,
@@ -534,3 +535,31 @@ def test_filters_of_single_columns_cannot_be_taken_back(tmp_path):
     pb.strip_table(table)
     build(table)
     assert "no filters: n\n" in outcome("inspect", *place, "--summary").stdout
+
+
+def test_an_empty_table_is_said_to_be_empty(tmp_path):
+    """By all who read it; what was added later is none of an older version."""
+    table, page = tmp_path / "events", tmp_path / "page.html"
+    Judge.create(table, schema=rows_of(0, 1).schema)
+    empty = f"{table}: 0 files: the table is empty at version 0"
+    probed = ("-c", "id", "-v", "x")
+    for command in (
+        ("validate", "--require", "id", "--no-config"), ("inspect",), ("inspect", "--summary"), ("advise",),
+        ("probe", *probed), ("probe", *probed, "--by-value"), ("report", "-o", page),
+    ):  # fmt: skip
+        for of_version in ((), ("--version", "0")):
+            result = outcome(command[0], table, "--table", "delta", *command[1:], *of_version)
+            assert result.code == (command[0] == "probe"), command
+            assert result.stderr.splitlines()[0] == f"pbloom: {empty}", command
+    assert result.stderr.splitlines()[1:] == [f"pbloom: {page}: not written"]
+    assert not page.exists()
+    found = outcome("find", table, "--table", "delta", *probed)
+    assert (found.code, found.stderr) == (1, "")
+    assert found.stdout.startswith("0 rows in 0 files: 0 row groups of 0 files read, 0 B")
+    make_table(table, commits=1)
+    late = ("advise", table, "--table", "delta")
+    assert (
+        outcome(*late, "--since", "1").complaint == "nothing to do: no files added since version 1"
+    )
+    assert outcome(*late).stderr == ""
+    assert outcome(*late, "--version", "0").complaint == empty
