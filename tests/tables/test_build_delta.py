@@ -2,10 +2,12 @@
 undone; whoever reads the table meanwhile finds the same rows."""
 
 import json
+import re
 
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable as Judge
+from deltalake import write_deltalake
 from make.commands import files_in, outcome
 from make.delta_tables import (
     actions,
@@ -28,7 +30,7 @@ from parquet_bloom.tables.open import open_table
 from parquet_bloom.verbs.table_step import SkippedColumn
 from parquet_bloom.vocabulary import LACKS_COLUMN
 
-NOT_COMMITTED = "the new sizes are not committed: run it again to commit them"
+NOT_COMMITTED = "the new sizes are not committed: the same again without --no-commit (in Python, commit=False) commits them"
 
 
 @pytest.fixture
@@ -369,8 +371,6 @@ def test_ends_that_are_not_recorded_are_not_added_by_others(tmp_path):
 
 
 def test_classic_checkpoints(table):
-    from deltalake import DeltaTable as Judge
-
     Judge(table).create_checkpoint()
     before = adds(table, 0) | adds(table, 1) | adds(table, 2)
     report = build(table)
@@ -563,3 +563,36 @@ def test_an_empty_table_is_said_to_be_empty(tmp_path):
     )
     assert outcome(*late).stderr == ""
     assert outcome(*late, "--version", "0").complaint == empty
+
+
+def test_what_was_appended_before_is_not_added_again(table):
+    """Filters of all columns come back into sight, of those that nobody asked for, too."""
+    options = ("--table", "delta", "--all-sizes")
+    built = outcome("build", table, *options, "-c", "id,n").stdout
+    (added,) = re.findall("; 24 filters, (.*) added; version 3 records it", built)
+    assert outcome("strip", table, "--table", "delta").code == 0
+    tried, *_, note = outcome(
+        "build", table, *options, "-c", "id", "--no-commit"
+    ).stdout.splitlines()
+    assert f": 6 appended before; 0 filters, {added} appended before; version 4 stays, " in tried
+    assert note == f"note: {NOT_COMMITTED}"
+    back = outcome("build", table, *options, "-c", "id").stdout
+    assert f"; 24 filters made visible, {added} appended before; version 5 records it, " in back
+    summary = outcome("inspect", table, "--table", "delta", "--summary").stdout
+    assert "6 files, 900 rows: 24 filters " in summary
+    # One file that has nothing appended yet, among others.
+    pb.strip_table(table)
+    write_deltalake(table, rows_of(900, 100), mode="append")
+    mixed = outcome("build", table, *options, "-c", "id").stdout
+    expected = (
+        rf"; 2 filters, 24 more made visible, .* KiB added, {added} appended before; version 8"
+    )
+    assert re.search(expected, mixed), mixed
+
+
+def test_filters_return_in_python_too(table):
+    build(table, columns=["id", "n"])
+    pb.strip_table(table)
+    assert build(table, commit=False).num_returning == 0
+    report = build(table)
+    assert (report.num_filters, report.num_returning) == (0, 12)
