@@ -62,7 +62,7 @@ _kind = table_option(
     "table",
     type=click.Choice(words(TableChoice)),
     help="Take what is named for folders of tables of this kind, which stand for their live files; auto detects the"
-    " kind.",
+    " kind. To change an Iceberg table, or to name it by its identifier, give --catalog, too.",
 )
 _catalog = table_option(
     "--catalog",
