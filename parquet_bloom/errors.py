@@ -219,6 +219,10 @@ def quoted_name(name: str) -> str:
     return name
 
 
+# Of the columns that are there, where none is like the one that is not.
+_MOST_NAMED = 10
+
+
 def no_column(name: str, names: Sequence[str], what: str = "file", path: str = "") -> str:
     """`no column userid; did you mean user_id?` `path`: as for did_you_mean."""
     called = f"no column {quoted_name(name)}"
@@ -229,7 +233,7 @@ def no_column(name: str, names: Sequence[str], what: str = "file", path: str = "
     return (
         f"{called}{hint}"
         if hint
-        else f"{called}; the {what} {has} {_listed(names[:5])}{', …' * (len(names) > 5)}"
+        else f"{called}; the {what} {has} {_listed(names[:_MOST_NAMED])}{', …' * (len(names) > _MOST_NAMED)}"
     )
 
 

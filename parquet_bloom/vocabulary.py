@@ -118,6 +118,8 @@ NULLS_NOT_SHOWN: Final = f"{NO_FILTER}: only nulls by its null_count, but not by
 HAS_ONE: Final = "has a filter already"
 # Of one that is of no use to any reader.
 NEEDLESS: Final = "which pbloom strip removes"
+# The same in a table, where strip takes back what was appended of all columns, and a later build brings it back.
+NEEDLESS_IN_TABLE: Final = "which go when a writer rewrites the files"
 # How a note on those begins that nothing brings back.
 REPLACES: Final = "replaces the filters of"
 REMOVES: Final = "removes the filters of"

@@ -124,8 +124,8 @@ class ParquetSurveyor:
             seldom_asked=ELEMENTS if kind.nesting == ELEMENTS else seldom_asked(leaf.type),
             wanted=WantedFilter(
                 path="",
-                column_path=leaf.path,
-                index=leaf.index if leaf.is_shared else None,
+                column_path=leaf.called_path,
+                index=leaf.index if leaf.is_shared and not leaf.called else None,
                 fpp=self._options.target_for(leaf.name),
                 digits=kind.digits,
                 is_encrypted=self.file.is_encrypted,

@@ -46,9 +46,10 @@ from parquet_bloom.advice.samples import (
     SamplePart,
     StoredSample,
 )
+from parquet_bloom.container.in_commands import AsTable, InCommands
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import EngineUse
-from parquet_bloom.engines.settings import WantedFilter, WriterSettings, all_settings
+from parquet_bloom.engines.settings import InTable, WantedFilter, WriterSettings, all_settings
 from parquet_bloom.errors import FormatError
 from parquet_bloom.filters.sizing import growth_of_size
 from parquet_bloom.storage.traffic import Requests, in_all
@@ -241,13 +242,14 @@ class Subject:
     max_bytes: int
 
     def settings(
-        self, format: Format, path: str, usual: float, rate: float, counts: ColumnCounts
+        self, format: Format, named: InCommands, usual: float, rate: float, counts: ColumnCounts
     ) -> tuple[WriterSettings, ...]:
-        """For other writers, from the path of a file and what was counted; at a rate that may be lower than the
-        `usual` one, for which sizes were counted."""
+        """For other writers, of a file or table that is named so, from what was counted; at a rate that may be lower
+        than the `usual` one, for which sizes were counted."""
         wanted = replace(
             self.wanted,
-            path=path,
+            path=named.place,
+            table=InTable(named.kind, named.appending) if isinstance(named, AsTable) else None,
             fpp=rate,
             ndv=counts.group_ndv,
             rows=counts.group_rows,

@@ -698,7 +698,7 @@ def _to_lighten(reports: Sequence[AdviceReport], inputs: Inputs) -> Iterator[_Ne
     that no index group needs, in place of those that have it; and none that are of no use, or larger than the column.
     Those to build anyway are left to that, and of several tables, or a table that is named as one, no command strips
     single columns."""
-    if len(reports) > 1 or isinstance(inputs.in_commands(_first_read(inputs)), AsTable):
+    if len(reports) != 1 or isinstance(inputs.in_commands(_first_read(inputs)), AsTable):
         return
     for each in (each for report in reports if _is_heavy(report) for each in report.columns):
         name = quoted_name(each.column)

@@ -12,11 +12,11 @@ import click
 
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.key_options import arguments_of, hash_key_arguments, index_add_again
 from parquet_bloom.commands.key_options import hash_key as hash_key_option
-from parquet_bloom.commands.key_options import hash_key_arguments, index_add_again
 from parquet_bloom.commands.parameters import PARQUET_FILE
 from parquet_bloom.commands.sections import Command, files_option, output_option
-from parquet_bloom.commands.store_options import storage_options
+from parquet_bloom.commands.store_options import storage_options, store_options_again
 from parquet_bloom.commands.table_options import table_views
 from parquet_bloom.commands.value_files import about_unknown, fault_of_file
 from parquet_bloom.container import number_of, some_of
@@ -28,8 +28,8 @@ from parquet_bloom.errors import (
     for_command,
     quoted_name,
 )
-from parquet_bloom.program import FINE, NO, TROUBLE
-from parquet_bloom.render.hints import OF_ONE_TYPE, not_listed
+from parquet_bloom.program import FINE, NO, TROUBLE, options_again
+from parquet_bloom.render.hints import MOST_NAMES, OF_ONE_TYPE, command, not_listed
 from parquet_bloom.render.reports import Complaints
 from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import TableView
 
+
+# What says which files are meant, and is called the same where these are validated.
+_WHICH_FILES: Final = frozenset(("--table", "--catalog", "--version", "--as-of", "--where"))
 
 # As many rows become records on a narrow terminal, if their values were asked for.
 _FEW_ROWS = 4
@@ -162,7 +165,11 @@ def find(
     if report.is_as_indexed:
         assert index is not None
         complain(not_listed(index_add_again(index, given["hash_key"], keys)))
-    if given["report"] is not None and report.absent and (unproven := _unproven(report)):
+    if (
+        given["report"] is not None
+        and report.absent
+        and (unproven := _unproven(report, files, keys))
+    ):
         complain(unproven)
     sys.exit(code)
 
@@ -178,10 +185,13 @@ def _check_free(
     check_free(outputs, files, overwrite)
 
 
-def _unproven(report: FindReport) -> str:
+def _unproven(report: FindReport, files: Sequence[str], keys: Keys | None) -> str:
     """What the account takes for right, and what proves that; empty if it is the values and statistics alone."""
+    named = files if len(files) <= MOST_NAMES else ["FILE"]
+    which = options_again(click.get_current_context(), _WHICH_FILES)
+    again = (*which, *store_options_again(), *arguments_of(keys))
     bits = {
-        "filters (`pbloom validate --pages` does that)": report.row_groups_by_filters,
+        f"filters (`{command('validate', '--pages', *named, *again)}` does that)": report.row_groups_by_filters,
         "the index (`pbloom index check --deep` does that)": report.files_by_index,
     }
     told = " and ".join(what for what, count in bits.items() if count)
@@ -227,7 +237,7 @@ def _write(
     """The rows and the total; `of_column`: what the latter begins with. It ends with how long it took until there
     was something to show: what reads it may take its time."""
     names, values = _shown_values(report)
-    part, in_table = part_in(report.formats), ("in table",) * bool(report.deleted_in)
+    part, in_table = part_in(report.formats), ("in table",) * bool(report.tables)
     shown = [
         (
             show_value(row.value),
@@ -250,14 +260,14 @@ def _write(
         )
     if report.num_deleted:
         rows = some_of(report.num_deleted, report.num_rows, "row")
-        complain(f"{rows} deleted in the table: in the files until these are written anew")
-    for path in dict.fromkeys(row.path for row in report.rows if row.deleted is None):
+        complain(f"{rows} deleted in the table, but still in the files until they are rewritten")
+    for file in report.undecided:
         complain(
-            f"{path}: nobody can tell which rows the table has deleted: they are in the file until it is written anew"
+            f"{file.path}: nobody can tell which of these rows the table has deleted: {file.reason}"
         )
     if report.unknown:
         _complain_of_unknown(report, asked)
-    if not report.files_asked:
+    if not report.files_asked and report.num_files:
         return
     read = f"{parts_in(report.row_groups_read, report.formats)} of {number_of(report.files_read, 'file')} read"
     where = some_of(len(report.found_in), report.files_asked, "file")

@@ -188,6 +188,9 @@ def _of_many(
         code = TROUBLE
     if not found.summary.files:
         # Nothing to write about, and it was said why.
+        output = click.get_current_context().params["output"]
+        if not inputs.files and not inputs.errors and str(output) != "-":
+            complain(f"{output}: not written")
         raise click.exceptions.Exit(code)
     from parquet_bloom.render.lake_report import Choice, lake_summary, render_lake_report
 

@@ -45,7 +45,7 @@ def strip(
 ) -> None:  # fmt: skip
     """Remove Bloom filters from files.
 
-    This undoes build. Those of the file's writer go, too: nothing tells them from those that build added. To keep
+    This undoes build. Those of a file's writer go, too: nothing tells them from those that build added. To keep
     them, name columns.
 
     The footer loses its pointers. The filters' bytes go if no page or page index follows them, with those
@@ -53,7 +53,9 @@ def strip(
     says how many stay. A file that loses all filters that were appended to it is cut back to its old
     size.
 
-    With --table, a commit to each table records the previous sizes, and the bytes stay.
+    With --table, a commit to each table records the previous sizes. All filters that build appended go at once,
+    whatever columns they are of; those of the files' writer stay, and so do the bytes. A later build of any column
+    brings all of them back. Those of single columns go only when a writer rewrites the files, as OPTIMIZE does.
 
     \b
     Examples:

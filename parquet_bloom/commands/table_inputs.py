@@ -55,6 +55,7 @@ class TableInputs(Inputs):
         self._tables: list[LakeTable] = []
         self._recorded: dict[str, tuple[LakeTable, TableFile]] = {}
         super().__init__(self._find(names), are_held=False)
+        self._tell_empty()
         self._tell_deleted()
 
     def open(self, path: str, keys: Keys | None) -> AbstractContextManager[Container]:
@@ -105,6 +106,15 @@ class TableInputs(Inputs):
         )
         self._tables.append(table)
         return table, files_where(table, view.where, view.since)
+
+    def _tell_empty(self) -> None:
+        """Of files that were not added since then, somebody else says that there are none."""
+        filled = {table.location for table, _ in self._recorded.values()}
+        for table in self._tables if self._view.since is None else ():
+            if table.location not in filled:
+                complain(
+                    f"{table.location}: 0 files: the table is empty at version {table.version}"
+                )
 
     def _tell_deleted(self) -> None:
         """Filters know rows that a table has deleted without rewriting their file."""

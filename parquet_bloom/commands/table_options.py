@@ -45,7 +45,8 @@ def _partitions(
 
 # With --table, what is to be done instead.
 _INSTEAD: Final = {
-    "columns": ", where the filters of all columns go: earlier ends of the files come back",
+    "columns": ": strip takes back all filters that were appended to a table's files, and those of single columns"
+    " go only when a writer rewrites the files",
     "auto": ": name the columns with -c; `pbloom advise --table auto TABLE` recommends some",
     "union_by_name": ", which says what is null where its files lack a column",
     "in_place": ", which changes the files of the table in any case",
@@ -61,7 +62,7 @@ _kind = table_option(
     "table",
     type=click.Choice(words(TableChoice)),
     help="Take what is named for folders of tables of this kind, which stand for their live files; auto detects the"
-    " kind.",
+    " kind. To change an Iceberg table, or to name it by its identifier, give --catalog, too.",
 )
 _catalog = table_option(
     "--catalog",

@@ -10,11 +10,13 @@ Where a file is a table's, and that was not named with --table, no command chang
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar, Final, TypeAlias
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.storage import name_in_commands, store_arguments
+from parquet_bloom.vocabulary import TableKind
 
 # What single files take, and tables do not: these are changed by appending and one commit.
 _OF_FILES: Final = frozenset(("--in-place",))
@@ -25,6 +27,8 @@ _READ: Final = frozenset(("advise", "inspect", "validate"))
 _APPEND: Final = frozenset(("build", "repair"))
 # Without which files stay as they are that are small.
 ALL_SIZES: Final = "--all-sizes"
+# What commands name where there are several tables that they are for.
+ANY_TABLE: Final = "TABLE"
 
 
 @dataclass(frozen=True)
@@ -55,11 +59,12 @@ class AsFile:
 
 @dataclass(frozen=True, slots=True)
 class AsTable:
-    """A file for which its table stands, at this place. `reading`: the options of a command that reads
+    """A file for which its table stands, of this kind, at this place. `reading`: the options of a command that reads
     just this version; `changing`: of one that changes the table, None if nothing can be changed there;
     `is_small`: whether files of this size have to be asked for."""
 
     place: str
+    kind: TableKind
     reading: tuple[str, ...]
     changing: tuple[str, ...] | None
     is_small: bool = False
@@ -70,9 +75,22 @@ class AsTable:
         _, verb, *_ = words
         if verb in _READ:
             return self.reading
-        if verb not in _APPEND or self.changing is None or _NOT_OF_TABLES & {*words}:
-            return None
-        return self.changing + (ALL_SIZES,) * self.is_small
+        return self.appending if verb in _APPEND and not _NOT_OF_TABLES & {*words} else None
+
+    @property
+    def appending(self) -> tuple[str, ...] | None:
+        """Those with which `build` and `repair` take the table, None if nothing can be changed there."""
+        return None if self.changing is None else self.changing + (ALL_SIZES,) * self.is_small
+
+    def with_others(self, other: AsTable) -> AsTable:
+        """What stands for its files and those of another table, or of this one: any, called TABLE, if they are two;
+        that nothing can be changed, where they take other options."""
+        return replace(
+            self,
+            place=self.place if self.place == other.place else ANY_TABLE,
+            changing=self.changing if self.changing == other.changing else None,
+            is_small=self.is_small or other.is_small,
+        )
 
 
 InCommands: TypeAlias = AsFile | AsTable

@@ -36,6 +36,7 @@ the catalogue.
     called = "chDB"                 what it is called there, if not by its name
     does = "refuses the filter"     follows the name; where several do the same, their names are listed,
                                     and only the first word becomes plural
+    unless."deletion vectors" = "…" what it does instead, see InTables
 
     [[wrote]]                       a trouble with filters that it wrote
     created_by = "Trino < 460"      its name in footers, and the first version that is sound, if known
@@ -52,12 +53,12 @@ the catalogue.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.vocabulary import Format, LostKind, check_word
+from parquet_bloom.vocabulary import Format, LostKind, TableKind, check_word
 
 # What a file, a filter or a column can be that engines are known to stumble over, or to treat otherwise.
 Situation = Literal[
@@ -78,6 +79,9 @@ Situation = Literal[
     "only dictionaries, with unused entries",
     "without length",
 ]
+
+# What a table can have because of which an engine does otherwise there.
+InTables = Literal["delete files", "deletion vectors", "renamed columns"]
 
 # Which column chunks of a file a writer's trouble can affect, as far as the footer tells.
 Concerned = Literal["any", "without length", "BOOLEAN", "encrypted"]
@@ -144,7 +148,8 @@ class LostRows:
 
 @dataclass(frozen=True, slots=True)
 class EngineNote:
-    """What one engine does in a situation. Raises ValueError for one that is not known."""
+    """What one engine does in a situation. `unless`: what it does instead, by what the table has; the first counts.
+    Raises ValueError for a situation that is not known."""
 
     called: str
     when: Situation
@@ -152,13 +157,23 @@ class EngineNote:
     versions: str = ""
     detail: str = ""
     link: str = ""
+    unless: Mapping[InTables, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_word(f"{self.called}: when", self.when, Situation)
+        for each in self.unless:
+            check_word(f"{self.called}: unless", each, InTables)
 
     @property
     def subject(self) -> str:
         return f"{self.called} {self.versions}".rstrip()
+
+    def does_with(self, there: Collection[InTables] | None) -> str:
+        """What it does in a table that has these, or, for None, in any."""
+        if there is None:
+            others = " or ".join(self.unless)
+            return f"{self.does}, unless there are {others}" if others else self.does
+        return next((does for each, does in self.unless.items() if each in there), self.does)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +195,12 @@ class WriterTrouble:
 class SettingsText:
     """See `settings`. `types`: of ORC columns that the writer gets right, none for all;
     `most_digits`: of a DECIMAL in Parquet that gets a filter, None for any; `max_bytes`: of the writer's default
-    limit; `rows_multiple`: row groups get a multiple of so many rows; `encrypts`: whether encrypted files
-    get filters, too."""
+    limit; `rows_multiple`: row groups get a multiple of so many rows; `table`: the kind of tables into which it
+    writes with them, None for none; `encrypts`: whether encrypted files get filters, too."""
 
     text: str
     names: NamesTaken = "any"
+    table: TableKind | None = None
     for_all_columns: str = ""
     if_only_dictionary: str = ""
     types: tuple[str, ...] = ()
@@ -195,6 +211,8 @@ class SettingsText:
 
     def __post_init__(self) -> None:
         check_word("names", self.names, NamesTaken)
+        if self.table is not None:
+            check_word("table", self.table, TableKind)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,14 @@ from parquet_bloom.values.types import LeafType
 from parquet_bloom.vocabulary import Format, LostKind, check_word, words
 
 if TYPE_CHECKING:
-    from parquet_bloom.engines.engine import Engine, EngineNote, LostRows, ParquetUse, Situation
+    from parquet_bloom.engines.engine import (
+        Engine,
+        EngineNote,
+        InTables,
+        LostRows,
+        ParquetUse,
+        Situation,
+    )
 
 # How alike the name of an engine must be to be meant: at less, Polars for Postgres.
 _NEAR: Final = 0.65
@@ -161,10 +168,15 @@ def _is_lost(lost: LostRows, kind: ColumnKind) -> bool:
     )
 
 
-def engine_notes(situation: Situation, among: Container[str] | None = None) -> tuple[str, ...]:
+def engine_notes(
+    situation: Situation,
+    among: Container[str] | None = None,
+    there: Collection[InTables] | None = None,
+) -> tuple[str, ...]:
     """What engines do in a situation, in sentences: `Arrow C++ and Trino refuse the filter`. `among`: the
-    names of those to speak of, None for all."""
-    return tuple(map(_sentence, _grouped(situation, among)))
+    names of those to speak of, None for all; `there`: what the table has because of which some do otherwise, None to
+    say of each because of what."""
+    return tuple(map(_sentence, _grouped(situation, among, there)))
 
 
 def engine_note(situation: Situation, among: Container[str] | None = None) -> str:
@@ -248,12 +260,15 @@ def engines_in(situation: Situation) -> str:
 
 
 def _grouped(
-    situation: Situation, among: Container[str] | None = None
+    situation: Situation,
+    among: Container[str] | None = None,
+    there: Collection[InTables] | None = None,
 ) -> Collection[Sequence[EngineNote]]:
     """The notes on a situation, those of engines that do the same together."""
     found: dict[str, list[EngineNote]] = {}
     for note in _notes(situation, among):
-        found.setdefault(note.does, []).append(note)
+        does = note.does_with(there)
+        found.setdefault(does, []).append(replace(note, does=does))
     return found.values()
 
 

@@ -10,6 +10,8 @@
 
 `{column:sql}` is quoted for a text of SQL, `:string` for one of Python, Scala and Java alike, `:python` is
 a literal of Python. A writer with `rows_multiple` gets rows rounded up to it, and as many more values.
+
+For a file of a table, only the settings of those are left that write into such a table and take them.
 """
 
 from __future__ import annotations
@@ -28,19 +30,28 @@ from parquet_bloom.engines.engine import NamesTaken, SettingsText
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 from parquet_bloom.storage import name_in_commands, store_arguments
-from parquet_bloom.vocabulary import Format
+from parquet_bloom.vocabulary import Format, TableKind
+
+
+@dataclass(frozen=True, slots=True)
+class InTable:
+    """The table that a file is of, for which it stands. `build`: the options with which `pbloom build` takes it, None
+    if it takes none."""
+
+    kind: TableKind
+    build: tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
 class WantedFilter:
-    """The filter to get in every part of a file at `path`.
+    """The filter to get in every part of a file at `path`, or of the files of a table there.
 
-    `column_path`: the names from the root of the schema to the leaf; `index`: of one that shares these with others,
-    which only pbloom can tell apart. `ndv`: the most distinct
+    `column_path`: the names from the root of the schema to the leaf, as the table calls it, if there is one; `index`:
+    of one that shares these with others, which only pbloom can tell apart. `ndv`: the most distinct
     values to expect, in up to `rows`; `num_bytes`: of the largest bitset; `dictionary_bytes`: the most that a
     dictionary of all values may take; `only_dictionary`: whether the chunks have such dictionaries now; `digits`: of
-    a DECIMAL of Parquet; `column_id` and `type`: of an ORC column; `is_encrypted`: whether the file is, which then
-    takes the options `keys`.
+    a DECIMAL of Parquet; `column_id` and `type`: of an ORC column; `table`: that the file is one of, if any;
+    `is_encrypted`: whether the file is, which then takes the options `keys`.
     """
 
     path: str
@@ -55,6 +66,7 @@ class WantedFilter:
     digits: int = 0
     column_id: int = 0
     type: str = ""
+    table: InTable | None = None
     is_encrypted: bool = False
     keys: tuple[str, ...] = ()
 
@@ -72,13 +84,18 @@ def all_settings(
 ) -> tuple[WriterSettings, ...]:
     """Those of `pbloom`, then of each engine that can be told to write such a filter. `max_bytes`: the
     limit that the filter was made for."""
-    limit = "" if max_bytes == MAX_BYTES else f" --max-bytes {max_bytes}"
-    access = shlex.join((*store_arguments(wanted.path), *wanted.keys))
-    command = f"{_command(wanted)}{limit} -o out.{format} {access}".rstrip()
     having = ((each.name, each.settings[format]) for each in engines() if format in each.settings)
     texts = ((name, _text(settings, wanted)) for name, settings in having)
     found = (WriterSettings(name, text) for name, text in texts if text)
-    return WriterSettings("pbloom", command), *found
+    if wanted.table is None:
+        written: tuple[str, ...] | None = ("-o", f"out.{format}")
+    else:
+        written = wanted.table.build
+    if written is None:
+        return tuple(found)
+    limit = () if max_bytes == MAX_BYTES else ("--max-bytes", str(max_bytes))
+    more = shlex.join((*limit, *written, *store_arguments(wanted.path), *wanted.keys))
+    return WriterSettings("pbloom", f"{_command(wanted)} {more}".rstrip()), *found
 
 
 def _command(wanted: WantedFilter) -> str:
@@ -91,6 +108,8 @@ def _command(wanted: WantedFilter) -> str:
 
 def _text(settings: SettingsText, wanted: WantedFilter) -> str:
     """Empty if it cannot be told, or would get the filter wrong, or write in plaintext what is encrypted."""
+    if wanted.table is not None and settings.table != wanted.table.kind:
+        return ""
     if wanted.is_encrypted and not settings.encrypts:
         return ""
     if settings.types and wanted.type not in settings.types:

@@ -19,7 +19,8 @@ def never_false(fpp: float, num_values: int = 1) -> float:
 
 def at_least_once(never: float) -> float:
     """How likely anything is found by chance, where never_false is in all `never`."""
-    return -expm1(never)
+    # And not -0.0 where nothing can be.
+    return 0.0 - expm1(never)
 
 
 def percent(fraction: float, digits: int = 2) -> str:

@@ -12,7 +12,7 @@ from parquet_bloom.container import number_of
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.hints import with_hint
-from parquet_bloom.render.terminal import complain, write_line, write_table, write_text
+from parquet_bloom.render.terminal import Cells, complain, write_line, write_table, write_text
 from parquet_bloom.render.value_lines import line_of
 from parquet_bloom.render.wording import (
     MOST_SHOWN,
@@ -27,7 +27,12 @@ from parquet_bloom.vocabulary import BY_NAME, NO_FILTER
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.index_probe import IndexedFile, IndexedValue, IndexReport
-    from parquet_bloom.verbs.values_in_files import NotAsked, ValueInFiles, ValuesReport
+    from parquet_bloom.verbs.values_in_files import (
+        NotAsked,
+        ValueInFile,
+        ValueInFiles,
+        ValuesReport,
+    )
     from parquet_bloom.vocabulary import Verdict
 
 
@@ -40,7 +45,7 @@ def write_values(report: ValuesReport, in_full: bool, took: str) -> None:
     for text in totals(report, took):
         write_text(text)
     if in_full:
-        _write_table(report.results, in_full)
+        _write_table(report.results, in_full, report.files_unknown)
     else:
         _write_some(report)
     write_files_unknown(report.files_unknown, report.num_files, in_full)
@@ -161,17 +166,29 @@ def _about_unknown(
         yield f"and {left:,} more: {what}"
 
 
-def _write_table(values: Sequence[ValueInFiles], in_full: bool) -> None:
+def _write_table(
+    values: Sequence[ValueInFiles], in_full: bool, unknown: Sequence[NotAsked] = ()
+) -> None:
+    """`unknown`: the files that may hold any of the values, of which each has a line."""
     if not values:
         return
+    # Nobody counts what is to be read of them: some cannot even be opened.
+    paths = {file.path for file in unknown}
+    in_any = ("", "", "", number_of(len(paths), "unknown file"))
+
+    def counts(files: Sequence[ValueInFile]) -> Cells:
+        return (
+            f"{len(files):,}",
+            f"{sum(len(file.row_groups) for file in files):,}",
+            f"{sum(file.rows_to_read for file in files):,}",
+            files_in([file.path for file in files], in_full),
+        )
+
     rows = [
         (
             show_value(each.value),
             each.verdict,
-            f"{len(each.files):,}",
-            f"{sum(len(file.row_groups) for file in each.files):,}",
-            f"{sum(file.rows_to_read for file in each.files):,}",
-            files_in([file.path for file in each.files], in_full),
+            *(in_any if each.verdict == "unknown" and not each.files else counts(each.files)),
         )
         for each in values
     ]

@@ -357,10 +357,14 @@ class TableBuildView(_TableView["TableBuildReport"]):
     def summarize(self, report: TableBuildReport) -> FileSummary:
         # What a commit brings into sight was not skipped.
         is_visible = {APPENDED_BEFORE} if report.committed is not None else set()
+        visible = (each.num_chunks for each in report.skipped if each.reason in is_visible)
+        earlier = [file for file in report.files if file.action == "appended before"]
+        earlier_bytes = sum(file.size - file.recorded for file in earlier)
         numbers = {
             "filters": report.num_filters,
-            "visible": sum(each.num_chunks for each in report.skipped if each.reason in is_visible),
-            "bytes": report.bytes_added,
+            "visible": sum(visible) + report.num_returning,
+            "bytes": report.bytes_added - earlier_bytes,
+            "earlier": earlier_bytes,
         }
         remarks = [
             Remark(
@@ -388,7 +392,11 @@ class TableBuildView(_TableView["TableBuildReport"]):
         filters = number_of(built or visible, "filter")
         if visible:
             filters += f", {visible:,} more made visible" if built else " made visible"
-        return f"{filters}, {_difference(numbers['bytes'])}"
+        added, earlier = numbers["bytes"], numbers["earlier"]
+        told = [_difference(added)] if added or not earlier else []
+        # By another run, which did not commit, or whose commit was taken back.
+        told += [f"{size(earlier)} appended before"] if earlier else []
+        return ", ".join((filters, *told))
 
 
 class TableRepairView(_TableView["TableRepairReport"]):

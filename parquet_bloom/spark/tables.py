@@ -83,7 +83,7 @@ def _result(file: TableFile, outcome: Outcome) -> FileResult:
         tuple(RepairedColumn(**each) for each in found["repaired"]),
         tuple(LeftColumn(**each) for each in found["left"]),
         None if asked is None else Requests(**asked),
-        tuple(found["returning"]),
+        tuple((column, num_chunks) for column, num_chunks in found["returning"]),
         lost=tuple((column, statement) for column, statement in found["lost"]),
     )
 

@@ -33,7 +33,7 @@ from parquet_bloom.vocabulary import TableKind
 if TYPE_CHECKING:
     from parquet_bloom.container.data_file import ParquetFile
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.engines.engine import Situation
+    from parquet_bloom.engines.engine import InTables, Situation
     from parquet_bloom.native.lazy import Array
     from parquet_bloom.storage.source import FileEnd
 
@@ -487,7 +487,12 @@ class LakeTable(ABC):
     @property
     def readers(self) -> tuple[str, ...]:
         """Which engines see filters in such a table, in sentences."""
-        return engine_notes(self.situation)
+        return engine_notes(self.situation, there=self.there)
+
+    @property
+    @abstractmethod
+    def there(self) -> Collection[InTables]:
+        """What it has because of which some engines do not use filters."""
 
     def may_hide_rows(self, file: TableFile) -> bool:
         """Whether rows of a live file may be deleted that are still in it."""

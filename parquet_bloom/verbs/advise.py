@@ -13,6 +13,7 @@ from dataclasses import field, replace
 from functools import partial
 from itertools import repeat
 from threading import Lock
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 
 from parquet_bloom.advice.budget import Claim, Offer, enough_for_all, may_stay, offers_of, settle
@@ -36,6 +37,7 @@ from parquet_bloom.arguments import (
     path_given,
 )
 from parquet_bloom.container import IN_PYTHON, WHERE_KNOWN
+from parquet_bloom.container.in_commands import AsFile, AsTable, InCommands
 from parquet_bloom.container.room import (
     OF_COLUMN,
     TO_ADVISE,
@@ -67,6 +69,7 @@ from parquet_bloom.verbs.several import (
 )
 from parquet_bloom.vocabulary import (
     NEEDLESS,
+    NEEDLESS_IN_TABLE,
     AdviceBasis,
     AdviceVerdict,
     Existing,
@@ -168,7 +171,7 @@ class ColumnAdvice(NamedAsShown):
 
     @property
     def is_needless(self) -> bool:
-        """Whether there are filters that are of no use to any reader."""
+        """Whether there are filters that are of no use to any reader, and strip removes them."""
         return self.reason.endswith(NEEDLESS)
 
     @property
@@ -400,6 +403,8 @@ class TableAdvisor:
         self._sketches: dict[str, TableSketch] = {}
         # The key of its table, and the columns of the file that cannot have filters.
         self._files: dict[str, tuple[str, tuple[str, ...]]] = {}
+        # By the key of a table, what commands name for its files, if these are of a Delta or Iceberg table.
+        self._named: dict[str, AsTable] = {}
         # By the key of a table and column, the first files in which filters are missing or too small, up to one more
         # than are named.
         self.in_need: dict[tuple[str, str], list[str]] = {}
@@ -434,6 +439,8 @@ class TableAdvisor:
             self._sketches[key] = sketch
         else:
             table.merge(sketch)
+        if isinstance(named := file.in_commands, AsTable):
+            self._named[key] = named.with_others(self._named.get(key, named))
         columns_read = zip(columns, surveyed.columns, strict=True)
         unread = []
         for column, found in columns_read:
@@ -447,7 +454,7 @@ class TableAdvisor:
 
     def tables(self) -> Iterator[AdviceReport]:
         """One for each table, with all its files as one."""
-        yield from _reports(self._sketches.values(), self._options)
+        yield from _reports(self._sketches.values(), self._options, self._named)
 
     def sketches(self) -> dict[str, bytes]:
         """What is known of each table, by its key: for merged_sketches and advise_sketches."""
@@ -492,10 +499,16 @@ def _with_engines(options: AdviseOptions) -> AdviseOptions:
     return replace(options, engines=engines_named(options.engines)) if options.engines else options
 
 
-def _reports(sketches: Iterable[TableSketch], options: AdviseOptions) -> Iterator[AdviceReport]:
+def _reports(
+    sketches: Iterable[TableSketch],
+    options: AdviseOptions,
+    named: Mapping[str, AsTable] = MappingProxyType({}),
+) -> Iterator[AdviceReport]:
+    """`named`: by the keys of those that are of Delta or Iceberg tables."""
     for judged in _judged_tables(sketches, options):
         sketch = judged.sketch
-        yield judged.report(whole_table(sketch), sketch.path if sketch.files == 1 else ANY_FILE)
+        of_files = AsFile(sketch.path if sketch.files == 1 else ANY_FILE)
+        yield judged.report(whole_table(sketch), named.get(sketch.key, of_files))
 
 
 def options_to_build(report: AdviceReport, options: BuildOptions) -> BuildOptions:
@@ -574,7 +587,8 @@ class Advisor(TableAdvisor):
         tables = _judged_tables(self._sketches.values(), self._options)
         of_table = {judged.sketch.key: judged for judged in tables}
         for path, surveyed in self._surveyed.items():
-            yield of_table[self.key_of(path)].report(surveyed, path)
+            key = self.key_of(path)
+            yield of_table[key].report(surveyed, self._named.get(key, AsFile(path)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -586,8 +600,8 @@ class _JudgedTable:
     options: AdviseOptions
     budget: BudgetPlan | None
 
-    def report(self, file: SurveyedFile, path: str) -> AdviceReport:
-        """About one file, or all as one; `path`: the input that the settings name."""
+    def report(self, file: SurveyedFile, named: InCommands) -> AdviceReport:
+        """About one file, or all as one; `named`: what the settings name."""
         sketch = self.sketch
         columns = tuple(
             _advice(
@@ -597,13 +611,15 @@ class _JudgedTable:
                 file.size,
                 sketch.size,
                 partial(
-                    subject.settings, sketch.format, path, self.options.target_for(subject.name)
+                    subject.settings, sketch.format, named, self.options.target_for(subject.name)
                 ),
             )
             for subject, column, found in zip(
                 sketch.subjects, file.columns, self.columns, strict=True
             )
         )
+        if isinstance(named, AsTable):
+            columns = tuple(map(_in_table, columns))
         return AdviceReport(
             path=file.path,
             format=sketch.format,
@@ -620,6 +636,12 @@ class _JudgedTable:
             obstacles=file.obstacles or None,
             requests=file.requests,
         )
+
+
+def _in_table(advice: ColumnAdvice) -> ColumnAdvice:
+    if not advice.is_needless:
+        return advice
+    return replace(advice, reason=advice.reason.removesuffix(NEEDLESS) + NEEDLESS_IN_TABLE)
 
 
 def _judged_tables(

@@ -17,7 +17,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.arguments import SomeNames
-from parquet_bloom.container import WHERE_KNOWN
+from parquet_bloom.container import IN_PYTHON, WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import open_file
@@ -48,6 +48,7 @@ from parquet_bloom.verbs.table_step import (
     SkippedColumn,
     added_up,
     appended,
+    as_called,
     check_record,
     columns_returning,
     in_place_of,
@@ -76,7 +77,8 @@ class TableBuildReport(VerbReport):
     new sizes are recorded, None if nothing is; `commits`: it and those before it, in their order;
     `columns`: that filters were built for, by the table's names; `skipped`: column chunks without a filter, and row
     groups of files without the column; `properties`: that were set, by which its writers go on by themselves.
-    `notes`: what to know about it."""
+    `notes`: what to know about it. `bytes_added`: by which the records are more; `num_returning`: filters of other
+    columns, which were appended before, and which a commit has brought back into sight."""
 
     _rows: ClassVar = ("files",)
 
@@ -94,6 +96,7 @@ class TableBuildReport(VerbReport):
     dry_run: bool
     seconds: float
     notes: tuple[str, ...] = ()
+    num_returning: int = field(default=0, metadata=IN_PYTHON)
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
     def __repr__(self) -> str:
@@ -193,6 +196,7 @@ def build_in_table(
         bytes_added=done.bytes_added,
         properties=properties,
         notes=done.notes,
+        num_returning=sum(done.returning.values()) if done.commits else 0,
     )
 
 
@@ -254,7 +258,9 @@ class Appending:
                 ]
             ),
             requests=in_all([report.requests, asked]),
-            returning=tuple(sorted(called.get(name, name) for name in returning - {*stored})),
+            returning=as_called(
+                {name: count for name, count in returning.items() if name not in stored}, called
+            ),
             lost=tuple(
                 (called.get(column.name, column.name), statement)
                 for column in opened.select(

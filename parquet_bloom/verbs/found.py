@@ -112,9 +112,10 @@ class FindReport(VerbReport):
     themselves, `row_groups_by_statistics` and `row_groups_by_filters` were not read. What could not be asked is
     `unknown`, or not for all values, as `files_unknown_of_some` are, which cannot hold some of them, and answered for
     the others; of those that are `unverified`, the footer may not be the one that was written. `deleted_in`: files of
-    rows of which their table may have deleted some: each row says whether it has. `encrypted_in`: files of rows that
-    are encrypted there, or of which some of the columns that were asked for are. `left_out`: files in the folders
-    that were given, which nobody asked because of their names. `asked`: the files that were asked, each in its state;
+    rows of which their table may have deleted some: each row says whether it has; `undecided`: those of which nobody
+    can tell, and why. `encrypted_in`: files of rows that are encrypted there, or of which some of the columns that
+    were asked for are. `left_out`: files in the folders that were given, which nobody asked because of their names.
+    `asked`: the files that were asked, each in its state;
     of those that no one has named, without what an index alone ruled out. `inputs`: the names that were given, none
     for all files of an index; `tables`: those that were asked, at their versions; `formats`: those of the files that
     were opened; `started`: when, and `made`: when the index came to its generation, in seconds since 1970.
@@ -141,6 +142,7 @@ class FindReport(VerbReport):
     unverified: tuple[UnverifiedFile, ...] = ()
     asked: Sequence[AskedFile] = field(default=(), compare=False, metadata=IN_PYTHON)
     deleted_in: tuple[str, ...] = ()
+    undecided: tuple[UnknownFile, ...] = field(default=(), metadata=IN_PYTHON)
     left_out: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
     tables: tuple[TableSource, ...] = ()

@@ -44,6 +44,7 @@ from parquet_bloom.verbs.table_step import (
     LeftColumn,
     RepairedColumn,
     appended,
+    as_called,
     check_record,
     columns_returning,
     in_place_of,
@@ -186,9 +187,7 @@ class Repairing:
         num_rebuilt = sum(each.action == "rebuilt" for each in report.repaired)
         changed = appended(file, report.size_before, report.size_after, num_rebuilt)
         result = _result(changed, report, called, in_all([report.requests, asked]))
-        return replace(
-            result, returning=tuple(sorted(called.get(each, each) for each in returning))
-        )
+        return replace(result, returning=as_called(returning, called))
 
 
 def _result(

@@ -112,6 +112,7 @@ class RowSearch:
         self._unsure: set[int] = set()
         self._unverified: list[UnverifiedFile] = []
         self._encrypted_in: list[str] = []
+        self._undecided: list[UnknownFile] = []
         # What cannot be a value of the column in a file.
         self._no_values: list[ValueTypeError] = []
         # Of files that lack the column, or a key for it.
@@ -266,6 +267,7 @@ class RowSearch:
                 for path in dict.fromkeys(row.path for row in rows)
                 if files.may_hide_rows(path)
             ),
+            undecided=tuple(self._undecided),
             left_out=self.left_out.besides(files.found),
             inputs=self.inputs,
             tables=files.tables,
@@ -418,7 +420,20 @@ class RowSearch:
             FoundRow(self._asked_for[value], file.path, part, row, first_rows[part] + row)
             for part, row, value in _one_by_one(found)
         ]
-        return _with_deletes(rows, files, file.path)
+        return self._with_deletes(rows, files, file.path)
+
+    def _with_deletes(self, rows: list[FoundRow], files: ListedFiles, path: str) -> list[FoundRow]:
+        """Rows of one file, with what its table says of each. What nobody can read of that hides no row."""
+        try:
+            deleted = files.deleted_rows(path) if rows else None
+        except (ParquetBloomError, OSError) as error:
+            reason = message_of(path, error).removeprefix(f"{path}: ")
+            self._undecided.append(UnknownFile(path, reason))
+            return [replace(row, deleted=None) for row in rows]
+        if deleted is None:
+            return rows
+        are_deleted = np.isin([row.row for row in rows], deleted).tolist()
+        return [replace(row, deleted=each) for row, each in zip(rows, are_deleted, strict=True)]
 
     def _values_of(
         self, file: Askable, tables: RowTables, found: Sequence[FoundIn], files: ListedFiles
@@ -501,18 +516,6 @@ class RowSearch:
                 by_filters += is_by_filters
                 by_statistics += not is_by_filters
         return _Left(places, by_statistics, by_filters)
-
-
-def _with_deletes(rows: list[FoundRow], files: ListedFiles, path: str) -> list[FoundRow]:
-    """Rows of one file, with what its table says of each. What nobody can read of that hides no row."""
-    try:
-        deleted = files.deleted_rows(path) if rows else None
-    except (ParquetBloomError, OSError):
-        return [replace(row, deleted=None) for row in rows]
-    if deleted is None:
-        return rows
-    are_deleted = np.isin([row.row for row in rows], deleted).tolist()
-    return [replace(row, deleted=each) for row, each in zip(rows, are_deleted, strict=True)]
 
 
 def _first_of(paths: Sequence[str]) -> str:

@@ -11,7 +11,8 @@ batches that are committed stay so; the next run finds them done, and commits wh
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import chain
@@ -52,7 +53,10 @@ from parquet_bloom.vocabulary import TableAction, TableKind
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
 
-NOT_COMMITTED: Final = "the new sizes are not committed: run it again to commit them"
+NOT_COMMITTED: Final = (
+    "the new sizes are not committed: the same again without --no-commit (in Python, commit=False) commits"
+    " them"
+)
 _REMOVED: Final = "was removed from the table meanwhile"
 
 # Their commits need nothing more of the file itself.
@@ -98,7 +102,7 @@ class ChangedTable:
     repaired: tuple[RepairedColumn, ...]
     left: tuple[LeftColumn, ...]
     useless: int
-    returning: tuple[str, ...]
+    returning: Mapping[str, int]
     of_engines: tuple[str, ...]
     lost: tuple[str, ...]
     requests: Requests | None
@@ -220,7 +224,7 @@ class _TableRun:
         self._repaired: tuple[RepairedColumn, ...] = ()
         self._left: tuple[LeftColumn, ...] = ()
         self._useless = 0
-        self._returning: set[str] = set()
+        self._returning = Counter[str]()
         self._lost: dict[str, dict[str, None]] = {}
         self._requests: Requests | None = None
 
@@ -259,7 +263,8 @@ class _TableRun:
         self._repaired = added_up([*self._repaired, *_all(each.repaired for each in results)])
         self._left = added_up([*self._left, *_all(each.left for each in results)])
         self._useless += sum(each.useless for each in results)
-        self._returning.update(_all(each.returning for each in results))
+        for column, num_chunks in _all(each.returning for each in results):
+            self._returning[column] += num_chunks
         for column, statement in _all(each.lost for each in results):
             self._lost.setdefault(statement, {})[column] = None
         self._requests = in_all([self._requests, *(each.requests for each in results)])
@@ -274,7 +279,7 @@ class _TableRun:
             repaired=self._repaired,
             left=self._left,
             useless=self._useless,
-            returning=tuple(sorted(self._returning)),
+            returning=dict(sorted(self._returning.items())),
             of_engines=self._of_engines,
             lost=tuple(of_columns(names, statement) for statement, names in self._lost.items()),
             requests=in_all([self._first.requests, self._requests]),

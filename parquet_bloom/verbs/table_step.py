@@ -3,7 +3,8 @@ commits, is table_runner."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
@@ -95,15 +96,16 @@ OfColumn = TypeVar("OfColumn", SkippedColumn, RepairedColumn, LeftColumn)
 @dataclass(frozen=True, slots=True)
 class FileResult:
     """What became of one file and of the filters in it, and what was asked of its object store.
-    `returning`: the columns whose filters a commit brings back into sight, although nobody asked. `useless`: see
-    RepairReport. `lost`: which engines lose rows by the new filters, a sentence for each column."""
+    `returning`: the columns whose filters a commit brings back into sight, although nobody asked, with the number of
+    their chunks. `useless`: see RepairReport. `lost`: which engines lose rows by the new filters, a sentence for each
+    column."""
 
     changed: ChangedFile
     skipped: tuple[SkippedColumn, ...] = ()
     repaired: tuple[RepairedColumn, ...] = ()
     left: tuple[LeftColumn, ...] = ()
     requests: Requests | None = None
-    returning: tuple[str, ...] = ()
+    returning: tuple[tuple[str, int], ...] = ()
     useless: int = 0
     lost: tuple[tuple[str, str], ...] = ()
 
@@ -200,21 +202,30 @@ def in_place_of(options: TableOptions) -> Destination:
 
 def columns_returning(
     file: TableFile, opened: Container, keys: Keys | None
-) -> tuple[set[str], Requests | None]:
-    """The columns that have filters in an open file, and none as far as its record says: whatever made
-    them did not commit, or its commit was taken back. And what was asked to find out. Raises as
-    open."""
+) -> tuple[Mapping[str, int], Requests | None]:
+    """The columns that have filters in an open file, and none as far as its record says, with the number of their
+    chunks: whatever made them did not commit, or its commit was taken back. And what was asked to find out. Raises
+    as open."""
     if opened.source.size == file.size:
-        return set(), None
+        return {}, None
     with open_file(file.path, keys, size=file.size) as recorded:
-        found = _columns_with_filters(opened) - _columns_with_filters(recorded)
-        return found, recorded.source.requests
+        there = _columns_with_filters(recorded)
+        found = _columns_with_filters(opened)
+        returning = {name: count for name, count in found.items() if name not in there}
+        return returning, recorded.source.requests
 
 
-def _columns_with_filters(file: Container) -> set[str]:
-    return {
+def _columns_with_filters(file: Container) -> Mapping[str, int]:
+    return Counter(
         chunk.column.name
         for part in file.select_parts(None)
         for chunk in file.chunks(part, file.select(None))
         if chunk.has_filters
-    }
+    )
+
+
+def as_called(
+    returning: Mapping[str, int], called: Mapping[str, str]
+) -> tuple[tuple[str, int], ...]:
+    """Columns that return, with the table's names for the file's."""
+    return tuple(sorted((called.get(name, name), count) for name, count in returning.items()))

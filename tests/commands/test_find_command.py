@@ -140,11 +140,12 @@ def test_the_account_of_every_id(path):
 def test_what_an_account_takes_for_right_is_said(path):
     """Where bits ruled a value out that min/max statistics do not."""
     pq.write_table(pa.table({"id": [7, 9, 7]}), path)
-    asked = ("find", path, "-c", "id", "-v", "8", "--report", "account.parquet", "--overwrite")
+    account = ("--report", "account.parquet", "--overwrite", "--storage-option", "region=x")
+    asked = ("find", path, "-c", "id", "-v", "8", *account)
     assert outcome(*asked).stderr == ""
     pb.build(path, columns="id", in_place=True)
     said = "`absent` rests on bits that were not checked against the values here, those of "
-    filters = "filters (`pbloom validate --pages` does that)"
+    filters = f"filters (`pbloom validate --pages {path} --storage-option region=x` does that)"
     assert outcome(*asked).complaint == said + filters
     assert outcome(*asked[:6]).stderr == ""
     pb.Index.build("i", path, "id").close()

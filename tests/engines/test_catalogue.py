@@ -122,6 +122,20 @@ def test_engines_that_do_the_same_share_a_sentence():
     )
 
 
+def test_what_engines_do_can_depend_on_the_table():
+    used = "use the filters once the new sizes are committed"
+    query_builder = "deltalake's QueryBuilder (DataFusion)"
+    assert engine_notes("in a Delta table", ("deltalake", "Sail"))[:2] == (
+        f"{query_builder} uses{used.removeprefix('use')}, unless there are deletion vectors",
+        "deltalake's own datasets reads the same rows without the filters",
+    )
+    assert engine_notes("in a Delta table", ("deltalake", "Sail"), ())[0] == (
+        f"{query_builder} and Sail {used}"
+    )
+    (of_any,) = engine_notes("in an Iceberg table", ("Sail",))
+    assert of_any.endswith(", unless there are delete files or renamed columns")
+
+
 def test_a_paragraph_has_the_reports():
     assert paragraph("less than 64 bytes") == (
         "Impala looks in the wrong block (the smallest filter that it writes itself has 64 bytes;"

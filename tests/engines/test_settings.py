@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from parquet_bloom.commands.parameters import names
-from parquet_bloom.engines.settings import WantedFilter, all_settings
+from parquet_bloom.engines.settings import InTable, WantedFilter, all_settings
 from parquet_bloom.filters.sizing import MAX_BYTES
 
 WANTED = WantedFilter(
@@ -138,3 +138,19 @@ def test_members_of_structs_are_dotted():
     found = settings("member", "id")
     assert "'format.bloom_filter_enabled::member.id' 'true'" in found["DataFusion"]
     assert '"parquet.bloom.filter.enabled#member.id"' in found["Spark"]
+
+
+def test_only_what_writes_into_a_table_is_told_of_its_files():
+    """Options of Spark's do not get into either."""
+    of_iceberg = settings(path="lake.events", table=InTable("iceberg", ("--table", "iceberg")))
+    assert of_iceberg == {
+        "pbloom": "pbloom build lake.events -c user_id --fpp 0.01 --table iceberg",
+        "Iceberg": settings()["Iceberg"],
+    }
+    of_delta = settings(
+        path="lake/events", table=InTable("delta", ("--table", "delta")), max_bytes=64
+    )
+    assert of_delta == {
+        "pbloom": "pbloom build lake/events -c user_id --fpp 0.01 --max-bytes 64 --table delta"
+    }
+    assert list(settings(table=InTable("iceberg", None))) == ["Iceberg"]

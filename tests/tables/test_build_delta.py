@@ -2,9 +2,12 @@
 undone; whoever reads the table meanwhile finds the same rows."""
 
 import json
+import re
 
 import pyarrow as pa
 import pytest
+from deltalake import DeltaTable as Judge
+from deltalake import write_deltalake
 from make.commands import files_in, outcome
 from make.delta_tables import (
     actions,
@@ -27,7 +30,7 @@ from parquet_bloom.tables.open import open_table
 from parquet_bloom.verbs.table_step import SkippedColumn
 from parquet_bloom.vocabulary import LACKS_COLUMN
 
-NOT_COMMITTED = "the new sizes are not committed: run it again to commit them"
+NOT_COMMITTED = "the new sizes are not committed: the same again without --no-commit (in Python, commit=False) commits them"
 
 
 @pytest.fixture
@@ -368,8 +371,6 @@ def test_ends_that_are_not_recorded_are_not_added_by_others(tmp_path):
 
 
 def test_classic_checkpoints(table):
-    from deltalake import DeltaTable as Judge
-
     Judge(table).create_checkpoint()
     before = adds(table, 0) | adds(table, 1) | adds(table, 2)
     report = build(table)
@@ -510,3 +511,88 @@ def test_command_takes_tables_or_files(table, arguments, problem):
     result = outcome("build", table, *arguments)
     assert result.code == 2
     assert result.stderr.rstrip().endswith(problem)
+
+
+def test_filters_of_single_columns_cannot_be_taken_back(tmp_path):
+    """And nothing says that strip would: those of others go with them, and come back with them."""
+    table = make_table(tmp_path / "events", commits=1)
+    place = (table, "--table", "delta")
+    build(table, columns=["id", "day"])
+    result = outcome("strip", *place, "-c", "day")
+    assert result.code == 2
+    assert result.stderr.rstrip().endswith(
+        "-c: not with --table: strip takes back all filters that were appended to a table's files, and those of "
+        "single columns go only when a writer rewrites the files"
+    )
+    advised = outcome("advise", *place)
+    assert (
+        "3 row groups have filters, which go when a writer rewrites the files\n" in advised.stdout
+    )
+    assert outcome("report", *place, "-o", tmp_path / "page.html").code == 0
+    page = (tmp_path / "page.html").read_text()
+    for told in (advised.output, outcome("advise", *place, "--json").output, page):
+        assert "pbloom strip" not in told
+    pb.strip_table(table)
+    build(table)
+    assert "no filters: n\n" in outcome("inspect", *place, "--summary").stdout
+
+
+def test_an_empty_table_is_said_to_be_empty(tmp_path):
+    """By all who read it; what was added later is none of an older version."""
+    table, page = tmp_path / "events", tmp_path / "page.html"
+    Judge.create(table, schema=rows_of(0, 1).schema)
+    empty = f"{table}: 0 files: the table is empty at version 0"
+    probed = ("-c", "id", "-v", "x")
+    for command in (
+        ("validate", "--require", "id", "--no-config"), ("inspect",), ("inspect", "--summary"), ("advise",),
+        ("probe", *probed), ("probe", *probed, "--by-value"), ("report", "-o", page),
+    ):  # fmt: skip
+        for of_version in ((), ("--version", "0")):
+            result = outcome(command[0], table, "--table", "delta", *command[1:], *of_version)
+            assert result.code == (command[0] == "probe"), command
+            assert result.stderr.splitlines()[0] == f"pbloom: {empty}", command
+    assert result.stderr.splitlines()[1:] == [f"pbloom: {page}: not written"]
+    assert not page.exists()
+    found = outcome("find", table, "--table", "delta", *probed)
+    assert (found.code, found.stderr) == (1, "")
+    assert found.stdout.startswith("0 rows in 0 files: 0 row groups of 0 files read, 0 B")
+    make_table(table, commits=1)
+    late = ("advise", table, "--table", "delta")
+    assert (
+        outcome(*late, "--since", "1").complaint == "nothing to do: no files added since version 1"
+    )
+    assert outcome(*late).stderr == ""
+    assert outcome(*late, "--version", "0").complaint == empty
+
+
+def test_what_was_appended_before_is_not_added_again(table):
+    """Filters of all columns come back into sight, of those that nobody asked for, too."""
+    options = ("--table", "delta", "--all-sizes")
+    built = outcome("build", table, *options, "-c", "id,n").stdout
+    (added,) = re.findall("; 24 filters, (.*) added; version 3 records it", built)
+    assert outcome("strip", table, "--table", "delta").code == 0
+    tried, *_, note = outcome(
+        "build", table, *options, "-c", "id", "--no-commit"
+    ).stdout.splitlines()
+    assert f": 6 appended before; 0 filters, {added} appended before; version 4 stays, " in tried
+    assert note == f"note: {NOT_COMMITTED}"
+    back = outcome("build", table, *options, "-c", "id").stdout
+    assert f"; 24 filters made visible, {added} appended before; version 5 records it, " in back
+    summary = outcome("inspect", table, "--table", "delta", "--summary").stdout
+    assert "6 files, 900 rows: 24 filters " in summary
+    # One file that has nothing appended yet, among others.
+    pb.strip_table(table)
+    write_deltalake(table, rows_of(900, 100), mode="append")
+    mixed = outcome("build", table, *options, "-c", "id").stdout
+    expected = (
+        rf"; 2 filters, 24 more made visible, .* KiB added, {added} appended before; version 8"
+    )
+    assert re.search(expected, mixed), mixed
+
+
+def test_filters_return_in_python_too(table):
+    build(table, columns=["id", "n"])
+    pb.strip_table(table)
+    assert build(table, commit=False).num_returning == 0
+    report = build(table)
+    assert (report.num_filters, report.num_returning) == (0, 12)

@@ -1,7 +1,11 @@
 """Columns of tables that map them: by id, whatever files call them; and names that several have."""
 
+import shlex
+import shutil
+
 import pyarrow as pa
 import pytest
+from make.commands import outcome
 from make.delta_features import mapped_field, mapped_table, parquet_bytes
 from make.delta_tables import build
 from make.footers import edited
@@ -161,3 +165,41 @@ def test_fields_of_a_variant(tmp_path, mode):
         (file,) = build(place, columns=[lacking]).files
         assert (file.action, file.reason) == ("unchanged", "has none of these columns")
     assert build(place, columns=["v"], existing="replace").num_filters == 3
+
+
+@pytest.fixture
+def mapped(tmp_path):
+    """A table of one file, which calls `user_id` otherwise."""
+    names = {"user_id": "col-5bc8"}
+    values = [f"user {number * 7919 % 100_003:06}" for number in range(400)]
+    fields = [mapped_field("user_id", "string", names, 1)]
+    data = parquet_bytes(pa.table({"col-5bc8": values}), row_group_size=100)
+    return mapped_table(tmp_path / "events", "name", fields, data)
+
+
+def test_settings_for_writers_have_the_names_of_the_table(mapped):
+    command = f"pbloom build {mapped} -c user_id --fpp 0.01 --table delta"
+    (advised,) = pb.advise(mapped, table="delta").reports[0].columns
+    (settings,) = advised.settings
+    assert (settings.writer, settings.text) == ("pbloom", f"{command} --all-sizes")
+    said = outcome("advise", mapped, "--table", "delta", "--details").stdout
+    assert "col-5bc8" not in said
+    assert f"\n  pbloom:\n    {command} --all-sizes\n" in said
+    assert outcome(*shlex.split(settings.text)[1:]).code == 0
+    older = outcome("advise", mapped, "--table", "delta", "--version", "0", "--details").stdout
+    assert "pbloom:\n" not in older
+
+
+def test_pages_have_the_names_of_the_table(mapped, tmp_path):
+    assert outcome("report", mapped, "--table", "delta", "-o", tmp_path / "page.html").code == 0
+    page = (tmp_path / "page.html").read_text()
+    assert f"pbloom build {mapped} -c user_id --fpp 0.01 --table delta --all-sizes" in page
+    assert "col-5bc8" not in page
+    assert "-o out.parquet" not in page
+
+
+def test_settings_of_several_tables_name_none_of_them(mapped, tmp_path):
+    other = shutil.copytree(mapped, tmp_path / "other")
+    (report,) = pb.advise([mapped, other], table="delta").reports
+    (settings,) = report.columns[0].settings
+    assert settings.text == "pbloom build TABLE -c user_id --fpp 0.01 --table delta --all-sizes"

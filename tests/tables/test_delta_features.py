@@ -6,6 +6,7 @@ import datetime
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable as Judge
+from deltalake import QueryBuilder
 from make.commands import outcome
 from make.delta_features import (
     FEATURES,
@@ -222,3 +223,28 @@ def test_the_change_data_feed_has_nothing_new(tmp_path):
     build(table)
     pb.strip_table(table)
     assert changes() == 900
+
+
+@pytest.mark.parametrize("num_vectors", [0, 1])
+def test_a_dry_run_names_those_who_will_use_the_filters(tmp_path, num_vectors):
+    """One deletion vector is enough for QueryBuilder to use none."""
+    table = make_table(tmp_path / "events", commits=2)
+    with_features(table, reader=["deletionVectors"])
+    for path in [*live(table)][:num_vectors]:
+        delete_rows(table, path, inline_vector({3}))
+    users, *others = build(table, dry_run=True).notes
+    by_builder = "deltalake's QueryBuilder (DataFusion)"
+    used = "the filters once the new sizes are committed"
+    if num_vectors == 0:
+        assert users == f"{by_builder} and Sail use {used}"
+    else:
+        assert others[1] == f"Sail uses {used}"
+        assert users == (
+            f"{by_builder} reads the same rows without the filters, as there are deletion vectors"
+        )
+    build(table)
+    explained = QueryBuilder().register("t", Judge(table))
+    plan = explained.execute("explain analyze select * from t where id = 'user 007919'")
+    pruned = str(pa.table(plan.read_all()).to_pylist())
+    assert "row_groups_pruned_bloom_filter=6 total" in pruned
+    assert ("bloom_filter=6 total → 1 matched" in pruned) == (num_vectors == 0)

@@ -468,3 +468,34 @@ def test_names_are_not_escaped(name, expected):
     assert place(name) == expected
     if name.startswith("s3a"):
         assert Address.of(place(name)).key == name.removeprefix("s3a://lake/")
+
+
+IN_USE = "Sail uses the filters once the new sizes are committed"
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_a_dry_run_says_who_uses_filters_beside_delete_files(renamed):
+    table = make_table(commits=1)
+    if renamed:
+        with table.update_schema() as update:
+            update.rename_column("n", "number")
+    told = f"{IN_USE}, those of a renamed column only in files that have its new name"
+    assert build(dry_run=True).notes[0] == (told if renamed else IN_USE)
+    delete_positions(load(), min(live()), [5])
+    assert build(dry_run=True).notes[1] == (
+        "Sail reads the same rows without the filters, as there are delete files"
+    )
+    said = outcome(
+        "build",
+        NAME,
+        "--table",
+        "iceberg",
+        "--catalog",
+        CATALOG,
+        "-c",
+        "id",
+        "--all-sizes",
+        "--dry-run",
+        "--json",
+    ).stdout
+    assert IN_USE not in said

@@ -332,3 +332,32 @@ def test_a_field_id_of_two_columns(tmp_path):
     with open_file(path_of(path)) as file, pytest.raises(pb.FormatError) as raised:
         table.names.called(file)
     assert str(raised.value) == f"{path_of(path)}: two columns of field id 1, expected one"
+
+
+def test_settings_for_writers_have_the_names_of_the_table():
+    """Whichever file is read first."""
+    schema = Schema(
+        NestedField(1, "id", LongType(), required=False),
+        NestedField(2, "email", StringType(), required=False),
+        NestedField(3, "tags", ListType(4, StringType())),
+    )
+    make_table(commits=0, schema=schema, spec=ROOT)
+    mails = [f"user {number * 7919 % 100_003:06}" for number in range(400)]
+    append(id=range(400), email=mails, tags=[[mail] for mail in mails])
+    evolve(("rename_column", "email", "mail"))
+    report = pb.advise(NAME, table=pb.TableView(catalog=CATALOG)).reports[0]
+    for column in ("mail", "tags.element"):
+        settings = {
+            each.writer: each.text
+            for advised in report.columns
+            for each in advised.settings
+            if advised.column == column
+        }
+        assert list(settings) == ["pbloom", "Iceberg"]
+        command = f"pbloom build {NAME} -c {column} --fpp 0.01 --table iceberg --catalog {CATALOG}"
+        assert settings["pbloom"] == f"{command} --all-sizes"
+        named = (
+            f"SET TBLPROPERTIES ('write.parquet.bloom-filter-enabled.column.{column}' = 'true', "
+        )
+        assert named in settings["Iceberg"]
+    assert "email" not in outcome("advise", *PLACE, "--details").stdout

@@ -73,7 +73,7 @@ def test_files_are_opened_as_those_of_their_table(table):
     catalog = CATALOG if "--catalog" in table else None
     found = open_table(table[0], catalog=catalog)
     with found.open_file(found.files()[0]) as file:
-        assert file.in_commands == AsTable(table[0], table[1:], table[1:], is_small=True)
+        assert file.in_commands == AsTable(table[0], table[2], table[1:], table[1:], is_small=True)
     with open_file(found.files()[0].path) as file:
         assert file.in_commands.place == found.files()[0].path
 

@@ -16,6 +16,7 @@ from make.repairs import REPAIRS, A, cleared, errors, with_length
 from oracle.delta_readers import rows_at
 
 import parquet_bloom as pb
+from parquet_bloom.verbs.table_runner import NOT_COMMITTED
 
 COLUMNS = {"a": "long", "s": "string", "b": "boolean", "f": "binary"}
 
@@ -153,7 +154,7 @@ def test_a_run_that_did_not_commit_is_recognized(sound, write_table):
     assert files_in(table) == before
     first = repair(table, commit=False)
     assert (first.committed, newest(table)) == (None, 0)
-    assert first.notes[-1] == "the new sizes are not committed: run it again to commit them"
+    assert first.notes[-1] == NOT_COMMITTED
     appended = files_in(table)
     second = repair(table)
     assert (second.committed, [file.action for file in second.files]) == (1, ["appended before"])

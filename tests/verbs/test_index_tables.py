@@ -25,6 +25,7 @@ from make.delta_tables import (
     make_table,
     newest,
     rows_of,
+    stored_vector,
     swapped,
     with_features,
     write_commit,
@@ -283,7 +284,7 @@ def test_rows_that_a_deletion_vector_deletes_are_in_the_file(table, tmp_path):
         ["id\tfile\trow group\trow\tin table", f"{user(7)}\t{row.path}\t0\t{row.row}\tdeleted"],
     )
     assert result.stderr == (
-        "pbloom: 1 row deleted in the table: in the files until these are written anew\n"
+        "pbloom: 1 row deleted in the table, but still in the files until they are rewritten\n"
     )
     assert json.loads(outcome(*asked, "--json").stdout)["rows"][0]["deleted"] is True
     # What cannot be read of that hides no row.
@@ -291,8 +292,19 @@ def test_rows_that_a_deletion_vector_deletes_are_in_the_file(table, tmp_path):
     (found_row,) = pb.find(table, "id", user(7), table="auto").rows
     assert found_row == replace(row, deleted=None)
     assert outcome(*asked).stderr == (
-        f"pbloom: {row.path}: nobody can tell which rows the table has deleted: they are in the file until it is written anew\n"
+        f"pbloom: {row.path}: nobody can tell which of these rows the table has deleted: deletion vector of 1 rows, expected 2\n"
     )
+    delete_rows(table, name, vector := stored_vector(table, [row.row]))
+    (stored,) = table.glob("deletion_vector_*.bin")
+    assert vector["cardinality"] == outcome(*asked).stdout.count("\tdeleted\n")
+    stored.unlink()
+    result = outcome(*asked)
+    assert f"{user(7)}\t{row.path}\t0\t{row.row}\tunknown\n" in result.stdout
+    assert result.complaint.endswith(
+        f"which of these rows the table has deleted: {stored}: No such file or directory"
+    )
+    beside = outcome("find", table, "--table", "delta", "-c", "id", "-v", user(150))
+    assert beside.stdout.splitlines()[0] == "id\tfile\trow group\trow\tin table"
     # The file is the same.
     with pb.Index(tmp_path / "index") as found:
         assert found.add().changed == 0
@@ -480,3 +492,27 @@ def test_hostile_tables(index, wrong):
     write_manifest(path, found)
     with pytest.raises(FormatError, match="not a manifest of an index"):
         pb.Index(index)
+
+
+def test_every_row_of_a_table_says_whether_it_is_there(table):
+    """So that the columns of an answer do not depend on what was deleted."""
+    asked = ("find", table, "-c", "id", "-v", user(7))
+    (row,) = pb.find(table, "id", user(7), table="delta").rows
+    lines = outcome(*asked, "--table", "delta").stdout.splitlines()
+    assert lines[:2] == [
+        "id\tfile\trow group\trow\tin table",
+        f"{user(7)}\t{row.path}\t0\t{row.row}\tyes",
+    ]
+    of_files = outcome("find", *table.rglob("*.parquet"), *asked[2:])
+    assert of_files.stdout.splitlines()[0] == "id\tfile\trow group\trow"
+
+
+def test_the_filters_of_a_table_are_validated_as_such(table, tmp_path):
+    build(table)
+    account = tmp_path / "account.parquet"
+    found = outcome(
+        "find", table, "--table", "delta", "-c", "id", "-v", "user 05x", "--report", account
+    )
+    validate = f"pbloom validate --pages {table} --table delta"
+    assert f"filters (`{validate}` does that)" in found.stderr
+    assert outcome(*validate.split()[1:], "--no-config").code == 0

@@ -1,5 +1,6 @@
 """Many values in many files: judged by each file's own answers, one by one."""
 
+import json
 import random
 from math import prod
 
@@ -273,3 +274,17 @@ def test_no_values_are_in_no_file(tmp_path):
         report = pb.probe_values(tmp_path, "id", values)
         assert (report.num_files, report.absent, report.maybe, len(report.results)) == (1, 0, 0, 0)
         assert report.to_arrow().num_rows == 0
+
+
+def test_nothing_is_counted_of_files_that_may_hold_any_value(lake):
+    """Not even none: they have to be read."""
+    asked = ("-c", "id", "-v", "77", "--by-value", "--verbose")
+    plain, damaged = lake / "plain.parquet", lake / "damaged.parquet"
+    lines = outcome("probe", plain, damaged, *asked).stdout.splitlines()
+    assert lines[1:3] == [
+        "value\tverdict\tfiles\trow groups\trows to read\tin",
+        "77\tunknown\t\t\t\t2 unknown files",
+    ]
+    document = json.loads(outcome("probe", plain, *asked[:-1], "--json").stdout)
+    # It says so of no filters at all, and so of no chance.
+    assert (document["num_filters"], repr(document["false_maybe"])) == (0, "0.0")

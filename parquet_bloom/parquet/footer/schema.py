@@ -93,6 +93,15 @@ class LeafColumn:
         """The path with the format's names inside of lists and maps."""
         return standard_path(self.path, self.groups) if self.is_in_list else self.path
 
+    @property
+    def called_path(self) -> tuple[str, ...]:
+        """The path, or what the table calls the segments that it has; one if a name has a dot in it."""
+        if self.called is None:
+            return self.path
+        called = tuple(self.called.split("."))
+        # Tables of other formats leave out what only files have of lists and maps.
+        return called if len(called) <= len(self.path) else (self.called,)
+
     def is_meant_by(self, name: Sequence[str]) -> bool:
         """Whether this name, segment by segment, is its own but for what is inside of lists and maps."""
         if self.called is None:

@@ -51,7 +51,7 @@ from parquet_bloom.tables.table import (
 from parquet_bloom.vocabulary import TableKind
 
 if TYPE_CHECKING:
-    from parquet_bloom.engines.engine import Situation
+    from parquet_bloom.engines.engine import InTables, Situation
     from parquet_bloom.native.lazy import Array
 
 # Other writers may win so often.
@@ -88,8 +88,9 @@ class DeltaTable(LakeTable):
     def in_commands(self) -> AsTable:
         options = ("--table", self.kind)
         if self._is_newest:
-            return AsTable(self.location, options, options)
-        return AsTable(self.location, (*options, "--version", str(self.version)), None)
+            return AsTable(self.location, self.kind, options, options)
+        older = (*options, "--version", str(self.version))
+        return AsTable(self.location, self.kind, older, None)
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
@@ -140,6 +141,11 @@ class DeltaTable(LakeTable):
             for (name, _), add in self._snapshot.adds.items()
             if (vector := add.get("deletionVector"))
         }
+
+    @property
+    def there(self) -> Collection[InTables]:
+        found: tuple[InTables, ...] = ("deletion vectors",)
+        return found if self._vectors else ()
 
     def deleted_rows(self, file: TableFile) -> Array:
         vector = self._vectors.get(file.name)

@@ -72,7 +72,7 @@ from parquet_bloom.tables.table import (
 from parquet_bloom.vocabulary import TableKind
 
 if TYPE_CHECKING:
-    from parquet_bloom.engines.engine import Situation
+    from parquet_bloom.engines.engine import InTables, Situation
     from parquet_bloom.native.lazy import Array
 
 # Other writers may win so often, after PyIceberg's own attempts.
@@ -162,8 +162,9 @@ class IcebergTable(LakeTable):
             options = (*options, "--catalog", self._catalog, *of_store)
         if not self._is_newest:
             version = self._moment.name or str(self.version)
-            return AsTable(self.location, (*options, "--version", version), None)
-        return AsTable(self.location, options, None if self._catalog is None else options)
+            return AsTable(self.location, self.kind, (*options, "--version", version), None)
+        changing = None if self._catalog is None else options
+        return AsTable(self.location, self.kind, options, changing)
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
@@ -212,6 +213,22 @@ class IcebergTable(LakeTable):
     def deleted_rows(self, file: TableFile) -> Array:
         with asking(self.location):
             return self._deletes.rows(file.path, file.name)
+
+    @property
+    def there(self) -> Collection[InTables]:
+        has_deletes = self._deletes.in_words() is not None
+        found: list[InTables] = ["delete files"] if has_deletes else []
+        return [*found, "renamed columns"] if self._has_renamed_columns else found
+
+    @property
+    def _has_renamed_columns(self) -> bool:
+        """Whether any column that it has now may have had another name in files."""
+        schema = self._schema
+        return any(
+            schema.find_column_name(number) != other.find_column_name(number)
+            for other in self.loaded.metadata.schemas
+            for number in {*schema.field_ids} & {*other.field_ids}
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
