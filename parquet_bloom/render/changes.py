@@ -129,10 +129,10 @@ class RepairView(SummarizedView["RepairReport"]):
     """What was repaired in files and what was left, alike filters in one line."""
 
     def summarize(self, report: RepairReport) -> FileSummary:
-        num_wrong = sum(each.is_wrong for each in report.left)
         numbers = {
-            "repaired": len(report.repaired), "dropped": len(_dropped(report)),
-            "wrong": num_wrong, "not checked": len(report.left) - num_wrong,
+            "repaired": _num_filters(report.repaired), "dropped": _num_filters(_dropped(report)),
+            "wrong": _num_filters([each for each in report.left if each.is_wrong]),
+            "not checked": _num_filters([each for each in report.left if not each.is_wrong]),
             "useless": report.useless, "bytes": report.bytes_added, "looked up": report.looked_up,
         }  # fmt: skip
         return _of_file(report, _repaired(numbers), _repair_remarks(report), numbers)
@@ -149,11 +149,16 @@ class RepairView(SummarizedView["RepairReport"]):
                 dropped[0].action == "pointer dropped"
             )
             write_text(
-                f"{painted('note')}: where a filter was dropped is none now{stay}: {build} adds a new one"
+                f"{painted('note')}: no filter is left where one was dropped{stay}: {build} adds a new one"
             )
         if not report.looked_up:
             also = f"so does {command('validate', report.path)}"
             write_text(f"{painted('note')}: {NOT_LOOKED_UP}, and {also}")
+
+
+def _num_filters(items: Sequence[RepairedFilter | LeftFilter]) -> int:
+    """Counting each index group, as all that is said of filters does."""
+    return sum(each.num_filters for each in items)
 
 
 def _repaired(numbers: Mapping[str, int]) -> str:
