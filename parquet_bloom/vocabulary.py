@@ -112,8 +112,10 @@ ONLY_NULLS: Final = f"{NO_FILTER}: the chunk has only nulls"
 NULLS_SHOWN: Final = "only nulls, by its null_count and its pages"
 # Of one in a column of no type, whatever its statistics say.
 NULLS_OF_TYPE: Final = "only nulls, by its type and its pages"
-# Both are known without a filter.
-ARE_NULLS: Final = (NULLS_SHOWN, NULLS_OF_TYPE)
+# Of one in a column of a stripe.
+NULLS_IN_STRIPE: Final = "only nulls, by its row index and its streams"
+# These are known without a filter.
+ARE_NULLS: Final = (NULLS_SHOWN, NULLS_OF_TYPE, NULLS_IN_STRIPE)
 NULLS_NOT_SHOWN: Final = f"{NO_FILTER}: only nulls by its null_count, but not by its pages"
 HAS_ONE: Final = "has a filter already"
 # Of one that is of no use to any reader.

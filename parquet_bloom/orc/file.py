@@ -250,6 +250,9 @@ class OrcContainer(OrcReader):
             return PartsLeft(within, within)
         answers = {part: self._answers(column, part, groups[part], asked) for part in within}
         left = [part for part in within if not all(answer.are_absent for answer in answers[part])]
+        # What statistics that do not count as bounds show to be null, no filter excludes.
+        asked_of = {part for part in within if any(each.was_asked for each in answers[part])}
+        within = [part for part in within if part in asked_of or part in left]
         rates = [[answer.fpp for answer in each] for each in answers.values()]
         by_chance = [
             at_least_once(sum(never_false(fpp, len(asked)) for fpp in each if fpp is not None))
