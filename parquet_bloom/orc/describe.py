@@ -19,6 +19,7 @@ from parquet_bloom.container.descriptions import (
 from parquet_bloom.errors import ColumnError, FilterError, ParquetBloomError
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.bloom import StoredIndex, stored_messages
+from parquet_bloom.orc.keys import never_absent
 from parquet_bloom.orc.reader import OrcReader
 from parquet_bloom.orc.row_index import GroupStatistics, IndexEntry, num_ignored
 from parquet_bloom.orc.stripe import OrcChunk, Stripe
@@ -175,8 +176,23 @@ def stored_index(file: OrcReader, chunk: OrcChunk, group: int) -> StoredIndex:
         raise ColumnError(f"{where}: expected 0 to {stripe.num_index_groups - 1}")
     stored = file.filters(stripe.index, chunk.column)
     if stored is None:
-        raise FilterError(f"{where}, column {chunk.column.name}: {NO_FILTER}")
+        because = _why_needless(file, chunk)
+        reason = f"{NO_FILTER}: {because}" if because else NO_FILTER
+        raise FilterError(f"{where}, column {chunk.column.name}: {reason}")
     return stored
+
+
+def _why_needless(file: OrcReader, chunk: OrcChunk) -> str | None:
+    """Why none should be built where none is; None if one may be."""
+    stripe, column = chunk.stripe, chunk.column
+    if reason := never_absent(column):
+        return reason
+    try:
+        stripe.check_indexed(column)
+        has_values = _num_values(file.row_index(stripe.index, column)) != 0
+    except ParquetBloomError as error:
+        return file.why(error, stripe.index, column)
+    return None if has_values else "the stripe has only nulls"
 
 
 def stored_filter(file: OrcReader, chunk: OrcChunk, group: int) -> FilterBytes:

@@ -316,6 +316,25 @@ def test_there_is_no_such_filter(file, arguments, expected):
     assert (found.code, found.complaint) == (2, f"{file}: {expected}")
 
 
+NULLS = row_index({"numberOfValues": 0, "hasNull": True}, {"numberOfValues": 0, "hasNull": True})
+
+
+@pytest.mark.parametrize(
+    ("kind", "streams", "reason"),
+    [
+        ("BOOLEAN", [Stream(ROW_INDEX, 1, row_index({}, {}))],
+         "BOOLEAN: filters of ORC Java are empty, those of ORC C++ wrong"),
+        ("LONG", [Stream(ROW_INDEX, 1, NULLS)], "the stripe has only nulls"),
+        ("LONG", [Stream(ROW_INDEX, 2, NULLS)], "no row index, without which readers ignore filters"),
+    ],
+)  # fmt: skip
+def test_where_none_can_be_built_nobody_is_told_to(tmp_path, kind, streams, reason):
+    data = forge(table(a=kind, b="LONG"), [Stripe(15, streams)], stride=10)
+    found = outcome("dump", write(tmp_path / "a.orc", data), "-c", "a")
+    expected = f"a.orc: stripe 0, index group 0, column a: no filter: {reason}"
+    assert (found.code, found.complaint) == (2, f"{tmp_path}/{expected}")
+
+
 def test_one_filter_in_python(file):
     with pb.open(file) as opened:
         found = opened.bloom_filter(0, "id", 0)
