@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from conftest import FIXTURES
-from make.commands import outcome
+from make.commands import on_a_terminal, outcome
 from make.handmade_orc import (
     DATA,
     Stream,
@@ -195,10 +195,10 @@ def test_the_command(file):
     assert head.endswith(" B, NONE, written by ORC Java 2.3.0; filters in id take 44 B (17 %)")
     columns, groups = rows[:2], rows[2:]
     assert [row.split("\t") for row in columns] == [
-        ["stripe", "column", "type", "encoding", "data", "stream", "filters", "bits", "k", "fill",
-         "FPP", "worst FPP", "largest NDV", "note"],
-        ["0", "id", "LONG", "DIRECT_V2", "5 B", "BLOOM_FILTER_UTF8, 44 B", "2", "128", "3", "25 %",
-         "6.2 %", "12 %", "30", "no bit is set in 1 index group that may have values"],
+        ["stripe", "column", "type", "encoding", "data", "stream", "size", "filters", "bits", "k",
+         "fill", "FPP", "worst FPP", "largest NDV", "note"],
+        ["0", "id", "LONG", "DIRECT_V2", "5 B", "BLOOM_FILTER_UTF8", "44 B", "2", "128", "3",
+         "25 %", "6.2 %", "12 %", "30", "no bit is set in 1 index group that may have values"],
     ]  # fmt: skip
     assert [row.split("\t") for row in groups] == [
         ["stripe", "column", "index group", "first row", "rows", "values", "nulls", "min", "max",
@@ -208,6 +208,30 @@ def test_the_command(file):
         ["0", "id", "1", "10", "5", "4", "yes", "-2", "3", "1", "0 0", "128", "3", "0 %", "0 %",
          "0"],
     ]  # fmt: skip
+
+
+def test_the_figures_of_filters_stay_on_a_narrow_terminal(tmp_path):
+    """Where something has to go, it is what is the same in most files, and what else there is to say of groups."""
+    numbers = pa.array(range(10**12, 10**12 + 2000))
+    orc.write_table(pa.table({"number": numbers}), tmp_path / "a.orc", row_index_stride=1000)
+    pb.build(tmp_path / "a.orc", columns=["number"], in_place=True)
+    shown = on_a_terminal(80, "inspect", tmp_path / "a.orc", "--index-groups")
+    heads = [line.split("  ") for line in shown if line.startswith("stripe ")]
+    of_columns, of_groups = ([head.strip() for head in line if head] for line in heads)
+    assert of_columns == ["stripe", "column", "type", "data", "size", "filters", "fill", "FPP",
+                          "worst FPP", "largest NDV"]  # fmt: skip
+    assert of_groups == ["stripe", "column", "index group", "rows", "fill", "FPP", "NDV"]
+
+
+def test_both_streams_of_a_column_are_shown(tmp_path):
+    """The size is what both take, as above the table."""
+    ids = pa.array(range(2000), pa.int64())
+    orc.write_table(pa.table({"id": ids}), tmp_path / "a.orc", row_index_stride=1000)
+    pb.build(tmp_path / "a.orc", columns=["id"], orc_streams="both", in_place=True)
+    head, names, row = outcome("inspect", tmp_path / "a.orc").stdout.splitlines()
+    cells = dict(zip(names.split("\t"), row.split("\t"), strict=True))
+    assert cells["stream"] == "BLOOM_FILTER, BLOOM_FILTER_UTF8"
+    assert f"; filters take {cells['size']} (" in head
 
 
 def test_json_is_what_the_function_says(file):
