@@ -410,6 +410,12 @@ def test_who_loses_rows_is_noted():
     asked = "advise", "a.orc", "-c", "at", "--value-sample", "at.txt"
     assert f"note: column at: {loses}\n" in outcome(*asked).stdout
     assert "note:" not in outcome(*asked, "--engine", "ORC C++").stdout
+    # Those that may be built, too: points in time are optional.
+    found = outcome("advise", "a.orc", "-c", "at")
+    assert ("\toptional\t" in found.stdout, f"note: column at: {loses}\n" in found.stdout) == (
+        True,
+        True,
+    )
 
 
 def test_filters_that_cannot_be_read_are_those_of_a_whole_stripe(tmp_path):
