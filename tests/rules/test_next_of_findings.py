@@ -395,6 +395,20 @@ def test_filters_that_are_right_are_not_to_be_stripped_but_on_a_condition(tmp_pa
     assert f"  next: {words}\n" in outcome("validate", path).stdout
 
 
+def test_one_command_replaces_filters_and_builds_those_that_other_stripes_lack(tmp_path):
+    path = tmp_path / "a.orc"
+    numbers = pa.array([row % 100 for row in range(4000)], pa.int8())
+    layout = {"stripe_size": 1, "batch_size": 1000, "row_index_stride": 1000}
+    orc.write_table(pa.table({"a": numbers}), path, bloom_filter_columns=[1], **layout)
+    pb.strip(path, columns="a", row_groups=[0], in_place=True)
+    report = validate(path)
+    assert {"PB307", "PB627"} <= {each.rule for each in report.findings}
+    command = f"pbloom build {path} -c a --existing replace --in-place"
+    assert {each.next for each in report.findings if each.column == "a"} == {command}
+    assert outcome(*command.split()[1:]).code == 0
+    assert all(each.next is None for each in validate(path).findings if each.column == "a")
+
+
 @pytest.mark.parametrize("rule", ["PB207", "PB305", "PB621"])
 def test_no_filter_that_is_required_is_stripped_for_its_size(rule, tmp_path):
     """PB122 and PB70x are about wrong ones, PB308 about one that nothing requires, PB609 is of one stripe of two."""
