@@ -160,10 +160,11 @@ def _group_filter(filter: KHashFilter) -> GroupFilter:
     )
 
 
-def read_filter(stored: StoredIndex, filter: KHashFilter) -> ReadFilter:
-    """One of the filters, to be compared. Two are the same only if their keys are, too: in streams of
-    one kind, with one bloomEncoding."""
-    says = {"the stream": stored.stream.name, "bloomEncoding": str(stored.bloom_encoding)}
+def read_filter(chunk: OrcChunk, stored: StoredIndex, filter: KHashFilter) -> ReadFilter:
+    """One of the filters of a chunk, to be compared. Two are the same only if their keys are, too: in streams of
+    one kind, or of both, with one bloomEncoding."""
+    streams = sorted(each.name for each in chunk.filter_streams)
+    says = {"the stream": " and ".join(streams), "bloomEncoding": str(stored.bloom_encoding)}
     return ReadFilter(filter, _description(stored, (filter,), stored.stream.length), says)
 
 

@@ -447,7 +447,8 @@ class OrcContainer(OrcReader):
             return NoFilters(str(error).removeprefix(f"{self.path}: "), num_index_groups)
         if stored is None:
             return NoFilters(NO_FILTER)
-        return tuple(read_filter(stored, filter) for filter in stored.filters)
+        chunk = OrcChunk(self.stripe(part), column)
+        return tuple(read_filter(chunk, stored, filter) for filter in stored.filters)
 
     def private_filters(self, columns: Sequence[OrcColumn]) -> Mapping[str, int]:
         """ORC files have no legacy filters."""
