@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from parquet_bloom.container import STRIPES, FilterDescription, Place, ReadFilter, number_of
+from parquet_bloom.container import STRIPES, FilterDescription, Place, ReadFilter, number_of, one_of
 from parquet_bloom.container.descriptions import (
     ChunkDescription,
     FilterBytes,
@@ -174,7 +174,7 @@ def stored_index(file: OrcReader, chunk: OrcChunk, group: int) -> StoredIndex:
     stripe = chunk.stripe
     where = f"{file.path}: {Place(stripe.index, group, STRIPES)}"
     if not 0 <= group < stripe.num_index_groups:
-        raise ColumnError(f"{where}: expected 0 to {stripe.num_index_groups - 1}")
+        raise ColumnError(f"{where}: {one_of(stripe.num_index_groups, 'index groups', 'stripe')}")
     stored = file.filters(stripe.index, chunk.column)
     if stored is None:
         because = _why_needless(file, chunk)

@@ -340,7 +340,7 @@ def _stream_cells(column: ChunkDescription) -> _Cells:
     """Of a stream with a filter for each group; where there are two, the figures are those of the one that readers
     take, and the size is that of both."""
     found, streams = column.filter, column.streams or ()
-    stored = {
+    stored: _Cells = {
         "stream": ", ".join(each.stream for each in streams),
         "size": size(sum(each.length for each in streams)) if streams else "",
     }

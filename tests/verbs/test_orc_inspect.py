@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES
 from make.commands import on_a_terminal, outcome
@@ -338,6 +339,18 @@ def test_dump_as_json(file):
 def test_there_is_no_such_filter(file, arguments, expected):
     found = outcome("dump", file, *arguments)
     assert (found.code, found.complaint) == (2, f"{file}: {expected}")
+
+
+@pytest.mark.parametrize(("name", "parts"), [("a.orc", "stripes"), ("a.parquet", "row groups")])
+def test_a_file_without_rows_has_no_ordinals(tmp_path, name, parts):
+    schema = pa.schema({"id": pa.int64()})
+    if name == "a.orc":
+        orc.write_table(schema.empty_table(), tmp_path / name)
+    else:
+        pq.ParquetWriter(tmp_path / name, schema).close()
+    found = outcome("dump", tmp_path / name, "-c", "id")
+    expected = f"{tmp_path / name}: {parts.removesuffix('s')} 0: the file has no {parts}"
+    assert (found.code, found.complaint) == (2, expected)
 
 
 NULLS = row_index({"numberOfValues": 0, "hasNull": True}, {"numberOfValues": 0, "hasNull": True})
