@@ -177,8 +177,10 @@ def _check_free(
 
 def _unproven(report: FindReport) -> str:
     """What the account takes for right, and what proves that; empty if it is the values and statistics alone."""
+    # Without pages, the values are all that there is to look at.
+    validate = "validate" if report.formats == ("orc",) else "validate --pages"
     bits = {
-        "filters (`pbloom validate --pages` does that)": report.row_groups_by_filters,
+        f"filters (`pbloom {validate}` does that)": report.row_groups_by_filters,
         "the index (`pbloom index check --deep` does that)": report.files_by_index,
     }
     told = " and ".join(what for what, count in bits.items() if count)
