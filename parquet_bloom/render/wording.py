@@ -180,7 +180,8 @@ def columns_alike(
 
 
 def where(column: str | None, places: Sequence[Place]) -> str:
-    """`column user_id, row groups 0, 1`; `column user_id, stripe 0, index groups 3, 4`"""
+    """`column user_id, row groups 0, 1`; `column user_id, stripe 0, index groups 3, 4`;
+    `column user_id, stripes 0, 1, in 7 index groups`"""
     words = [] if column is None else [f"column {quoted_name(column)}"]
     parts = {place.part for place in places}
     groups = [place.group for place in places if place.group is not None]
@@ -189,7 +190,7 @@ def where(column: str | None, places: Sequence[Place]) -> str:
     if groups and len(parts) == 1:
         words.append(_numbered(places[0].units.group, groups))
     elif groups:
-        words.append(number_of(len(groups), places[0].units.group))
+        words.append(f"in {number_of(len(groups), places[0].units.group)}")
     return ", ".join(words)
 
 
