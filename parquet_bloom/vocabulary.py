@@ -120,9 +120,9 @@ NULLS_NOT_SHOWN: Final = f"{NO_FILTER}: only nulls by its null_count, but not by
 HAS_ONE: Final = "has a filter already"
 # Of one that is of no use to any reader.
 NEEDLESS: Final = "which pbloom strip removes"
-# How a note on those begins that nothing brings back.
-REPLACES: Final = "replaces the filters of"
-REMOVES: Final = "removes the filters of"
+# How a note on those begins that nothing brings back: after a change, and in a dry run.
+REPLACED: Final = ("replaced the filters of", "would replace the filters of")
+REMOVED: Final = ("removed the filters of", "would remove the filters of")
 
 # Of one in a file of a table, which does not record it: nobody committed it, or it was taken back.
 APPENDED_BEFORE: Final = "was appended before: a commit makes it visible"

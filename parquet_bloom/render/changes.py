@@ -21,7 +21,7 @@ from parquet_bloom.render.wording import (
     size,
     where,
 )
-from parquet_bloom.vocabulary import APPENDED_BEFORE, LACKS_COLUMN, REMOVES, REPLACES
+from parquet_bloom.vocabulary import APPENDED_BEFORE, LACKS_COLUMN, REMOVED, REPLACED
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Place
@@ -209,7 +209,7 @@ def _of_file(
 def _notes(notes: Iterable[str]) -> Iterator[Remark]:
     for note in notes:
         # Of several files, its number is that of one.
-        of_several = f"each {note}" if note.startswith((REPLACES, REMOVES)) else note
+        of_several = f"each {note}" if note.startswith((*REPLACED, *REMOVED)) else note
         yield Remark(painted("note"), of_several, f"{painted('note')}: {note}")
 
 
