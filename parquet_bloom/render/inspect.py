@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.inspect_summary import ColumnSummary, InspectionSummary
 
 ALL_SET = "all bits set"
+
+_UNIX_EPOCH = datetime(1970, 1, 1)
 
 _OF_COLUMN = ("type", "encoding", "data", "stream", "size", "filter", "offset", "filters", "bits", "k",
               "fill", "FPP", "worst FPP", "NDV", "largest NDV", "note")  # fmt: skip
@@ -385,7 +388,8 @@ def _group_row(group: GroupDescription) -> Iterator[str]:
     if group.positions is not None:
         cells["positions"] = " ".join(map(str, group.positions))
     if statistics is not None:
-        cells |= {"values": statistics.num_values, "min": statistics.min, "max": statistics.max}
+        low, high = (_bound(statistics.kind, each) for each in (statistics.min, statistics.max))
+        cells |= {"values": statistics.num_values, "min": low, "max": high}
         cells |= {
             "sum": statistics.sum,
             "nulls": {False: "no", True: "yes"}.get(statistics.has_null),
@@ -395,6 +399,17 @@ def _group_row(group: GroupDescription) -> Iterator[str]:
         cells |= {"fill": percent(found.fill), "FPP": percent(found.fpp)}
     values = map(cells.get, _OF_GROUP)
     return ("" if value is None else str(value) for value in values)
+
+
+def _bound(kind: str | None, stored: object) -> object:
+    """A minimum or maximum: milliseconds since 1970 as the time that they are, if a calendar has it."""
+    if kind != "timestamp" or not isinstance(stored, int):
+        return stored
+    try:
+        time = _UNIX_EPOCH + timedelta(milliseconds=stored)
+    except OverflowError:
+        return stored
+    return time.isoformat(" ", "milliseconds")
 
 
 def _ndv(estimate: float | None) -> str:

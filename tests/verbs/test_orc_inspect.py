@@ -224,6 +224,19 @@ def test_the_figures_of_filters_stay_on_a_narrow_terminal(tmp_path):
     assert of_groups == ["stripe", "column", "index group", "rows", "fill", "FPP", "NDV"]
 
 
+def test_bounds_of_times_are_shown_as_times(tmp_path):
+    """Those that Python's calendar has; documents have the milliseconds that are stored."""
+    bounds = {"minimumUtc": -1, "maximumUtc": 1 << 60}
+    stripe = Stripe(10, [Stream(ROW_INDEX, 1, row_index({"timestampStatistics": bounds}))])
+    path = write(tmp_path / "a.orc", forge(table(at="TIMESTAMP"), [stripe]))
+    *_, names, row = outcome("inspect", path, "--index-groups").stdout.splitlines()[:-1]
+    cells = dict(zip(names.split("\t"), row.split("\t"), strict=True))
+    assert cells["min"] == "1969-12-31 23:59:59.999"
+    assert cells["max"] == str(1 << 60)
+    statistics = pb.inspect(path, index_groups=True).stripes[0].columns[0].groups[0].statistics
+    assert (statistics.min, statistics.max) == (-1, 1 << 60)
+
+
 def test_both_streams_of_a_column_are_shown(tmp_path):
     """The size is what both take, as above the table."""
     ids = pa.array(range(2000), pa.int64())
