@@ -203,7 +203,10 @@ def test_what_is_not_read(path: Path, tmp_path: Path) -> None:
     (unknown,) = pb.find(path, "date", date(1500, 1, 1)).unknown
     assert "cannot be looked for: dates before 1582-10-15" in unknown.reason
     (unknown,) = pb.find(path, "list", 3).unknown
-    assert "LIST: its filters hash only the number of elements" in unknown.reason
+    assert "cannot be looked for: LIST: the elements are column list._elem" in unknown.reason
+    orc.write_table(pa.table({"ok": [True]}), tmp_path / "b.orc")
+    (unknown,) = pb.find(tmp_path / "b.orc", "ok", True).unknown
+    assert "cannot be looked for: values of BOOLEAN columns are not looked up" in unknown.reason
 
 
 @pytest.mark.parametrize("trino", [False, True], ids=["bounds count", "bounds do not"])
