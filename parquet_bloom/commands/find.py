@@ -19,7 +19,7 @@ from parquet_bloom.commands.sections import Command, files_option, output_option
 from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.commands.table_options import table_views
 from parquet_bloom.commands.value_files import about_unknown, fault_of_file
-from parquet_bloom.container import number_of, some_of
+from parquet_bloom.container import UNITS, number_of, some_of
 from parquet_bloom.errors import (
     ColumnError,
     MissingKeyError,
@@ -178,7 +178,8 @@ def _check_free(
 def _unproven(report: FindReport) -> str:
     """What the account takes for right, and what proves that; empty if it is the values and statistics alone."""
     # Without pages, the values are all that there is to look at.
-    validate = "validate" if report.formats == ("orc",) else "validate --pages"
+    has_pages = not all(UNITS[each].has_groups for each in report.formats)
+    validate = "validate --pages" if has_pages else "validate"
     bits = {
         f"filters (`pbloom {validate}` does that)": report.row_groups_by_filters,
         "the index (`pbloom index check --deep` does that)": report.files_by_index,
