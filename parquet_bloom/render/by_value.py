@@ -19,6 +19,7 @@ from parquet_bloom.render.wording import (
     SHOWS_ALL,
     files_in,
     files_of,
+    parts_of,
     shortened,
     size,
 )
@@ -28,7 +29,7 @@ from parquet_bloom.vocabulary import BY_NAME, NO_FILTER
 if TYPE_CHECKING:
     from parquet_bloom.verbs.index_probe import IndexedFile, IndexedValue, IndexReport
     from parquet_bloom.verbs.values_in_files import NotAsked, ValueInFiles, ValuesReport
-    from parquet_bloom.vocabulary import Verdict
+    from parquet_bloom.vocabulary import Format, Verdict
 
 
 _SOME: Final = "may hold some of the values"
@@ -40,7 +41,7 @@ def write_values(report: ValuesReport, in_full: bool, took: str) -> None:
     for text in totals(report, took):
         write_text(text)
     if in_full:
-        _write_table(report.results, in_full)
+        _write_table(report.results, report.formats, in_full)
     else:
         _write_some(report)
     write_files_unknown(report.files_unknown, report.num_files, in_full)
@@ -110,7 +111,7 @@ def _write_some(report: ValuesReport) -> None:
         absent = [show_value(results[number].value) for number in first]
         write_text(f"in no file: {shortened(absent, report.absent)}")
     left = results.hit.nonzero()[0].tolist()
-    _write_table([results[number] for number in left[:MOST_SHOWN]], in_full=False)
+    _write_table([results[number] for number in left[:MOST_SHOWN]], report.formats, in_full=False)
     if len(left) > MOST_SHOWN:
         write_text(f"and {len(left) - MOST_SHOWN:,} more: {SHOWS_ALL}")
 
@@ -161,7 +162,7 @@ def _about_unknown(
         yield f"and {left:,} more: {what}"
 
 
-def _write_table(values: Sequence[ValueInFiles], in_full: bool) -> None:
+def _write_table(values: Sequence[ValueInFiles], formats: Sequence[Format], in_full: bool) -> None:
     if not values:
         return
     rows = [
@@ -175,6 +176,6 @@ def _write_table(values: Sequence[ValueInFiles], in_full: bool) -> None:
         )
         for each in values
     ]
-    heads = ("value", "verdict", "files", "row groups", "rows to read", "in")
+    heads = ("value", "verdict", "files", parts_of(formats), "rows to read", "in")
     # Which files they are is what was asked.
     write_table(heads, rows, full=True)

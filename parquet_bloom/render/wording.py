@@ -70,6 +70,11 @@ def shows_parts(part: str) -> str:
     return f"-c NAME shows a column by {part}, --verbose shows each {part} of all."
 
 
+def parts_of(formats: Sequence[Format]) -> str:
+    """Several of them: `row groups`, `stripes`, or `row groups or stripes`."""
+    return either([f"{UNITS[each].part}s" for each in formats or ("parquet",)])
+
+
 def parts_in(count: int, formats: Sequence[Format]) -> str:
     """So many in files of these formats: `1 stripe`, `196 row groups or stripes`."""
     many = "s" * (count != 1)

@@ -57,7 +57,9 @@ def test_filters_are_counted_by_index_group_as_other_commands_do(write, tmp_path
     dropped, *_, note = run(path, "--drop-bad", "-o", tmp_path / "b.orc").stdout.splitlines()
     assert dropped.startswith(f"{tmp_path / 'b.orc'}: 2 filters dropped, 0 still wrong, ")
     assert note.startswith("note: no filter is left where one was dropped: pbloom build ")
-    assert ": 2 filters removed, " in outcome("strip", path, "-c", "a", "-g", "0", "--dry-run").stdout
+    assert (
+        ": 2 filters removed, " in outcome("strip", path, "-c", "a", "-g", "0", "--dry-run").stdout
+    )
 
 
 def test_what_is_left_is_a_no(write):
