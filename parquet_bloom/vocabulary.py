@@ -112,17 +112,19 @@ ONLY_NULLS: Final = f"{NO_FILTER}: the chunk has only nulls"
 NULLS_SHOWN: Final = "only nulls, by its null_count and its pages"
 # Of one in a column of no type, whatever its statistics say.
 NULLS_OF_TYPE: Final = "only nulls, by its type and its pages"
-# Both are known without a filter.
-ARE_NULLS: Final = (NULLS_SHOWN, NULLS_OF_TYPE)
+# Of one in a column of a stripe.
+NULLS_IN_STRIPE: Final = "only nulls, by its row index and its streams"
+# These are known without a filter.
+ARE_NULLS: Final = (NULLS_SHOWN, NULLS_OF_TYPE, NULLS_IN_STRIPE)
 NULLS_NOT_SHOWN: Final = f"{NO_FILTER}: only nulls by its null_count, but not by its pages"
 HAS_ONE: Final = "has a filter already"
 # Of one that is of no use to any reader.
 NEEDLESS: Final = "which pbloom strip removes"
 # The same in a table, where strip takes back what was appended of all columns, and a later build brings it back.
 NEEDLESS_IN_TABLE: Final = "which go when a writer rewrites the files"
-# How a note on those begins that nothing brings back.
-REPLACES: Final = "replaces the filters of"
-REMOVES: Final = "removes the filters of"
+# How a note on those begins that nothing brings back: after a change, and in a dry run.
+REPLACED: Final = ("replaced the filters of", "would replace the filters of")
+REMOVED: Final = ("removed the filters of", "would remove the filters of")
 
 # Of one in a file of a table, which does not record it: nobody committed it, or it was taken back.
 APPENDED_BEFORE: Final = "was appended before: a commit makes it visible"

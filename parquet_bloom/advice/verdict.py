@@ -23,7 +23,7 @@ and these values are looked up.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import field
 
 from parquet_bloom.advice.budget import LEAST_SAVED, RATES, Offer
@@ -31,7 +31,7 @@ from parquet_bloom.advice.lookups import FPP_UNIT, ExpectedReads
 from parquet_bloom.advice.sketch import ColumnCounts
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.engines.reading import always_so, engine_note
+from parquet_bloom.engines.reading import EngineUse, always_so, engine_note
 from parquet_bloom.filters.rates import exact_percent, percent
 from parquet_bloom.filters.sizing import HIGH_FPP, LARGE_SHARE_OF_COLUMN, room_for_fewer
 from parquet_bloom.options import DEFAULT_FPP
@@ -444,13 +444,23 @@ def _unless_chosen(evidence: Evidence) -> str:
 def _those_for_nothing(evidence: Evidence) -> str:
     """That there are filters, of a column that needs none,
     or whose filters only the engines that are asked about do not use."""
-    already = evidence.counts.already
-    have = "has a filter" if already == 1 else "have filters"
-    where = number_of(already, evidence.unit)
     is_for_others = bool(evidence.engines) and not evidence.users
     is_for_others = is_for_others or evidence.all_search_dictionaries
     what = "which other readers may use" if is_for_others else NEEDLESS
-    return f"{where} {have}, {what}" if already else ""
+    return _already(evidence.counts.already, evidence.unit, what)
+
+
+def _already(count: int, unit: str, what: str) -> str:
+    """`7 index groups have filters, which pbloom strip removes`; empty for none."""
+    have = "has a filter" if count == 1 else "have filters"
+    return f"{number_of(count, unit)} {have}, {what}" if count else ""
+
+
+def why_none(reason: str, uses: Iterable[EngineUse], already: int, unit: str) -> str:
+    """Why a column is not judged; with the filters that it has `already`, if no engine uses them."""
+    is_used = any(use.uses for use in uses)
+    there = "" if is_used else _already(already, unit, NEEDLESS)
+    return "; ".join(filter(None, [reason, there]))
 
 
 def _notes(evidence: Evidence) -> Iterator[str]:

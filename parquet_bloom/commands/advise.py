@@ -243,13 +243,15 @@ class AdviceView(SummarizedView[AdviceReport]):
             write_text(line)
 
     def _notes(self, judged: Sequence[_Judged]) -> Iterator[str]:
-        """The engines that lose rows of columns which are to have filters, as `build` notes them; and when those that
-        are asked about use these filters, if not always."""
+        """The engines that lose rows of columns which are to have filters, or may have them, as `build` notes them;
+        and when those that are asked about use the filters that are to be, if not always."""
+        wanted, optional = _all_with_filters(judged), _all_to(judged, "optional")
         yield from notes(
             (note, each)
-            for each in _all_with_filters(judged)
+            for each in wanted
             for note in (*self._losses(each), *limits(each, self._engines))
         )
+        yield from notes((note, each) for each in optional for note in self._losses(each))
 
     def _losses(self, advice: ColumnAdvice) -> Iterator[str]:
         asked = self._engines or [use.engine for use in advice.engines]

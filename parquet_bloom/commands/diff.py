@@ -57,7 +57,8 @@ def diff(
 
     Row group by row group: presence, size, what headers and footers say, bits that differ, and
     whether one filter is the other one folded. In ORC files, index group by index group: presence,
-    size, hashes, streams, bits that differ. It does not matter where in a file the filters are.
+    size, hashes, which streams there are, bits that differ (of two streams, in the one that readers
+    take). It does not matter where in a file the filters are.
     Legacy filters are counted, not compared, unless bloom_filter_offset leads to them. Prints
     nothing if all are the same. Exit code 1: there is a difference.
 

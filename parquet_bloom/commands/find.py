@@ -19,7 +19,7 @@ from parquet_bloom.commands.sections import Command, files_option, output_option
 from parquet_bloom.commands.store_options import storage_options, store_options_again
 from parquet_bloom.commands.table_options import table_views
 from parquet_bloom.commands.value_files import about_unknown, fault_of_file
-from parquet_bloom.container import number_of, some_of
+from parquet_bloom.container import UNITS, number_of, some_of
 from parquet_bloom.errors import (
     ColumnError,
     MissingKeyError,
@@ -190,8 +190,11 @@ def _unproven(report: FindReport, files: Sequence[str], keys: Keys | None) -> st
     named = files if len(files) <= MOST_NAMES else ["FILE"]
     which = options_again(click.get_current_context(), _WHICH_FILES)
     again = (*which, *store_options_again(), *arguments_of(keys))
+    # Without pages, the values are all that there is to look at.
+    has_pages = not all(UNITS[each].has_groups for each in report.formats)
+    validate = command("validate", *["--pages"] * has_pages, *named, *again)
     bits = {
-        f"filters (`{command('validate', '--pages', *named, *again)}` does that)": report.row_groups_by_filters,
+        f"filters (`{validate}` does that)": report.row_groups_by_filters,
         "the index (`pbloom index check --deep` does that)": report.files_by_index,
     }
     told = " and ".join(what for what, count in bits.items() if count)

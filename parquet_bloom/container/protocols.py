@@ -112,6 +112,10 @@ class Chunk(Protocol):
     def has_filters(self) -> bool:
         """Whether the file claims filters of the format's own kind for it."""
 
+    @property
+    def num_filters(self) -> int:
+        """How many those are, if it has any: one for each index group of a stripe."""
+
 
 class Overview(Protocol):
     """An open file. `unverified`: why the footer of an encrypted file may have been

@@ -12,7 +12,7 @@ from parquet_bloom.index.kinds import orc_kind
 from parquet_bloom.orc.bloom import OrcKeyForm
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import OrcContainer
-from parquet_bloom.orc.keys import insertion_hashes, never_absent, spread
+from parquet_bloom.orc.keys import insertion_hashes, not_looked_up, spread
 from parquet_bloom.orc.stripe import OrcChunk
 from parquet_bloom.orc.values import batches, groups, reason_unreadable, room_for_values
 from parquet_bloom.vocabulary import ENCRYPTED
@@ -39,7 +39,7 @@ class OrcValues:
         if len(zones) > 1:
             # What is hashed of a wall-clock time depends on what the clocks of its zone showed.
             return f"TIMESTAMP: stripes of several time zones: {', '.join(sorted(zones))}"
-        return never_absent(column) or reason_unreadable(self.file.tail.columns, column) or ""
+        return not_looked_up(column) or reason_unreadable(self.file.tail.columns, column) or ""
 
     def _zones(self, column: OrcColumn) -> set[str]:
         """The time zones that the hashes of its values depend on."""

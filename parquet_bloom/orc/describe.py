@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from parquet_bloom.container import STRIPES, FilterDescription, Place, ReadFilter, number_of
+from parquet_bloom.container import STRIPES, FilterDescription, Place, ReadFilter, number_of, one_of
 from parquet_bloom.container.descriptions import (
     ChunkDescription,
     FilterBytes,
@@ -19,6 +19,7 @@ from parquet_bloom.container.descriptions import (
 from parquet_bloom.errors import ColumnError, FilterError, ParquetBloomError
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.bloom import StoredIndex, stored_messages
+from parquet_bloom.orc.keys import never_absent
 from parquet_bloom.orc.reader import OrcReader
 from parquet_bloom.orc.row_index import GroupStatistics, IndexEntry, num_ignored
 from parquet_bloom.orc.stripe import OrcChunk, Stripe
@@ -159,10 +160,11 @@ def _group_filter(filter: KHashFilter) -> GroupFilter:
     )
 
 
-def read_filter(stored: StoredIndex, filter: KHashFilter) -> ReadFilter:
-    """One of the filters, to be compared. Two are the same only if their keys are, too: in streams of
-    one kind, with one bloomEncoding."""
-    says = {"the stream": stored.stream.name, "bloomEncoding": str(stored.bloom_encoding)}
+def read_filter(chunk: OrcChunk, stored: StoredIndex, filter: KHashFilter) -> ReadFilter:
+    """One of the filters of a chunk, to be compared. Two are the same only if their keys are, too: in streams of
+    one kind, or of both, with one bloomEncoding."""
+    streams = sorted(each.name for each in chunk.filter_streams)
+    says = {"the stream": " and ".join(streams), "bloomEncoding": str(stored.bloom_encoding)}
     return ReadFilter(filter, _description(stored, (filter,), stored.stream.length), says)
 
 
@@ -172,11 +174,26 @@ def stored_index(file: OrcReader, chunk: OrcChunk, group: int) -> StoredIndex:
     stripe = chunk.stripe
     where = f"{file.path}: {Place(stripe.index, group, STRIPES)}"
     if not 0 <= group < stripe.num_index_groups:
-        raise ColumnError(f"{where}: expected 0 to {stripe.num_index_groups - 1}")
+        raise ColumnError(f"{where}: {one_of(stripe.num_index_groups, 'index groups', 'stripe')}")
     stored = file.filters(stripe.index, chunk.column)
     if stored is None:
-        raise FilterError(f"{where}, column {chunk.column.name}: {NO_FILTER}")
+        because = _why_needless(file, chunk)
+        reason = f"{NO_FILTER}: {because}" if because else NO_FILTER
+        raise FilterError(f"{where}, column {chunk.column.name}: {reason}")
     return stored
+
+
+def _why_needless(file: OrcReader, chunk: OrcChunk) -> str | None:
+    """Why none should be built where none is; None if one may be."""
+    stripe, column = chunk.stripe, chunk.column
+    if reason := never_absent(column):
+        return reason
+    try:
+        stripe.check_indexed(column)
+        has_values = _num_values(file.row_index(stripe.index, column)) != 0
+    except ParquetBloomError as error:
+        return file.why(error, stripe.index, column)
+    return None if has_values else "the stripe has only nulls"
 
 
 def stored_filter(file: OrcReader, chunk: OrcChunk, group: int) -> FilterBytes:

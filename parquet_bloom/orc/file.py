@@ -250,6 +250,9 @@ class OrcContainer(OrcReader):
             return PartsLeft(within, within)
         answers = {part: self._answers(column, part, groups[part], asked) for part in within}
         left = [part for part in within if not all(answer.are_absent for answer in answers[part])]
+        # What statistics that do not count as bounds show to be null, no filter excludes.
+        asked_of = {part for part in within if any(each.was_asked for each in answers[part])}
+        within = [part for part in within if part in asked_of or part in left]
         rates = [[answer.fpp for answer in each] for each in answers.values()]
         by_chance = [
             at_least_once(sum(never_false(fpp, len(asked)) for fpp in each if fpp is not None))
@@ -448,7 +451,8 @@ class OrcContainer(OrcReader):
             return NoFilters(str(error).removeprefix(f"{self.path}: "), num_index_groups)
         if stored is None:
             return NoFilters(NO_FILTER)
-        return tuple(read_filter(stored, filter) for filter in stored.filters)
+        chunk = OrcChunk(self.stripe(part), column)
+        return tuple(read_filter(chunk, stored, filter) for filter in stored.filters)
 
     def private_filters(self, columns: Sequence[OrcColumn]) -> Mapping[str, int]:
         """ORC files have no legacy filters."""

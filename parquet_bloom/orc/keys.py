@@ -82,6 +82,15 @@ _INSTEAD: Final = {
 
 _AS_NUMBERS: Final = ("BYTE", "SHORT", "INT", "LONG", "DATE", "LIST", "MAP", "UNION")
 
+# Why none is looked for in rows, or by an index, which needs no filter.
+_NOT_LOOKED_UP: Final = {
+    "BOOLEAN": "values of BOOLEAN columns are not looked up",
+    "STRUCT": "STRUCT: its fields are columns of their own",
+    "LIST": f"LIST: {_INSTEAD['LIST']}",
+    "MAP": f"MAP: {_INSTEAD['MAP']}",
+    "UNION": "UNION: its variants are columns of their own",
+}
+
 # Hive allows 255. Blanks are hashed, too, and a file may claim any number.
 MOST_CHARACTERS: Final = 1 << 16
 
@@ -150,6 +159,12 @@ def never_absent(column: OrcColumn) -> str | None:
         return f"{column.type}: a scale of {column.scale}, expected at most {MOST_SCALE}"
     reason, instead = WITHOUT_KEYS.get(column.kind), _INSTEAD.get(column.kind)
     return f"{reason}; {instead.format(name=column.name)}" if instead else reason
+
+
+def not_looked_up(column: OrcColumn) -> str | None:
+    """Why no value of this column can be looked for, whether or not it has filters; None if one can."""
+    reason = _NOT_LOOKED_UP.get(column.kind)
+    return reason.format(name=column.name) if reason else never_absent(column)
 
 
 def most_hashes(column: OrcColumn, num_values: int) -> int | None:
@@ -307,7 +322,8 @@ class AskedValues:
         something else, too, ValueTypeError for NaN."""
         for index, reason in self._unknown.items():
             if reason not in NOT_HELD:
-                raise not_looked_for(self.values[index], reason)
+                why = not_looked_up(self._column) if self.never_absent else reason
+                raise not_looked_for(self.values[index], why or reason)
         stored = stored_values(self._column, []) if self._stored is None else self._stored
         return stored, self._owners
 

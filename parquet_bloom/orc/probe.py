@@ -31,7 +31,7 @@ from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.row_index import IndexEntry, fits
 from parquet_bloom.parallel import read_once
 from parquet_bloom.values.given import plain_value
-from parquet_bloom.vocabulary import NO_FILTER, NOT_HELD
+from parquet_bloom.vocabulary import NO_FILTER, NOT_HELD, NULLS_IN_STRIPE
 
 if TYPE_CHECKING:
     from parquet_bloom.orc.bloom import StoredIndex
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from parquet_bloom.orc.reader import OrcReader
     from parquet_bloom.orc.stripe import OrcChunk
     from parquet_bloom.vocabulary import Verdict
-
-# Why no value is in a stripe without filters, which then needs none.
-NULLS_SHOWN: Final = "only nulls, by its row index and its streams"
 
 # Of types that all engines compare as they are stored: what a value of a condition has to be.
 _COMPARED_ALIKE: Final[dict[str, type[Any]]] = {
@@ -162,7 +159,7 @@ class StripeProber:
         stored, reason = self._stored
         if stored is None:
             if reason == NO_FILTER and not asked.never_absent and self._has_only_nulls:
-                return AnswerToAll("absent", NULLS_SHOWN)
+                return AnswerToAll("absent", NULLS_IN_STRIPE)
             # Where a filter could not tell either, none should be built.
             return AnswerToAll("unknown", asked.never_absent or reason)
         keys = asked.hashes(stored.key_form)

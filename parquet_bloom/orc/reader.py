@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from parquet_bloom.container import by_name
+from parquet_bloom.container import by_name, one_of
 from parquet_bloom.errors import (
     ColumnError,
     FooterError,
@@ -153,7 +153,8 @@ class OrcReader:
         """One stripe, read once. Raises ColumnError if there is no such stripe, and as
         read_stripe."""
         if not 0 <= index < self.num_stripes:
-            raise ColumnError(f"{self.path}: stripe {index}: expected 0 to {self.num_stripes - 1}")
+            expected = one_of(self.num_stripes, "stripes", "file")
+            raise ColumnError(f"{self.path}: stripe {index}: {expected}")
         if index not in self._stripes:
             self._stripes[index] = self.read_stripe(index)
         return self._stripes[index]

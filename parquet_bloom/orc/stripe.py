@@ -230,3 +230,7 @@ class OrcChunk:
     @property
     def has_filters(self) -> bool:
         return bool(self.filter_streams)
+
+    @property
+    def num_filters(self) -> int:
+        return self.stripe.num_index_groups

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from parquet_bloom.container import AnswerToAll, by_name
+from parquet_bloom.container import AnswerToAll, by_name, one_of
 from parquet_bloom.container.in_commands import AsFile, InCommands
 from parquet_bloom.errors import ColumnError, FormatError, quoted_name
 from parquet_bloom.parquet.footer import shredded
@@ -96,9 +96,8 @@ class OpenFile:
             return tuple(range(self.num_row_groups))
         for row_group in wanted:
             if not 0 <= row_group < self.num_row_groups:
-                raise ColumnError(
-                    f"{self.path}: row group {row_group}: expected 0 to {self.num_row_groups - 1}"
-                )
+                expected = one_of(self.num_row_groups, "row groups", "file")
+                raise ColumnError(f"{self.path}: row group {row_group}: {expected}")
         return tuple(sorted(set(wanted)))
 
     def call_columns(

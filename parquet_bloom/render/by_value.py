@@ -19,6 +19,7 @@ from parquet_bloom.render.wording import (
     SHOWS_ALL,
     files_in,
     files_of,
+    parts_of,
     shortened,
     size,
 )
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
         ValueInFiles,
         ValuesReport,
     )
-    from parquet_bloom.vocabulary import Verdict
+    from parquet_bloom.vocabulary import Format, Verdict
 
 
 _SOME: Final = "may hold some of the values"
@@ -45,7 +46,7 @@ def write_values(report: ValuesReport, in_full: bool, took: str) -> None:
     for text in totals(report, took):
         write_text(text)
     if in_full:
-        _write_table(report.results, in_full, report.files_unknown)
+        _write_table(report.results, report.formats, in_full, report.files_unknown)
     else:
         _write_some(report)
     write_files_unknown(report.files_unknown, report.num_files, in_full)
@@ -115,7 +116,7 @@ def _write_some(report: ValuesReport) -> None:
         absent = [show_value(results[number].value) for number in first]
         write_text(f"in no file: {shortened(absent, report.absent)}")
     left = results.hit.nonzero()[0].tolist()
-    _write_table([results[number] for number in left[:MOST_SHOWN]], in_full=False)
+    _write_table([results[number] for number in left[:MOST_SHOWN]], report.formats, in_full=False)
     if len(left) > MOST_SHOWN:
         write_text(f"and {len(left) - MOST_SHOWN:,} more: {SHOWS_ALL}")
 
@@ -167,7 +168,10 @@ def _about_unknown(
 
 
 def _write_table(
-    values: Sequence[ValueInFiles], in_full: bool, unknown: Sequence[NotAsked] = ()
+    values: Sequence[ValueInFiles],
+    formats: Sequence[Format],
+    in_full: bool,
+    unknown: Sequence[NotAsked] = (),
 ) -> None:
     """`unknown`: the files that may hold any of the values, of which each has a line."""
     if not values:
@@ -192,6 +196,6 @@ def _write_table(
         )
         for each in values
     ]
-    heads = ("value", "verdict", "files", "row groups", "rows to read", "in")
+    heads = ("value", "verdict", "files", parts_of(formats), "rows to read", "in")
     # Which files they are is what was asked.
     write_table(heads, rows, full=True)

@@ -21,7 +21,7 @@ from parquet_bloom.render.wording import (
     size,
     where,
 )
-from parquet_bloom.vocabulary import APPENDED_BEFORE, DRY_RUN, LACKS_COLUMN, REMOVES, REPLACES
+from parquet_bloom.vocabulary import APPENDED_BEFORE, DRY_RUN, LACKS_COLUMN, REMOVED, REPLACED
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Place
@@ -133,10 +133,10 @@ class RepairView(SummarizedView["RepairReport"]):
         self._again = again
 
     def summarize(self, report: RepairReport) -> FileSummary:
-        num_wrong = sum(each.is_wrong for each in report.left)
         numbers = {
-            "repaired": len(report.repaired), "dropped": len(_dropped(report)),
-            "wrong": num_wrong, "not checked": len(report.left) - num_wrong,
+            "repaired": _num_filters(report.repaired), "dropped": _num_filters(_dropped(report)),
+            "wrong": _num_filters([each for each in report.left if each.is_wrong]),
+            "not checked": _num_filters([each for each in report.left if not each.is_wrong]),
             "useless": report.useless, "bytes": report.bytes_added, "looked up": report.looked_up,
         }  # fmt: skip
         return _of_file(report, _repaired(numbers), _repair_remarks(report), numbers)
@@ -153,7 +153,7 @@ class RepairView(SummarizedView["RepairReport"]):
                 dropped[0].action == "pointer dropped"
             )
             write_text(
-                f"{painted('note')}: where a filter was dropped is none now{stay}: {build} adds a new one"
+                f"{painted('note')}: no filter is left where one was dropped{stay}: {build} adds a new one"
             )
         if not report.looked_up:
             also = f"so does {command('validate', report.output or report.path, *self._again)}"
@@ -162,6 +162,11 @@ class RepairView(SummarizedView["RepairReport"]):
 
 def _repaired_in_all(numbers: Mapping[str, int]) -> str:
     return _repaired(numbers) + ("" if numbers["looked up"] else f"; {NOT_LOOKED_UP}")
+
+
+def _num_filters(items: Sequence[RepairedFilter | LeftFilter]) -> int:
+    """Counting each index group, as all that is said of filters does."""
+    return sum(each.num_filters for each in items)
 
 
 def _repaired(numbers: Mapping[str, int]) -> str:
@@ -212,7 +217,7 @@ def _of_file(
 def _notes(notes: Iterable[str]) -> Iterator[Remark]:
     for note in notes:
         # Of several files, its number is that of one.
-        of_several = f"each {note}" if note.startswith((REPLACES, REMOVES)) else note
+        of_several = f"each {note}" if note.startswith((*REPLACED, *REMOVED)) else note
         yield Remark(painted("note"), of_several, f"{painted('note')}: {note}")
 
 

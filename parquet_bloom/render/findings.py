@@ -44,7 +44,7 @@ class FindingGroup:
         """
         where, what = place_of(self.findings), statement(self.first)
         if any(statement(other) != what for other in self.findings):
-            where += " (the first of them)"
+            where = f"{where}; the first" if where else "the first"
         return f"{where}: {what}" if where else what
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 
 ALL_SET = "all bits set"
 
-_OF_COLUMN = ("type", "encoding", "data", "stream", "filter", "offset", "filters", "bits", "k",
+_UNIX_EPOCH = datetime(1970, 1, 1)
+
+_OF_COLUMN = ("type", "encoding", "data", "stream", "size", "filter", "offset", "filters", "bits", "k",
               "fill", "FPP", "worst FPP", "NDV", "largest NDV", "note")  # fmt: skip
 _OF_GROUP = ("first row", "rows", "values", "nulls", "min", "max", "sum", "positions", "bits", "k",
              "fill", "FPP", "NDV")  # fmt: skip
@@ -37,10 +40,11 @@ _Cells = dict[str, str | None]
 
 
 # What gives way on a narrow terminal.
-_GIVES = ("note…", "encoding", "offset", "type…", "stream…", "bits", "k", "NDV", "largest NDV",
-          "filters", "fill", "data", "note", "column…", "type", "stream")  # fmt: skip
-_GROUP_GIVES = ("positions…", "sum…", "fill", "values", "nulls", "min…", "max…", "k", "bits",
-                "column…", "first row")  # fmt: skip
+_GIVES = ("note…", "encoding", "offset", "type…", "stream", "bits", "k", "NDV", "fill", "data",
+          "largest NDV", "filters", "note", "column…", "type", "size")  # fmt: skip
+# What index groups are shown for, their filters, stays.
+_GROUP_GIVES = ("positions", "sum", "first row", "nulls", "values", "k", "bits", "min…", "max…",
+                "min, max", "column…")  # fmt: skip
 _SUMMARY_GIVES = ("files", "filters", "of the files", "worst FPP", "column…")
 
 
@@ -338,14 +342,17 @@ def _remarks(found: FilterDescription) -> list[str]:
 
 
 def _stream_cells(column: ChunkDescription) -> _Cells:
-    """Of a stream with a filter for each group."""
-    found = column.filter
+    """Of a stream with a filter for each group; where there are two, the figures are those of the one that readers
+    take, and the size is that of both."""
+    found, streams = column.filter, column.streams or ()
+    stored: _Cells = {
+        "stream": ", ".join(each.stream for each in streams),
+        "size": size(sum(each.length for each in streams)) if streams else "",
+    }
     if found is None:
-        streams = ", ".join(each.stream for each in column.streams or ())
         empty = _empty("filters", "bits", "k", "fill", "FPP", "worst FPP", "largest NDV")
-        return empty | {"stream": streams, "note": column.reason}
-    return {
-        "stream": f"{found.stream}, {size(found.length or 0)}",
+        return empty | stored | {"note": column.reason}
+    return stored | {
         "filters": str(found.num_filters),
         "bits": "varies" if found.num_bits is None else str(found.num_bits),
         "k": "varies" if found.num_hashes is None else str(found.num_hashes),
@@ -383,7 +390,8 @@ def _group_row(group: GroupDescription) -> Iterator[str]:
     if group.positions is not None:
         cells["positions"] = " ".join(map(str, group.positions))
     if statistics is not None:
-        cells |= {"values": statistics.num_values, "min": statistics.min, "max": statistics.max}
+        low, high = (_bound(statistics.kind, each) for each in (statistics.min, statistics.max))
+        cells |= {"values": statistics.num_values, "min": low, "max": high}
         cells |= {
             "sum": statistics.sum,
             "nulls": {False: "no", True: "yes"}.get(statistics.has_null),
@@ -393,6 +401,17 @@ def _group_row(group: GroupDescription) -> Iterator[str]:
         cells |= {"fill": percent(found.fill), "FPP": percent(found.fpp)}
     values = map(cells.get, _OF_GROUP)
     return ("" if value is None else str(value) for value in values)
+
+
+def _bound(kind: str | None, stored: object) -> object:
+    """A minimum or maximum: milliseconds since 1970 as the time that they are, if a calendar has it."""
+    if kind != "timestamp" or not isinstance(stored, int):
+        return stored
+    try:
+        time = _UNIX_EPOCH + timedelta(milliseconds=stored)
+    except OverflowError:
+        return stored
+    return time.isoformat(" ", "milliseconds")
 
 
 def _ndv(estimate: float | None) -> str:

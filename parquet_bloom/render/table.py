@@ -3,6 +3,7 @@
 A number, a hash or a name is never folded. What gives way, and in which order, is said by the table:
 
     ("note…", "data", "column…")    shorten the notes, then leave out data, then shorten the names
+    ("min, max",)                   leave out both, as one says little without the other
 
 After that, columns go from the right. What was shortened gets back what room is left.
 
@@ -48,15 +49,15 @@ def fitted(
     for step in (*gives, *names[:0:-1]):
         if total([width for width in widths if width]) <= room:
             break
-        name = step.removesuffix(DOTS)
-        if name not in names:
-            continue
-        at = names.index(name)
-        if name == step:
-            widths[at] = 0
-        elif widths[at]:
-            widths[at] = min(widths[at], max(LEAST, _width(name)))
-            shortened.append(at)
+        for name in step.removesuffix(DOTS).split(", "):
+            if name not in names:
+                continue
+            at = names.index(name)
+            if not step.endswith(DOTS):
+                widths[at] = 0
+            elif widths[at]:
+                widths[at] = min(widths[at], max(LEAST, _width(name)))
+                shortened.append(at)
     spare = room - total([width for width in widths if width])
     for at in reversed(shortened):
         if widths[at] and spare > 0:

@@ -70,6 +70,11 @@ def shows_parts(part: str) -> str:
     return f"-c NAME shows a column by {part}, --verbose shows each {part} of all."
 
 
+def parts_of(formats: Sequence[Format]) -> str:
+    """Several of them: `row groups`, `stripes`, or `row groups or stripes`."""
+    return either([f"{UNITS[each].part}s" for each in formats or ("parquet",)])
+
+
 def parts_in(count: int, formats: Sequence[Format]) -> str:
     """So many in files of these formats: `1 stripe`, `196 row groups or stripes`."""
     many = "s" * (count != 1)
@@ -180,7 +185,8 @@ def columns_alike(
 
 
 def where(column: str | None, places: Sequence[Place]) -> str:
-    """`column user_id, row groups 0, 1`; `column user_id, stripe 0, index groups 3, 4`"""
+    """`column user_id, row groups 0, 1`; `column user_id, stripe 0, index groups 3, 4`;
+    `column user_id, stripes 0, 1, in 7 index groups`"""
     words = [] if column is None else [f"column {quoted_name(column)}"]
     parts = {place.part for place in places}
     groups = [place.group for place in places if place.group is not None]
@@ -189,7 +195,7 @@ def where(column: str | None, places: Sequence[Place]) -> str:
     if groups and len(parts) == 1:
         words.append(_numbered(places[0].units.group, groups))
     elif groups:
-        words.append(number_of(len(groups), places[0].units.group))
+        words.append(f"in {number_of(len(groups), places[0].units.group)}")
     return ", ".join(words)
 
 

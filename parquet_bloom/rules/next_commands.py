@@ -110,13 +110,15 @@ class NextCommands:
             for cautions in self._cautions.values()
             for lacks, own in cautions
         )
-        for found in findings:
-            self._add(found)
+        commands = [(found, self._command(found)) for found in findings]
+        replaced = {found.column for found, command in commands if command == _REBUILD}
+        for found, command in commands:
+            # What replaces filters in some groups builds those that others lack, too.
+            is_in_that = command == _BUILD and found.column in replaced
+            if command is not None:
+                self._add(found, _REBUILD if is_in_that else command)
 
-    def _add(self, found: Finding) -> None:
-        command = self._command(found)
-        if command is None:
-            return
+    def _add(self, found: Finding, command: str) -> None:
         place = found.place if "ROW_GROUP" in command else None
         limit = _limit(found) if "LIMIT" in command else None
         key = command, found.column, place, limit, found.rule in _TOO_LARGE

@@ -29,7 +29,7 @@ from parquet_bloom.advice.table import (
     table_key,
     whole_table,
 )
-from parquet_bloom.advice.verdict import enough_ndv, searching_instead
+from parquet_bloom.advice.verdict import enough_ndv, searching_instead, why_none
 from parquet_bloom.arguments import (
     PATH_OR_URL,
     SomeNames,
@@ -800,10 +800,12 @@ def _advice(
         unreadable=counts.unreadable,
         filter_bytes_there=counts.bytes_there,
         engines=subject.engines,
-        reason=column.reason,
+        reason=judged.reason,
     )
     if column.reason:
-        return known
+        unit = judged.evidence.unit
+        reason = why_none(column.reason, subject.engines, counts.already, unit)
+        return replace(known, reason=reason)
     read, is_left_out = judged.evidence.groups_read, judged.verdict == "left out"
     return replace(
         known,
@@ -829,7 +831,6 @@ def _advice(
         values_stored=reads.num_stored if reads else 0,
         lighter_ndv=_lighter_ndv(counts),
         verdict=judged.verdict,
-        reason=judged.reason,
         fpp=None if is_left_out else fpp,
         settings=settings(fpp, counts) if counts.filter_bytes and not is_left_out else (),
         rates=tuple(

@@ -13,7 +13,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers, columns_needed
-from parquet_bloom.container import WHERE_KNOWN, BuildChange, BuiltFilters, LeftChunk, number_of
+from parquet_bloom.container import (
+    WHERE_KNOWN,
+    BuildChange,
+    BuiltFilters,
+    LeftChunk,
+    Units,
+    number_of,
+)
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError, quoted_name
@@ -32,8 +39,8 @@ from parquet_bloom.verbs.file_runner import (
 )
 from parquet_bloom.verbs.several import FilesReport, change_each, changes_several
 from parquet_bloom.vocabulary import (
-    REMOVES,
-    REPLACES,
+    REMOVED,
+    REPLACED,
     Dialect,
     Existing,
     FileLayout,
@@ -269,7 +276,7 @@ def _build(
         bytes_added=facts["size_after"] - facts["size_before"],
         notes=(
             *lacking(opened.file, options),
-            *_gone(opened, change),
+            *_gone(opened, change, is_dry_run=facts["dry_run"]),
             *change.notes,
             *opened.notes(change),
         ),
@@ -301,15 +308,24 @@ def _lost_traces(
             yield f"{where}: the filter that it had lacks values {each.doubt_about_values}"
 
 
-def _gone(opened: Changing, change: BuildChange) -> Iterator[str]:
+def _gone(opened: Changing, change: BuildChange, *, is_dry_run: bool) -> Iterator[str]:
     """Which filters nothing brings back, in a dry run too."""
     if not opened.target.in_place:
         return
     built = {(each.place.part, each.column) for each in change.filters}
-    num_lost = sum(chunk not in built for chunk in change.replaced)
-    if num_replaced := len(change.replaced) - num_lost:
-        chunks = number_of(num_replaced, "column chunk")
-        yield f"{REPLACES} {chunks} for good, whoever built them"
-    if num_lost:
-        chunks = number_of(num_lost, "column chunk")
-        yield f"{REMOVES} {chunks} for good, and builds none in their place"
+    replaced = [chunk for chunk in change.replaced if chunk in built]
+    lost = [chunk for chunk in change.replaced if chunk not in built]
+    units = opened.file.units
+    if replaced:
+        chunks = _counted(replaced, units)
+        yield f"{REPLACED[is_dry_run]} {chunks} for good, whoever built them"
+    if lost:
+        yield f"{REMOVED[is_dry_run]} {_counted(lost, units)} for good, with none in their place"
+
+
+def _counted(chunks: Sequence[tuple[int, str]], units: Units) -> str:
+    """`3 column chunks`; where parts have groups, `2 columns in 3 stripes`"""
+    if not units.has_groups:
+        return number_of(len(chunks), "column chunk")
+    columns = number_of(len({column for _, column in chunks}), "column")
+    return f"{columns} in {number_of(len({part for part, _ in chunks}), units.part)}"

@@ -1,8 +1,9 @@
 """Compare the filters of two files: which there are, what is said about them, which bits differ.
 
 Two filters are the same if their bits and these attributes are: in Parquet, what header and footer
-say, a length being what follows from the header or not; in ORC, stream, bloomEncoding, and the numbers of bits and
-hashes. Their positions, their compression and who built them do not matter.
+say, a length being what follows from the header or not; in ORC, which streams there are (of two, the
+bits are those that readers take), bloomEncoding, and the numbers of bits and hashes. Their positions,
+their compression and who built them do not matter.
 """
 
 from __future__ import annotations

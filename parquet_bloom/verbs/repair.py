@@ -37,7 +37,8 @@ _TAKE_ANOTHER: Final = "take another copy of the file"
 
 @dataclass(frozen=True, slots=True)
 class RepairedFilter(NamedAsShown, Located):
-    """What was done about the filters of one chunk, the rule that was broken, and how.
+    """What was done about the filters of one chunk, of which there were `num_filters`, the rule that was broken,
+    and how.
 
     `offset` and `length`: of the present filters, None if there are none. `groups`: the index groups
     where the rule was broken, empty if it concerns the whole stripe.
@@ -46,6 +47,7 @@ class RepairedFilter(NamedAsShown, Located):
     place: Place
     column: str
     action: RepairAction
+    num_filters: int
     rule: str
     reason: str
     offset: int | None
@@ -68,6 +70,11 @@ class LeftFilter(NamedAsShown, Located):
     def is_wrong(self) -> bool:
         """False of what could not be looked at."""
         return self.rule != NOT_CHECKED
+
+    @property
+    def num_filters(self) -> int:
+        """How many filters break it: one for each of its index groups."""
+        return max(1, len(self.groups or ()))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -233,6 +240,7 @@ def _outcomes(
             place=broken.chunk.place,
             column=broken.chunk.column.name,
             action=action,
+            num_filters=broken.chunk.num_filters,
             rule=why.rule,
             reason=why.statement + more,
             offset=where and where[0],

@@ -504,10 +504,12 @@ class RowSearch:
             left, num_groups, is_by_filters = [], 0, False
             for number, answers in enumerate(file.prober(column, part).answers(asked)):
                 num_groups += 1
+                if groups is not None and number not in groups:
+                    continue
                 is_by_filters = is_by_filters or any(
                     each.num_rows and each.reason not in WITHOUT_FILTERS for each in answers.given
                 )
-                if (groups is None or number in groups) and not answers.are_absent:
+                if not answers.are_absent:
                     left.append(number)
             if left:
                 places[part] = left if len(left) < num_groups else None

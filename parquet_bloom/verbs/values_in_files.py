@@ -19,7 +19,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import files_given
-from parquet_bloom.container import AS_TEXT, WHERE_KNOWN, number_of
+from parquet_bloom.container import AS_TEXT, IN_PYTHON, WHERE_KNOWN, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.filters.rates import at_least_once, never_false
 from parquet_bloom.native.lazy import Array, NDArray, np
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from parquet_bloom.storage.cache import Cache
     from parquet_bloom.verbs.held_values import HeldAnswers
     from parquet_bloom.verbs.probe import ProbeReport
-    from parquet_bloom.vocabulary import Dialect, TableChoice, Verdict
+    from parquet_bloom.vocabulary import Dialect, Format, TableChoice, Verdict
 
 # Of what is kept for one answer.
 _BYTES_KEPT = 24
@@ -117,7 +117,7 @@ class ValuesReport(VerbReport):
     a value in `false_groups` of `num_filters` on average, and somewhere with the probability `false_maybe`. Both are
     computed from the bits of all filters; None if these were not read whole, as for few values.
     `files_without_column`: how many have null there, as the files are united by name. `requests`: sent to object
-    stores, None if none of the files is in one.
+    stores, None if none of the files is in one. `formats`: those of the files that were asked.
     """
 
     _rows: ClassVar = ("results", "files")
@@ -137,6 +137,7 @@ class ValuesReport(VerbReport):
     bytes_read: int
     files_without_column: int = 0
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
+    formats: tuple[Format, ...] = field(default=(), metadata=IN_PYTHON)
 
     def __repr__(self) -> str:
         found = f"{self.absent:,} absent, {self.maybe:,} maybe, {self.unknown:,} unknown"
@@ -226,6 +227,7 @@ class GatheredValues:
         self._num_files = self._num_groups = self._num_filters = self._bytes_read = 0
         self._files_without = 0
         self._requests: Requests | None = None
+        self._formats: set[Format] = set()
         # Of the filters of all groups: the sum of their rates, and of the logarithms of what they leave.
         self._false_groups, self._never_false, self._are_rates_known = 0.0, 0.0, True
 
@@ -233,6 +235,7 @@ class GatheredValues:
         """Raises UnsupportedError if there are more answers than the memory budget has room for."""
         groups = report.results.groups
         self._num_files += 1
+        self._formats.add(report.format)
         self._num_groups += len(groups)
         self._bytes_read += report.bytes_read
         self._files_without += report.caveat == NULL_BY_NAME
@@ -279,6 +282,7 @@ class GatheredValues:
             bytes_read=self._bytes_read,
             files_without_column=self._files_without,
             requests=self._requests,
+            formats=tuple(sorted(self._formats)),
         )
 
 

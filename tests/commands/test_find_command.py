@@ -151,6 +151,11 @@ def test_what_an_account_takes_for_right_is_said(path):
     pb.Index.build("i", path, "id").close()
     by_index = "the index (`pbloom index check --deep` does that)"
     assert outcome(*asked, "--index", "i").complaint == said + by_index
+    # There are no pages in these.
+    orc.write_table(pa.table({"id": [7, 9, 7]}), "a.orc", bloom_filter_columns=[1])
+    told = outcome(asked[0], "a.orc", *asked[2:]).complaint
+    assert told == f"{said}filters (`pbloom validate` does that)"
+    assert outcome(*asked[:2], "a.orc", *asked[2:]).complaint == said + filters
 
 
 @pytest.mark.parametrize("option", ["--report", "--output"])

@@ -204,7 +204,7 @@ def test_what_is_alike_is_said_once(built, ending):
 
 
 def test_how_many_filters_are_replaced_is_said_of_each_file(tmp_path, monkeypatch):
-    said = "replaces the filters of 2 column chunks for good, whoever built them"
+    said = "replaced the filters of 2 column chunks for good, whoever built them"
     monkeypatch.chdir(tmp_path)
     for name in "ab":
         pq.write_table(pa.table({"id": range(200)}), f"{name}.parquet", row_group_size=100)

@@ -37,18 +37,29 @@ def test_files_of_both_formats_in_one_run(write, tmp_path):
     assert ran.code == 0
     first, second, third, total = ran.output.splitlines()
     assert re.fullmatch(
-        rf"{re.escape(str(path))}: 1 filter repaired, 0 still wrong, \d+ B (added|removed)", first
+        rf"{re.escape(str(path))}: 2 filters repaired, 0 still wrong, \d+ B (added|removed)", first
     )
     assert second.startswith(f"{other}: 0 filters repaired, 0 still wrong")
     assert third.startswith(
         f"{path}: rebuilt: column a, stripe 0: PB401 false-negatives: in the first: "
     )
-    assert total.startswith("2 files: 1 repaired, 1 unchanged; 1 filter repaired, 0 still wrong, ")
+    assert total.startswith("2 files: 1 repaired, 1 unchanged; 2 filters repaired, 0 still wrong, ")
     assert other.read_bytes() == before
     ran = outcome("validate", path, other, "--json")
     assert ran.code == 0
     found = [json.loads(line) for line in ran.output.splitlines()]
     assert [each["format"] for each in found] == ["orc", "parquet"]
+
+
+def test_filters_are_counted_by_index_group_as_other_commands_do(write, tmp_path):
+    """A column's filters in a stripe are dropped together, right or wrong."""
+    path = write(exchanged())
+    dropped, *_, note = run(path, "--drop-bad", "-o", tmp_path / "b.orc").stdout.splitlines()
+    assert dropped.startswith(f"{tmp_path / 'b.orc'}: 2 filters dropped, 0 still wrong, ")
+    assert note.startswith("note: no filter is left where one was dropped: pbloom build ")
+    assert (
+        ": 2 filters removed, " in outcome("strip", path, "-c", "a", "-g", "0", "--dry-run").stdout
+    )
 
 
 def test_what_is_left_is_a_no(write):
@@ -72,7 +83,7 @@ def test_the_report_as_json(write):
     assert done.pop("offset") + length < report["size_after"]
     assert re.match(r"\d+ of 1,000 stored values are not in the filter", done.pop("reason"))
     assert done == {
-        "stripe": 0, "index_groups": [0, 1], "column": "a", "action": "rebuilt", "rule": "PB401",
+        "stripe": 0, "index_groups": [0, 1], "column": "a", "action": "rebuilt", "num_filters": 2, "rule": "PB401",
     }  # fmt: skip
 
 

@@ -41,7 +41,7 @@ def test_the_command_says_what_it_did(sound: bytes, write: Callable[[bytes], Pat
         f" {lost} (expected 272 to 528)\n"
         "length set: column a, row group 1: PB111 length-missing: bloom_filter_length is"
         f" {lost} (expected 528)\n"
-        "note: where a filter was dropped is none now, and any bytes of it stay in the file:"
+        "note: no filter is left where one was dropped, and any bytes of it stay in the file:"
         f" pbloom build {path} -c a --in-place adds a new one\n"
         "note: no stored value was looked up: --drop-bad and --rebuild do that, and so does"
         f" pbloom validate {path}\n"
@@ -82,6 +82,7 @@ def test_json(sound: bytes, write: Callable[[bytes], Path], zero: Path) -> None:
             "row_group": 0,
             "column": "a",
             "action": "length set",
+            "num_filters": 1,
             "rule": "PB112",
             "reason": "bloom_filter_length cuts the filter short: readers that trust it lose rows"
             f" (expected {length}, found {length - 1})",

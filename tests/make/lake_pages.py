@@ -17,7 +17,7 @@ ROWS = 2000
 
 # Under all steps, if any has a command.
 NO_OTHERS = (
-    "Other commands under Findings and Advice need not be run as well, but for those of notes."
+    "After these, no other command under Findings and Advice has to be run, except those for notes."
 )
 
 

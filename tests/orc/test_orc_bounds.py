@@ -215,8 +215,8 @@ def test_rows_are_looked_for_in_groups_that_statistics_leave(tmp_path: Path) -> 
             assert read == (1, by_filters, 1 - by_filters)
             assert report.is_absent
     report = pb.find(path, "null", 3)
-    # Whose streams show it.
-    assert (report.row_groups_by_filters, report.files_by_filters) == (2, 1)
+    # Whose streams show it, and no filter.
+    assert (report.row_groups_by_statistics, report.files_by_statistics) == (2, 1)
 
 
 def test_comparisons_reach_to_their_ends() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyorc
 import pytest
+from make.orc_defect_files import edited
 from make.orc_files import LEAVES, all_types
 from make.s3_server import S3Server
 from pyarrow import orc
@@ -201,7 +203,30 @@ def test_what_is_not_read(path: Path, tmp_path: Path) -> None:
     (unknown,) = pb.find(path, "date", date(1500, 1, 1)).unknown
     assert "cannot be looked for: dates before 1582-10-15" in unknown.reason
     (unknown,) = pb.find(path, "list", 3).unknown
-    assert "LIST: its filters hash only the number of elements" in unknown.reason
+    assert "cannot be looked for: LIST: the elements are column list._elem" in unknown.reason
+    orc.write_table(pa.table({"ok": [True]}), tmp_path / "b.orc")
+    (unknown,) = pb.find(tmp_path / "b.orc", "ok", True).unknown
+    assert "cannot be looked for: values of BOOLEAN columns are not looked up" in unknown.reason
+
+
+@pytest.mark.parametrize("trino", [False, True], ids=["bounds count", "bounds do not"])
+def test_stripes_of_nulls_are_excluded_by_statistics(tmp_path: Path, trino: bool) -> None:
+    """No filter is there that could exclude them."""
+    path = tmp_path / "a.orc"
+    table = pa.table({"n": pa.nulls(2000, pa.string()), "s": [f"{n:04}" for n in range(2000)]})
+    orc.write_table(table, path, row_index_stride=1000, bloom_filter_columns=[2])
+    if trino:
+        path.write_bytes(edited(path.read_bytes(), lambda _, footer: footer.update(writer=4)))
+    by_each = attrgetter("files_by_statistics", "files_by_filters")
+    found = pb.find(path, "n", "x")
+    assert (list(found.absent), by_each(found)) == (["x"], (1, 0))
+    assert (found.row_groups_by_statistics, found.row_groups_by_filters) == (1, 0)
+    assert by_each(pb.read_plan(path, {"n": "x"})) == (1, 0)
+    assert (
+        by_each(pb.find(path, "s", "0007x"))
+        == by_each(pb.read_plan(path, {"s": "0007x"}))
+        == (0, 1)
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -18,7 +18,7 @@ def printed(capsys, *reports):
 def test_a_report_as_text(capsys):
     assert printed(capsys, BROKEN, SOUND) == (
         "data/a.parquet: 4 errors, 1 warning, 1 note in 8 filters and 1,000 values: not ok\n"
-        "  error PB111 length-missing: column user.id, row groups 0, 1, 2 (the first of them):"
+        "  error PB111 length-missing: column user.id, row groups 0, 1, 2; the first:"
         " bloom_filter_length is missing (expected 1040)\n"
         "  error PB401 false-negatives: column name, row group 1:"
         " 10 of 12 values are not in the filter (expected 0, found 10)\n"

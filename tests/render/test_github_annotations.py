@@ -19,7 +19,7 @@ def text(commands):
 
 def test_one_command_for_each_rule():
     assert text(github_annotations([BROKEN], 1)) == (
-        "::error file=data/a.parquet,title=PB111 length-missing::column user.id, row groups 0, 1, 2 (the first of them):"
+        "::error file=data/a.parquet,title=PB111 length-missing::column user.id, row groups 0, 1, 2; the first:"
         " bloom_filter_length is missing (expected 1040)\n"
         "::error file=data/a.parquet,title=PB401 false-negatives::column name, row group 1:"
         " 10 of 12 values are not in the filter (expected 0, found 10)%0A"

@@ -119,7 +119,7 @@ def test_all_places_of_a_rule_are_in_its_failure():
     (suite,) = parsed([report(*LENGTHS, other)])
     (failure,) = outcomes(suite)["PB111"]
     assert [line.split(": ")[1] for line in failure.text.splitlines()] == [
-        "column user.id, row groups 0, 1, 2 (the first of them)", "column name, row group 0",
+        "column user.id, row groups 0, 1, 2; the first", "column name, row group 0",
     ]  # fmt: skip
 
 

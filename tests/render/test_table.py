@@ -62,6 +62,12 @@ def test_then_columns_go_from_the_right():
     assert fitted(NAMES, natural_widths(TABLE), 12, GIVES) == [9, 0, 0, 0]
 
 
+def test_what_says_little_alone_goes_together():
+    names = ["value", "min", "max", "rows"]
+    assert fitted(names, [5, 8, 8, 4], 28, ("min, max",)) == [5, 0, 0, 4]
+    assert fitted(names, [5, 8, 8, 4], 31, ("min, max",)) == [5, 8, 8, 4]
+
+
 @pytest.mark.parametrize("room", range(27, 120))
 def test_no_line_is_longer_than_the_terminal_and_no_number_is_cut(room):
     found = shown(room)

@@ -28,7 +28,7 @@ from parquet_bloom.verbs.validate import validate
 HELPLESS = {
     "PB115", "PB116", "PB117", "PB118", "PB119", "PB120", "PB121", "PB123", "PB124", "PB125", "PB126", "PB127", "PB128",
     "PB129", "PB130", "PB206", "PB208", "PB212", "PB313", "PB408", "PB503", "PB504", "PB506", "PB507",
-    "PB508", "PB601", "PB608", "PB611", "PB612", "PB622", "PB651",
+    "PB508", "PB601", "PB608", "PB611", "PB612", "PB622", "PB626", "PB651",
 }  # fmt: skip
 
 # These only say more: whether the filters are worth their bytes, or small on purpose, is not for a command to decide.
@@ -383,7 +383,33 @@ def test_no_filters_are_stripped_for_those_of_one_stripe(tmp_path):
     assert found.next == f"pbloom strip {path} -c f --in-place"
 
 
-@pytest.mark.parametrize("rule", ["PB207", "PB305", "PB621", "PB626"])
+def test_filters_that_are_right_are_not_to_be_stripped_but_on_a_condition(tmp_path):
+    """Only some readers lose rows of instants, and they can be run so that they do not."""
+    path = tmp_path / "a.orc"
+    instants = pa.array(range(0, 10**9, 10**6), pa.timestamp("us", "UTC"))
+    orc.write_table(pa.table({"at": instants}), path)
+    pb.build(path, columns="at", in_place=True)
+    (found,) = (each for each in validate(path).findings if each.rule == "PB626")
+    words = "where ORC Java reads the file, run it with -Duser.timezone=UTC, or strip these filters"
+    assert (found.next, found.by_hand) == (None, words)
+    assert f"  next: {words}\n" in outcome("validate", path).stdout
+
+
+def test_one_command_replaces_filters_and_builds_those_that_other_stripes_lack(tmp_path):
+    path = tmp_path / "a.orc"
+    numbers = pa.array([row % 100 for row in range(4000)], pa.int8())
+    layout = {"stripe_size": 1, "batch_size": 1000, "row_index_stride": 1000}
+    orc.write_table(pa.table({"a": numbers}), path, bloom_filter_columns=[1], **layout)
+    pb.strip(path, columns="a", row_groups=[0], in_place=True)
+    report = validate(path)
+    assert {"PB307", "PB627"} <= {each.rule for each in report.findings}
+    command = f"pbloom build {path} -c a --existing replace --in-place"
+    assert {each.next for each in report.findings if each.column == "a"} == {command}
+    assert outcome(*command.split()[1:]).code == 0
+    assert all(each.next is None for each in validate(path).findings if each.column == "a")
+
+
+@pytest.mark.parametrize("rule", ["PB207", "PB305", "PB621"])
 def test_no_filter_that_is_required_is_stripped_for_its_size(rule, tmp_path):
     """PB122 and PB70x are about wrong ones, PB308 about one that nothing requires, PB609 is of one stripe of two."""
     defect = next(each for each in READABLE if each.rule == rule)

@@ -30,7 +30,7 @@ def lost(stripe, index_group, **more):
         ([(2, None), (0, None)], "column a, stripes 0, 2"),
         ([(1, 3)], "column a, stripe 1, index group 3"),
         ([(1, 3), (1, 0)], "column a, stripe 1, index groups 0, 3"),
-        ([(1, 3), (0, 3), (0, 4)], "column a, stripes 0, 1, 3 index groups"),
+        ([(1, 3), (0, 3), (0, 4)], "column a, stripes 0, 1, in 3 index groups"),
         (
             [(0, group) for group in range(12)],
             "column a, stripe 0, index groups 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, … (12 in all)",
@@ -104,8 +104,7 @@ def test_text(printed):
     assert lines[1] == "b.orc: no findings in 8 filters and 8,000 values: ok"
     assert lines[2].startswith("c.parquet: ")
     assert lines[3].startswith(
-        "a.orc: error PB401 false-negatives: column a, stripe 0, index groups 0, 1"
-        " (the first of them): "
+        "a.orc: error PB401 false-negatives: column a, stripe 0, index groups 0, 1; the first: "
     )
 
 
@@ -129,7 +128,7 @@ def test_junit(printed):
 def test_github(printed):
     lines = printed("github").splitlines()
     assert lines[0].startswith(
-        "::error file=a.orc,title=PB401 false-negatives::column a, stripe 0, index groups 0, 1 "
+        "::error file=a.orc,title=PB401 false-negatives::column a, stripe 0, index groups 0, 1; the first: "
     )
 
 

@@ -352,7 +352,7 @@ def test_options_of_the_command(run):
     result = run("a.parquet", "--require", "x,y", "--max-fpp", "1e-9", "--max-bytes", "64")
     assert result.code == 1
     assert [line.split(": ")[:2] for line in result.stdout.splitlines()[1:]] == [
-        ["  error PB311 fpp-above-limit", "column x, row groups 0, 1 (the first of them)"],
+        ["  error PB311 fpp-above-limit", "column x, row groups 0, 1; the first"],
         ["  error PB312 bytes-above-limit", "column x, row groups 0, 1"],
         ["  error PB310 required-missing", "column y, row groups 0, 1"],
         ["  next", "pbloom build a.parquet -c y --in-place --max-bytes 64 --fpp 1e-09"],

@@ -410,6 +410,32 @@ def test_who_loses_rows_is_noted():
     asked = "advise", "a.orc", "-c", "at", "--value-sample", "at.txt"
     assert f"note: column at: {loses}\n" in outcome(*asked).stdout
     assert "note:" not in outcome(*asked, "--engine", "ORC C++").stdout
+    # Those that may be built, too: points in time are optional.
+    found = outcome("advise", "a.orc", "-c", "at")
+    assert ("\toptional\t" in found.stdout, f"note: column at: {loses}\n" in found.stdout) == (
+        True,
+        True,
+    )
+
+
+def test_filters_of_types_that_get_none_are_to_be_stripped(tmp_path):
+    """Some writers have them nevertheless; of one without any, there is nothing to strip."""
+    path = tmp_path / "a.orc"
+    flags, lists = [True, False] * 1000, [[n] for n in range(2000)]
+    columns = {"ok": flags, "st": [{"a": n} for n in range(2000)], "tags": lists, "none": flags}
+    orc.write_table(pa.table(columns), path, row_index_stride=1000, bloom_filter_columns=[1, 2, 4])
+    advice = {each.column: each for each in pb.advise(path).columns}
+    strip = "2 index groups have filters, which pbloom strip removes"
+    assert advice["ok"].reason == (
+        f"BOOLEAN: filters of ORC Java are empty, those of ORC C++ wrong; {strip}"
+    )
+    assert advice["st"].reason == f"STRUCT: its filters are empty; {strip}"
+    assert advice["tags"].reason == (
+        "LIST: its filters hash only the number of elements; the elements are column tags._elem; "
+        + strip
+    )
+    assert "strip" not in advice["none"].reason
+    assert [each.column for each in advice.values() if each.is_needless] == ["ok", "st", "tags"]
 
 
 def test_filters_that_cannot_be_read_are_those_of_a_whole_stripe(tmp_path):

@@ -175,7 +175,10 @@ def test_filters_that_are_there(path, out):
         pb.build(out, in_place=True, columns=["id"], existing="error")
     larger = pb.build(out, in_place=True, columns=["id"], fpp=0.0001, existing="replace")
     assert [each.num_bits for each in larger.filters] == [19200] * 3
-    assert larger.notes[0] == "replaces the filters of 3 column chunks for good, whoever built them"
+    assert (
+        larger.notes[0]
+        == "replaced the filters of 1 column in 3 stripes for good, whoever built them"
+    )
     assert streams(out, "id") == [[ROW_INDEX, BLOOM_FILTER_UTF8]] * 3
     pb.strip(out, columns=["name"], in_place=True)
     pb.build(out, in_place=True, columns=["id"], existing="replace")

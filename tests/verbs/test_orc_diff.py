@@ -100,6 +100,19 @@ def test_other_bits(here):
     assert lines[1].split("\t")[-3:] == [str(only_a), str(only_b), first.reason]
 
 
+def test_a_second_stream(here):
+    """That old readers take, and others do not."""
+    a, b = write("a.orc", filtered=()), write("b.orc", filtered=())
+    pb.build(a, columns="id", orc_streams="both", in_place=True)
+    pb.build(b, columns="id", in_place=True)
+    reason = "the stream is BLOOM_FILTER and BLOOM_FILTER_UTF8 in a, BLOOM_FILTER_UTF8 in b"
+    assert {(each.status, each.reason) for each in diff(a, b, columns=["id"]).filters} == {
+        ("different", reason)
+    }
+    pb.build(b, columns="id", orc_streams="both", existing="replace", in_place=True)
+    assert diff(a, b).same
+
+
 def test_another_size(here):
     a, b = write("a.orc"), write("b.orc", fpp=0.05)
     (found, *_) = diff(a, b).filters

@@ -5,9 +5,10 @@ import json
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES
-from make.commands import outcome
+from make.commands import on_a_terminal, outcome
 from make.handmade_orc import (
     DATA,
     Stream,
@@ -195,10 +196,10 @@ def test_the_command(file):
     assert head.endswith(" B, NONE, written by ORC Java 2.3.0; filters in id take 44 B (17 %)")
     columns, groups = rows[:2], rows[2:]
     assert [row.split("\t") for row in columns] == [
-        ["stripe", "column", "type", "encoding", "data", "stream", "filters", "bits", "k", "fill",
-         "FPP", "worst FPP", "largest NDV", "note"],
-        ["0", "id", "LONG", "DIRECT_V2", "5 B", "BLOOM_FILTER_UTF8, 44 B", "2", "128", "3", "25 %",
-         "6.2 %", "12 %", "30", "no bit is set in 1 index group that may have values"],
+        ["stripe", "column", "type", "encoding", "data", "stream", "size", "filters", "bits", "k",
+         "fill", "FPP", "worst FPP", "largest NDV", "note"],
+        ["0", "id", "LONG", "DIRECT_V2", "5 B", "BLOOM_FILTER_UTF8", "44 B", "2", "128", "3",
+         "25 %", "6.2 %", "12 %", "30", "no bit is set in 1 index group that may have values"],
     ]  # fmt: skip
     assert [row.split("\t") for row in groups] == [
         ["stripe", "column", "index group", "first row", "rows", "values", "nulls", "min", "max",
@@ -208,6 +209,43 @@ def test_the_command(file):
         ["0", "id", "1", "10", "5", "4", "yes", "-2", "3", "1", "0 0", "128", "3", "0 %", "0 %",
          "0"],
     ]  # fmt: skip
+
+
+def test_the_figures_of_filters_stay_on_a_narrow_terminal(tmp_path):
+    """Where something has to go, it is what is the same in most files, and what else there is to say of groups."""
+    numbers = pa.array(range(10**12, 10**12 + 2000))
+    orc.write_table(pa.table({"number": numbers}), tmp_path / "a.orc", row_index_stride=1000)
+    pb.build(tmp_path / "a.orc", columns=["number"], in_place=True)
+    shown = on_a_terminal(80, "inspect", tmp_path / "a.orc", "--index-groups")
+    heads = [line.split("  ") for line in shown if line.startswith("stripe ")]
+    of_columns, of_groups = ([head.strip() for head in line if head] for line in heads)
+    assert of_columns == ["stripe", "column", "type", "data", "size", "filters", "fill", "FPP",
+                          "worst FPP", "largest NDV"]  # fmt: skip
+    assert of_groups == ["stripe", "column", "index group", "rows", "fill", "FPP", "NDV"]
+
+
+def test_bounds_of_times_are_shown_as_times(tmp_path):
+    """Those that Python's calendar has; documents have the milliseconds that are stored."""
+    bounds = {"minimumUtc": -1, "maximumUtc": 1 << 60}
+    stripe = Stripe(10, [Stream(ROW_INDEX, 1, row_index({"timestampStatistics": bounds}))])
+    path = write(tmp_path / "a.orc", forge(table(at="TIMESTAMP"), [stripe]))
+    *_, names, row = outcome("inspect", path, "--index-groups").stdout.splitlines()[:-1]
+    cells = dict(zip(names.split("\t"), row.split("\t"), strict=True))
+    assert cells["min"] == "1969-12-31 23:59:59.999"
+    assert cells["max"] == str(1 << 60)
+    statistics = pb.inspect(path, index_groups=True).stripes[0].columns[0].groups[0].statistics
+    assert (statistics.min, statistics.max) == (-1, 1 << 60)
+
+
+def test_both_streams_of_a_column_are_shown(tmp_path):
+    """The size is what both take, as above the table."""
+    ids = pa.array(range(2000), pa.int64())
+    orc.write_table(pa.table({"id": ids}), tmp_path / "a.orc", row_index_stride=1000)
+    pb.build(tmp_path / "a.orc", columns=["id"], orc_streams="both", in_place=True)
+    head, names, row = outcome("inspect", tmp_path / "a.orc").stdout.splitlines()
+    cells = dict(zip(names.split("\t"), row.split("\t"), strict=True))
+    assert cells["stream"] == "BLOOM_FILTER, BLOOM_FILTER_UTF8"
+    assert f"; filters take {cells['size']} (" in head
 
 
 def test_json_is_what_the_function_says(file):
@@ -314,6 +352,37 @@ def test_dump_as_json(file):
 def test_there_is_no_such_filter(file, arguments, expected):
     found = outcome("dump", file, *arguments)
     assert (found.code, found.complaint) == (2, f"{file}: {expected}")
+
+
+@pytest.mark.parametrize(("name", "parts"), [("a.orc", "stripes"), ("a.parquet", "row groups")])
+def test_a_file_without_rows_has_no_ordinals(tmp_path, name, parts):
+    schema = pa.schema({"id": pa.int64()})
+    if name == "a.orc":
+        orc.write_table(schema.empty_table(), tmp_path / name)
+    else:
+        pq.ParquetWriter(tmp_path / name, schema).close()
+    found = outcome("dump", tmp_path / name, "-c", "id")
+    expected = f"{tmp_path / name}: {parts.removesuffix('s')} 0: the file has no {parts}"
+    assert (found.code, found.complaint) == (2, expected)
+
+
+NULLS = row_index({"numberOfValues": 0, "hasNull": True}, {"numberOfValues": 0, "hasNull": True})
+
+
+@pytest.mark.parametrize(
+    ("kind", "streams", "reason"),
+    [
+        ("BOOLEAN", [Stream(ROW_INDEX, 1, row_index({}, {}))],
+         "BOOLEAN: filters of ORC Java are empty, those of ORC C++ wrong"),
+        ("LONG", [Stream(ROW_INDEX, 1, NULLS)], "the stripe has only nulls"),
+        ("LONG", [Stream(ROW_INDEX, 2, NULLS)], "no row index, without which readers ignore filters"),
+    ],
+)  # fmt: skip
+def test_where_none_can_be_built_nobody_is_told_to(tmp_path, kind, streams, reason):
+    data = forge(table(a=kind, b="LONG"), [Stripe(15, streams)], stride=10)
+    found = outcome("dump", write(tmp_path / "a.orc", data), "-c", "a")
+    expected = f"a.orc: stripe 0, index group 0, column a: no filter: {reason}"
+    assert (found.code, found.complaint) == (2, f"{tmp_path}/{expected}")
 
 
 def test_one_filter_in_python(file):

@@ -158,6 +158,11 @@ def test_dropping_leaves_what_loses_nothing_of_its_own(write):
     assert path.read_bytes() == data
 
 
+@pytest.mark.parametrize(("groups", "count"), [((0, 2), 2), ((), 1), (None, 1)])
+def test_what_is_left_is_counted_by_index_group(groups, count):
+    assert LeftFilter(Place(0), "a", "PB401", "lacks values", groups).num_filters == count
+
+
 def test_a_sound_file_stays_as_it_is(write):
     path = write(sound())
     report = repair(path, in_place=True, rebuild=True)

@@ -132,7 +132,8 @@ def test_the_command_answers_in_one_screen(lake, tmp_path):
         " (`pbloom index build`) excludes more"
     )
     assert absent.endswith(f"… ({report.absent} in all)")
-    assert heads.split("\t") == ["value", "verdict", "files", "row groups", "rows to read", "in"]
+    parts = "stripes or row groups"
+    assert heads.split("\t") == ["value", "verdict", "files", parts, "rows to read", "in"]
     assert len(rows) == 10
     assert more == f"and {report.maybe - 10} more: --verbose, --output and --json show all"
     assert found.code == 0
@@ -145,6 +146,21 @@ def test_filters_are_counted_where_there_are_some(lake, tmp_path):
     found = outcome("probe", *names, "-c", "id", "--values-from", tmp_path / "ids", "--by-value")
     assert " of 3 filters, and in at least one " in found.stdout.splitlines()[1]
     assert ": 491 values, 0 certainly in no file, " in found.stdout.splitlines()[0]
+
+
+def test_parts_are_called_as_their_format_calls_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = pa.table({"id": [1, 3]})
+    po.write_table(table, "a.orc", bloom_filter_columns=[1])
+    pq.write_table(table, "a.parquet")
+    pb.build("a.parquet", columns="id", in_place=True)
+    asked = ("-c", "id", "-v", "3", "--by-value")
+    for names, called in (
+        (["a.orc"], "stripes"),
+        (["a.parquet"], "row groups"),
+        (["a.orc", "a.parquet"], "stripes or row groups"),
+    ):
+        assert f"\tfiles\t{called}\trows to read\t" in outcome("probe", *names, *asked).stdout
 
 
 def test_values_alone_come_with_the_totals_of_all(lake, tmp_path):

@@ -66,6 +66,10 @@ class ColumnChunk:
         return self.bloom_filter_offset is not None
 
     @property
+    def num_filters(self) -> int:
+        return 1
+
+    @property
     def known_non_null(self) -> int | None:
         """How many of its values are not null; None if the footer does not say."""
         if self.num_values is None:
