@@ -108,8 +108,11 @@ def test_what_is_listed_of_a_command_is_how_its_help_begins(name):
 def test_encrypted_files_have_a_section_of_their_own():
     below = help_of(("inspect",)).split("\nEncrypted files:\n")[1]
     assert below.startswith(
-        "  --keys FILE                 JSON file of keys; the other options here take\n"
-        "                              precedence.  [env var: PBLOOM_KEYS]\n"
+        '  --keys FILE                 JSON file of keys, such as {"footer": KEYSPEC,\n'
+        '                              "columns": {"email": KEYSPEC}};\n'
+        "                              docs/encryption.md has all names. The other\n"
+        "                              options here take precedence.  [env var:\n"
+        "                              PBLOOM_KEYS]\n"
         "  --footer-key KEYSPEC        Key of the footer."
     )
 

@@ -73,7 +73,10 @@ def chunk_bytes(path: Path) -> int:
 def tables_in(report: Any) -> list[list[list[str]]]:
     """The cells of the tables that a notebook shows."""
     return [
-        [re.findall("<t[hd]>(.*?)</t[hd]>", row) for row in re.findall("<tr>(.*?)</tr>", table)]
+        [
+            re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row)
+            for row in re.findall("<tr>(.*?)</tr>", table)
+        ]
         for table in re.findall("<table>(.*?)</table>", report._repr_html_())
     ]
 
