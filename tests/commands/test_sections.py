@@ -109,10 +109,9 @@ def test_encrypted_files_have_a_section_of_their_own():
     below = help_of(("inspect",)).split("\nEncrypted files:\n")[1]
     assert below.startswith(
         '  --keys FILE                 JSON file of keys, such as {"footer": KEYSPEC,\n'
-        '                              "columns": {"email": KEYSPEC}};\n'
-        "                              docs/encryption.md has all names. The other\n"
-        "                              options here take precedence.  [env var:\n"
-        "                              PBLOOM_KEYS]\n"
+        '                              "columns": {"email": KEYSPEC}}; docs/encryption.md\n'
+        "                              has all names. The other options here take\n"
+        "                              precedence.  [env var: PBLOOM_KEYS]\n"
         "  --footer-key KEYSPEC        Key of the footer."
     )
 
