@@ -34,7 +34,7 @@ SCRIPTS = {
 EXIT_STATUS = {
     "0": "Success, or yes.",
     "1": "No: what was asked for is not so; the description says what that is.",
-    "2": "An error; if it stands for more, the description says so.",
+    "2": "An error, unless the description says otherwise.",
     "128 and above": "Ended by a signal, whose number is the rest.",
 }
 ENVIRONMENT = {
@@ -42,7 +42,8 @@ ENVIRONMENT = {
     "PBLOOM_KEYS": "A JSON file of keys, as --keys.",
     "PBLOOM_HASH_KEY": "A KEYSPEC, as --hash-key of an index.",
     "NO_COLOR": "If it is not empty, nothing is in colour.",
-    "FORCE_COLOR": "If it is not empty, verdicts and severities are in colour, on a terminal or not; if it is 0, in none.",
+    "FORCE_COLOR": "If it is not empty, verdicts and severities are in colour, on a terminal or not; 0 turns colour off.",
+    "TERM": "If it is dumb, no progress is drawn.",
 }
 
 

@@ -63,7 +63,8 @@ _FEW_ROWS = 4
     "--index",
     "index",
     metavar="DIR",
-    help="Ask this index which row groups to read, and not the statistics and filters of each file.",
+    help="Ask this index which row groups to read, and not the statistics and filters of each file; of a file that it"
+    " does not know as it is, ask these.",
 )
 @option.columns(required=True)
 @option.value_columns
@@ -79,7 +80,7 @@ _FEW_ROWS = 4
     "--report",
     type=PARQUET_FILE,
     help="Write to this Parquet file what became of each value: where it was found, what proves it absent, or why it "
-    "is unknown.",
+    "is unknown; and, without a value, each file that was asked.",
 )
 @option.overwrite_answer
 @file_options.union_by_name

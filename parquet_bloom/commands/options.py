@@ -179,7 +179,7 @@ engines = columns_option(
     callback=names_like("an engine, such as spark"),
     metavar="NAME",
     shell_complete=engine_names,
-    help="Recommend for this engine alone, such as spark, duckdb or trino; repeatable or comma-separated.",
+    help="Recommend for these engines only, such as spark, duckdb or trino; repeatable or comma-separated.",
 )
 filter_budget = filters_option(
     "--budget",
@@ -406,13 +406,13 @@ def literals(command: Callback) -> Callback:
             type=FileOfValues("rb"),
             metavar="FILE",
             multiple=True,
-            help="File with values, repeatable: one per line; in .csv, .tsv and Parquet in the column that is called "
-            "as --column, or in the only column of Parquet. - is standard input.",
+            help="File with values, repeatable: one per line; in .csv, .tsv and Parquet in the column with the same "
+            "name as --column, or with --values-column, or in the only column of Parquet. - is standard input.",
         ),
         values_option(
             "--values-column",
             metavar="NAME",
-            help="The column with the values in a .csv, .tsv or Parquet file, if it is called otherwise.",
+            help="The column with the values in a .csv, .tsv or Parquet file, if its name is another.",
         ),
         values_option(
             "--type",

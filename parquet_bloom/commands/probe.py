@@ -161,7 +161,6 @@ def _show_by_value(
     from parquet_bloom.commands.value_files import about_unknown, are_at_fault
     from parquet_bloom.render.by_value import (
         complain_of_unknown,
-        in_all,
         totals,
         write_values,
         write_values_with,
@@ -192,7 +191,8 @@ def _show_by_value(
 
         table = report.to_arrow()
         write_bytes(as_parquet(table))
-        answers.afterwards.append(f"{number_of(table.num_rows, 'row')}; {in_all(report, took)}")
+        counts, *by_chance = totals(report, took)
+        answers.afterwards += (f"{number_of(table.num_rows, 'row')}; {counts}", *by_chance)
         complain_of_unknown(report.files_unknown, report.num_files)
     elif are_at_fault(options.values, reasons, report.num_files):
         return code

@@ -37,9 +37,9 @@ def budget_lines(plan: BudgetPlan, group: str, in_full: bool) -> Iterator[str]:
     # Filters of columns that are not named stay.
     if any(each <= plan.bytes - plan.there for each in needs):
         share = (
-            "what filters that are there leave of the budget" if plan.there else "the whole budget"
+            "what the filters that stay leave of the budget" if plan.there else "the whole budget"
         )
-        yield f"-c COLUMN gives one column {share}"
+        yield f"with -c COLUMN, that column alone gets {share}"
 
 
 def _used(plan: BudgetPlan) -> str:

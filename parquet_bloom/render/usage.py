@@ -85,7 +85,7 @@ _OPTIONS_ELSEWHERE: Final = {
 
 # What needs no option.
 _NO_ANSWER: Final = (
-    "> /dev/null leaves out the answer, 2> /dev/null the progress, and the exit code stays"
+    "TERM=dumb leaves out the progress, > /dev/null the answer, and the exit code stays"
 )
 _UNNEEDED: Final = {
     **dict.fromkeys(

@@ -158,7 +158,7 @@ def test_what_others_leave_is_enough_for_one_of_several(lake, tmp_path):
     needs = {each.column: each.needs for each in probed.left_out}
     budget = bytes_of(folder) + max(needs.values())
     told = outcome("advise", folder, "--budget", budget).stdout.splitlines()
-    hint = "-c COLUMN gives one column what filters that are there leave of the budget"
+    hint = "with -c COLUMN, that column alone gets what the filters that stay leave of the budget"
     assert hint in told
     (left_out,) = (line.partition(": ")[0] for line in told if ": left out: " in line)
     alone = outcome("advise", folder, "--budget", budget, "-c", left_out).stdout

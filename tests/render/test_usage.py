@@ -114,7 +114,7 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("validate x --policy a.toml", "--policy: no such option; did you mean --config?"),
         (
             "find x -c id -v 5 -q",
-            "-q: no such option; > /dev/null leaves out the answer, 2> /dev/null the progress, and the exit code stays",
+            "-q: no such option; TERM=dumb leaves out the progress, > /dev/null the answer, and the exit code stays",
         ),
         ("validate --fix x", "--fix: no such option; did you mean the command pbloom repair?"),
         (
