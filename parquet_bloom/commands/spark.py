@@ -716,11 +716,11 @@ def _write_probe(report: Report) -> None:
             in_all = number_of(files[column], "file")
             write_text(f"{which}{shortened([*values])}: absent in {in_all}")
     rows = [
-        (path, column if has_several else None, value, verdict, f"{rows:,}")
-        for path, column, value, verdict, rows in found
+        (path, column if has_several else None, value, verdict, f"{rows:,}", reason)
+        for path, column, value, verdict, rows, reason in found
     ]
     if rows:
-        write_table(("file", "column", "value", "verdict", "rows to read"), rows, _GIVES)
+        write_table(("file", "column", "value", "verdict", "rows to read", "reason"), rows, _GIVES)
 
 
 def _still_absent(values: dict[str, None], document: dict[str, Any]) -> dict[str, None]:
@@ -736,21 +736,31 @@ def _still_absent(values: dict[str, None], document: dict[str, Any]) -> dict[str
     return {value: None for value in values if value in absent}
 
 
-def _left_in(document: dict[str, Any]) -> Iterator[tuple[str, str, int]]:
-    """The values that a file may have, each with a verdict and the rows to read; like unknown ones in one line."""
+def _left_in(document: dict[str, Any]) -> Iterator[tuple[str, str, int, str | None]]:
+    """The values that a file may have, each with a verdict, the rows to read, and why if no filter says so; like
+    unknown ones in one line."""
     results, others = document["results"], document.get("others")
-    unknown: dict[int, list[str]] = {}
+    unknown: dict[tuple[int, str | None], list[str]] = {}
     for each in results:
         value, verdict, rows = (each[name] for name in ("value", "verdict", "rows_to_read"))
+        reason = _first_reason(each)
         if verdict == "maybe":
-            yield value, verdict, rows
+            yield value, verdict, rows, reason
         elif verdict == "unknown":
-            unknown.setdefault(rows, []).append(value)
-    for rows, values in unknown.items():
-        yield shortened(values), "unknown", rows
+            unknown.setdefault((rows, reason), []).append(value)
+    for (rows, reason), values in unknown.items():
+        yield shortened(values), "unknown", rows, reason
     if others is not None:
-        noun = "other value" if results else "value"
-        yield number_of(others["num_values"], noun), others["verdict"], others["rows_to_read"]
+        number = number_of(others["num_values"], "other value" if results else "value")
+        yield number, others["verdict"], others["rows_to_read"], _first_reason(others)
+
+
+def _first_reason(answers: dict[str, Any]) -> str | None:
+    """Of the groups that are to be read, as the local command has it."""
+    groups = answers.get("row_groups") or answers.get("index_groups") or ()
+    return next(
+        (each["reason"] for each in groups if each["verdict"] != "absent" and each["reason"]), None
+    )
 
 
 def _advice(report: Report) -> tuple[Cells, Sequence[Cells]]:

@@ -278,11 +278,11 @@ FIRST = "-200, -199, -198, -197, -196, -195, -194, -193, -192, -191"
             ["both", "none", "one"],
             range(-3, 1),
             [
-                "file\tvalue\tverdict\trows to read",
-                "both\t0\tmaybe\t500",
-                "none\t-3, -2, -1, 0\tunknown\t1,000",
-                "one\t0\tmaybe\t1,000",
-                "one\t-3, -2, -1\tunknown\t500",
+                "file\tvalue\tverdict\trows to read\treason",
+                "both\t0\tmaybe\t500\t",
+                "none\t-3, -2, -1, 0\tunknown\t1,000\tno filter",
+                "one\t0\tmaybe\t1,000\tno filter",
+                "one\t-3, -2, -1\tunknown\t500\tno filter",
             ],
         ),
         (
@@ -290,17 +290,20 @@ FIRST = "-200, -199, -198, -197, -196, -195, -194, -193, -192, -191"
             [5, *range(-200, 0), 2**40],
             [
                 "1099511627776: absent in 3 files",
-                "file\tvalue\tverdict\trows to read",
-                "both\t5\tmaybe\t500",
-                "none\t201 other values\tunknown\t1,000",
-                "one\t5\tmaybe\t1,000",
-                "one\t200 other values\tunknown\t500",
+                "file\tvalue\tverdict\trows to read\treason",
+                "both\t5\tmaybe\t500\t",
+                "none\t201 other values\tunknown\t1,000\tno filter",
+                "one\t5\tmaybe\t1,000\tno filter",
+                "one\t200 other values\tunknown\t500\tno filter",
             ],
         ),
         (
             ["none"],
             range(-200, 0),
-            ["file\tvalue\tverdict\trows to read", "none\t200 values\tunknown\t1,000"],
+            [
+                "file\tvalue\tverdict\trows to read\treason",
+                "none\t200 values\tunknown\t1,000\tno filter",
+            ],
         ),
         (
             ["both"],
