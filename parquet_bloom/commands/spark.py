@@ -63,7 +63,7 @@ from parquet_bloom.vocabulary import words
 
 if TYPE_CHECKING:
     from parquet_bloom.parallel import Progress
-    from parquet_bloom.spark.outcome import LakeIndex, Report, Status
+    from parquet_bloom.spark.outcome import LakeIndex, Outcome, Report, Status
     from parquet_bloom.verbs.build_table import TableBuildReport
 
 # Whose classes and methods the package uses.
@@ -609,11 +609,19 @@ def _notes(report: Report) -> Iterator[str]:
     once, of however many files."""
     found: dict[str, _Alike] = {}
     for outcome in report.each(_NOTED.get(report.verb, ())):
-        for note in json.loads(outcome.document or "{}").get("notes", ()):
+        for note in _noted(outcome):
             alike = found.setdefault(without_numbers(note), _Alike(outcome.path, note))
             alike.add(outcome.path, note)
     for alike in found.values():
         yield f"{alike.files}: {painted('note')}: {alike.statement}"
+
+
+def _noted(outcome: Outcome) -> Sequence[str]:
+    """Of a file that was changed and has no document, nobody knows more than its message."""
+    if outcome.document is not None:
+        found: list[str] = json.loads(outcome.document)["notes"]
+        return found
+    return [outcome.message] * bool(outcome.message)
 
 
 def _of_index(index: LakeIndex) -> str:

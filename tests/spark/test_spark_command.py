@@ -268,6 +268,25 @@ class Accounts:
         return iter(self._outcomes)
 
 
+def test_a_file_whose_notes_nobody_knows_is_noted():
+    """An attempt has changed it and left no account; without a document, the outcome itself says so."""
+    lost = "added by an attempt of this run that left no account"
+    document = json.dumps({"notes": [f"{lost}: what it noted is not known"]})
+    done = [
+        Outcome("a", "added", message=lost, document=document),
+        Outcome("b", "added", message="no non-null values", document='{"notes": ["readers"]}'),
+        Outcome("c", "added", message=lost, document=document),
+        Outcome("d", "added", message=lost),
+    ]
+    totals = (Total("added", "", 4),)
+    report = Report("build", "0", datetime.now(UTC), totals, 1.0, accounts=Accounts(done))
+    assert [*command._notes(report)] == [
+        f"2 files, such as a: note: {lost}: what it noted is not known",
+        "b: note: readers",
+        f"d: note: {lost}",
+    ]
+
+
 FIRST = "-200, -199, -198, -197, -196, -195, -194, -193, -192, -191"
 
 
