@@ -595,6 +595,9 @@ def _write(report: Report) -> None:
     if report.verb == "probe":
         _write_probe(report)
         return
+    if report.verb == "advise":
+        _write_advice(report)
+        return
     header, rows = _TABLES.get(report.verb, _by_status)(report)
     if rows:
         write_table(header, rows, _GIVES)
@@ -771,14 +774,15 @@ def _first_reason(answers: dict[str, Any]) -> str | None:
     )
 
 
-def _advice(report: Report) -> tuple[Cells, Sequence[Cells]]:
-    """By table and column."""
-    rows = [
-        _advice_on(column, f"{table['files']:,}")
-        for table in report.documents()
-        for column in table["columns"]
-    ]
-    return ("column", "verdict", "files", "filters take", "reason"), rows
+def _write_advice(report: Report) -> None:
+    """By column; of files that are judged apart, under which they are."""
+    has_several = len(report.advice) > 1
+    for table in report.documents():
+        if has_several:
+            write_text(f"{table['path']}:")
+        rows = [_advice_on(column, f"{table['files']:,}") for column in table["columns"]]
+        if rows:
+            write_table(("column", "verdict", "files", "filters take", "reason"), rows, _GIVES)
 
 
 def _advice_on(column: dict[str, Any], files: str) -> Cells:
@@ -792,7 +796,6 @@ def _advice_on(column: dict[str, Any], files: str) -> Cells:
 
 
 _TABLES = {
-    "advise": _advice,
     "clean-temp": _removed,
     "index": _unread,
     "validate": _findings,

@@ -75,9 +75,9 @@ def naming_variables() -> Iterator[None]:
 
 
 def as_told(error: OSError | SparkError) -> dict[str, Any]:
-    """What an executor tells the driver of one that is TOLD, about a name, or of a run: if it raised it, Spark would try
-    the same again, and log each time in full, and it would look as if the job had failed. Raises an OSError that is
-    about no name."""
+    """What an executor tells the driver of one that is TOLD, about a name, or of one about a run: if it raised it,
+    Spark would try the same again, and log each time in full, and it would look as if the job had failed. Raises an
+    OSError that is about no name."""
     if isinstance(error, SparkError):
         return {_MET: [False, str(error), None]}
     if not error.filename:

@@ -27,7 +27,7 @@ from parquet_bloom.spark.outcome import (
 )
 from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.session import will_be_here
-from parquet_bloom.spark.worker import work_on_file
+from parquet_bloom.spark.worker import text_of, work_on_file
 
 
 def write_lake(folder):
@@ -376,6 +376,23 @@ def test_advise_by_column(lake):
     assert result.code == 0
     assert lines(result)[1] == "column\tverdict\tfiles\tfilters take\treason"
     assert lines(result)[2].startswith("id\t")
+
+
+def test_advice_on_files_that_are_judged_apart_says_on_which(tmp_path, capsys):
+    for name, columns in (("a", ["id"]), ("b", ["id", "k"]), ("c", ["id", "k"])):
+        table = pa.table({column: range(1000) for column in columns})
+        pq.write_table(table, tmp_path / name, row_group_size=500)
+    reports = pb.advise([tmp_path / name for name in "abc"]).reports
+    given = [TableAdvice(each.key, (), None, text_of(each)) for each in reports]
+
+    def printed(advice):
+        command._write(Report("advise", "0", datetime.now(UTC), (), 1.0, advice=tuple(advice)))
+        found = capsys.readouterr().out.replace(f"{tmp_path}/", "").splitlines()[1:]
+        return [line.partition("\tskip\t")[0] for line in found]
+
+    header = "column\tverdict\tfiles\tfilters take\treason"
+    assert printed(given) == ["a:", header, "id", "b and 1 more:", header, "id", "k"]
+    assert printed(given[:1]) == [header, "id"]
 
 
 def test_strip_gives_the_files_back(lake):
