@@ -598,6 +598,9 @@ def _write(report: Report) -> None:
     if report.verb == "advise":
         _write_advice(report)
         return
+    if report.verb == "validate":
+        _write_findings(report)
+        return
     header, rows = _TABLES.get(report.verb, _by_status)(report)
     if rows:
         write_table(header, rows, _GIVES)
@@ -666,7 +669,7 @@ def _removed(report: Report) -> tuple[Cells, Sequence[Cells]]:
     return ("file", "bytes"), [(each.path, size(-each.bytes)) for each in removed]
 
 
-def _findings(report: Report) -> tuple[Cells, Sequence[Cells]]:
+def _write_findings(report: Report) -> None:
     """The findings, the most severe first; those that differ only in numbers in one line, of however many files."""
     found: dict[tuple[str, ...], _Alike] = {}
     for document in report.documents():
@@ -677,11 +680,21 @@ def _findings(report: Report) -> tuple[Cells, Sequence[Cells]]:
             alike = found.setdefault(likeness, _Alike(document["path"], statement))
             alike.add(document["path"], statement)
     rows = sorted(found.items(), key=lambda each: -SEVERITIES[each[0][1]])
-    header = ("files", "rule", "severity", "column", "finding", "times")
-    return header, [
-        (alike.files, *likeness[:3], alike.statement, f"{alike.times:,}")
-        for likeness, alike in rows
-    ]
+    if not rows:
+        return
+    write_table(
+        ("files", "rule", "severity", "column", "finding", "times"),
+        [
+            (alike.files, *likeness[:3], alike.statement, f"{alike.times:,}")
+            for likeness, alike in rows
+        ],
+        _GIVES,
+    )
+    if any(alike.num_files > 1 for alike in found.values()):
+        account = (
+            "an account (--audit)" if report.audit is None else f"the account in {report.audit}"
+        )
+        write_text(f"--json has the findings of each file, and so has {account}")
 
 
 class _Alike:
@@ -689,19 +702,19 @@ class _Alike:
 
     def __init__(self, path: str, statement: str) -> None:
         self._first, self._statement, self._are_equal = path, statement, True
-        self._last, self._num_files, self.times = "", 0, 0
+        self._last, self.num_files, self.times = "", 0, 0
 
     def add(self, path: str, statement: str) -> None:
-        self._num_files += path != self._last
+        self.num_files += path != self._last
         self._last = path
         self.times += 1
         self._are_equal &= statement == self._statement
 
     @property
     def files(self) -> str:
-        if self._num_files == 1:
+        if self.num_files == 1:
             return self._first
-        return f"{number_of(self._num_files, 'file')}, such as {self._first}"
+        return f"{number_of(self.num_files, 'file')}, such as {self._first}"
 
     @property
     def statement(self) -> str:
@@ -798,5 +811,4 @@ def _advice_on(column: dict[str, Any], files: str) -> Cells:
 _TABLES = {
     "clean-temp": _removed,
     "index": _unread,
-    "validate": _findings,
 }

@@ -220,17 +220,24 @@ def test_inspect_counts_by_column(built):
     assert lines(result)[3] == "no filters: flag"
 
 
-def test_validate_tells_by_its_exit_code(built):
+def test_validate_tells_by_its_exit_code(built, tmp_path):
     assert run("validate", built, "--no-config").code == 0
     result = run("validate", built, "--no-config", "--max-fpp", "1e-9")
     assert result.code == 1
-    first, header, finding = lines(result)
+    first, header, finding, others = lines(result)
     assert first == "validate: 2 read, 2 not ok"
     assert header == "files\trule\tseverity\tcolumn\tfinding\ttimes"
     assert finding == (
         f"2 files, such as {built}/day=1/a.parquet\tPB311\terror\tid\tin the first: the FPP is above the limit"
         " (expected at most 0.0000001 %, found 0.1 %)\t8"
     )
+    each = "--json has the findings of each file, and so has"
+    assert others == f"{each} an account (--audit)"
+    audit = tmp_path / "audit"
+    kept = run("validate", built, "--no-config", "--max-fpp", "1e-9", "--audit", audit)
+    assert lines(kept)[-1] == f"{each} the account in {audit}"
+    one = run("validate", built / "day=1", "--no-config", "--max-fpp", "1e-9")
+    assert lines(one)[-1].startswith(f"{built}/day=1/a.parquet\t")
 
 
 def test_probe_tells_by_its_exit_code(built):
