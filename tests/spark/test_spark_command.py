@@ -143,10 +143,17 @@ def test_a_summary_names_the_reasons_of_most_trouble_whatever_its_status():
         Total("refused", "B", 1),
         Total("refused", "ValueTypeError", 2, example="a: expected integers"),
     )
-    report = Report("probe", "id", datetime.now(UTC), totals, 1.0)
-    assert report.summary().partition("bytes")[2] == (
-        "; 2 refused: ValueTypeError, such as a: expected integers; 1 error: OSError: no space; 1 refused: A;"
-        " 1 more, for other reasons"
+
+    def said(*totals):
+        report = Report("probe", "id", datetime.now(UTC), totals, 1.0)
+        return report.summary().partition("bytes")[2]
+
+    most = "; 2 refused: ValueTypeError, such as a: expected integers; 1 error: OSError: no space; 1 refused: A"
+    # The last one is told, too: that there is another says less, in as much room.
+    assert said(*totals) == f"{most}; 1 refused: B"
+    assert said(*totals, Total("refused", "C", 4)) == (
+        "; 4 refused: C; 2 refused: ValueTypeError, such as a: expected integers; 1 error: OSError: no space;"
+        " 2 more, for other reasons"
     )
 
 
