@@ -627,7 +627,7 @@ def _noted(outcome: Outcome) -> Sequence[str]:
     if outcome.document is not None:
         found: list[str] = json.loads(outcome.document)["notes"]
         return found
-    return [outcome.message] * bool(outcome.message)
+    return [] if outcome.message is None else [outcome.message]
 
 
 def _of_index(index: LakeIndex) -> str:
