@@ -142,7 +142,7 @@ class ColumnCounts:
     far as lengths say, in ORC bits; `bytes_there`: of the filters that are there, with their headers; `fpp_there`:
     the sum of their FPPs in FPP_UNITs, with 1 for each of the `groups` without one that can be used; `with_filter`:
     those of the `groups` that have one; `unreadable`: those with one that no reader can use, or without a bit;
-    `ignored`: those of which no reader asks a filter.
+    `ignored`: those of which no reader asks a filter; `files`: those that have any of the `groups`.
     """
 
     num_values: int = 0
@@ -167,6 +167,7 @@ class ColumnCounts:
     with_filter: int = 0
     unreadable: int = 0
     ignored: int = 0
+    files: int = 0
 
     @property
     def mean_room(self) -> float:
@@ -202,6 +203,7 @@ class ColumnCounts:
         self.with_filter += other.with_filter
         self.unreadable += other.unreadable
         self.ignored += other.ignored
+        self.files += other.files
 
 
 @dataclass(slots=True)
@@ -389,6 +391,7 @@ class ColumnSketch:
 
     def pack(self, limit: int) -> None:
         """Once a file is read: save memory, and keep no more than `limit` hashes."""
+        self.counts.files = int(self.counts.groups > 0)
         self._known_ndv = self.ndv
         self._distinct.pack(limit)
         self.sample.pack()
@@ -504,12 +507,13 @@ def _sample_of(description: dict[str, Any], arrays: Iterator[Array]) -> Sample:
 
 @dataclass(slots=True)
 class UnreadFiles:
-    """The `files` in which a column cannot have filters: what their footers say of it, and the `reason` in the
-    first of them in the order of paths."""
+    """The `files` in which a column cannot have filters, with so many `groups`: what their footers say of it, and
+    the `reason` in the first of them in the order of paths."""
 
     files: int = 0
     path: str = ""
     reason: str = ""
+    groups: int = 0
     counts: ColumnCounts = field(default_factory=ColumnCounts)
 
     def merge(self, other: UnreadFiles) -> None:
@@ -517,6 +521,7 @@ class UnreadFiles:
         if other.files and (not self.files or other.path < self.path):
             self.path, self.reason = other.path, other.reason
         self.files += other.files
+        self.groups += other.groups
         self.counts.merge(other.counts)
 
 

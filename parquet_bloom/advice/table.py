@@ -162,7 +162,7 @@ def survey_file(
         # Counts are copied: those of the sketch become those of the table.
         if reason:
             of_file.append(SurveyedColumn(replace(sketch.counts), reason))
-            unread.append(UnreadFiles(1, file.path, reason, sketch.counts))
+            unread.append(UnreadFiles(1, file.path, reason, surveyor.num_groups, sketch.counts))
             sketch = ColumnSketch(new_sample(place), len(columns))
         else:
             of_file.append(SurveyedColumn.of(replace(sketch.counts), sketch))
@@ -306,7 +306,7 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
     is_counted = fpp == target and not stay
     chosen = None if is_counted else next((each for each in offers if each.rate == fpp), None)
     evidence = Evidence(
-        files=table.files,
+        unread=table.unread[place],
         counts=column.counts,
         ndv=column.ndv,
         limit=table.largest[1],

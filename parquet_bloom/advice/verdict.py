@@ -28,7 +28,7 @@ from dataclasses import field
 
 from parquet_bloom.advice.budget import LEAST_SAVED, RATES, Offer
 from parquet_bloom.advice.lookups import FPP_UNIT, ExpectedReads
-from parquet_bloom.advice.sketch import ColumnCounts
+from parquet_bloom.advice.sketch import ColumnCounts, UnreadFiles
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import EngineUse, always_so, engine_note
@@ -54,7 +54,8 @@ DICTIONARY = "the dictionary"
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the verdict follows from: `counts` and `ndv` of the column in `files` searched together.
+    """What the verdict follows from: `counts` and `ndv` of the column in files that are searched together; `unread`:
+    those that are searched with them, of which nothing is known.
 
     `limit`: what limits the size of a filter, in words; `users`: the engines that use filters of the column;
     `seldom_asked`: what the values are, if they are rarely looked up by equality, else empty; `is_measured`: the user
@@ -71,7 +72,6 @@ class Evidence:
     as far as that is known.
     """
 
-    files: int
     counts: ColumnCounts
     ndv: int
     limit: str
@@ -93,6 +93,7 @@ class Evidence:
     accepted_rate: float | None = None
     is_required: bool = False
     worse_there: Mapping[float, int] = field(default_factory=dict)
+    unread: UnreadFiles = field(default_factory=UnreadFiles)
 
     @property
     def saved(self) -> float:
@@ -175,7 +176,8 @@ class Evidence:
     @property
     def groups(self) -> str:
         """`20 row groups in 2 files`"""
-        files = f" in {number_of(self.files, 'file')}" if self.files > 1 else ""
+        among = self.counts.files
+        files = f" in {number_of(among, 'file')}" if among > 1 else ""
         return number_of(self.counts.groups, self.unit) + files
 
 
@@ -225,14 +227,22 @@ def judge(evidence: Evidence) -> tuple[AdviceVerdict, str]:
     skip = _reason_to_skip(evidence)
     is_required = evidence.is_required and evidence.counts.filters > 0
     if skip and not is_required:
-        reasons = [skip, _searched_in_some(evidence), _those_for_nothing(evidence)]
+        there = _those_for_nothing(evidence)
+        reasons = [skip, _searched_in_some(evidence), _not_judged(evidence), there]
         return "skip", "; ".join(filter(None, reasons))
     doubt = skip or _reason_to_doubt(evidence)
     saves = ""
     if not skip:
         saves = _not_needed_for(evidence) if evidence.is_alone else _saved_for_others(evidence)
     wanted = "the policy wants filters" if is_required and doubt else ""
-    reasons = [wanted, *_those_there(evidence), doubt, saves, *_notes(evidence)]
+    reasons = [
+        wanted,
+        *_those_there(evidence),
+        doubt,
+        saves,
+        _not_judged(evidence),
+        *_notes(evidence),
+    ]
     return "optional" if doubt and not wanted else "build", "; ".join(filter(None, reasons))
 
 
@@ -439,6 +449,16 @@ def _unless_chosen(evidence: Evidence) -> str:
     """A file does not say why its filters are small. A policy accepts no more, whoever chose them."""
     may_be_chosen = evidence.accepted_rate is None and evidence.highest_rate < max(RATES)
     return ", unless a budget chose them" if may_be_chosen else ""
+
+
+def _not_judged(evidence: Evidence) -> str:
+    """In how many files nothing is known of the column, and why, where it was judged by others."""
+    unread = evidence.unread
+    if not unread.groups:
+        return ""
+    were, them = ("was", "it") if unread.groups == 1 else ("were", "each of them")
+    where = f"{number_of(unread.groups, evidence.unit)} in {number_of(unread.files, 'more file')}"
+    return f"{where} {were} not judged ({unread.reason}), and a look-up may read {them}"
 
 
 def _those_for_nothing(evidence: Evidence) -> str:

@@ -63,7 +63,7 @@ from parquet_bloom.vocabulary import words
 
 if TYPE_CHECKING:
     from parquet_bloom.parallel import Progress
-    from parquet_bloom.spark.outcome import LakeIndex, Report, Status
+    from parquet_bloom.spark.outcome import LakeIndex, Outcome, Report, Status
     from parquet_bloom.verbs.build_table import TableBuildReport
 
 # Whose classes and methods the package uses.
@@ -595,6 +595,12 @@ def _write(report: Report) -> None:
     if report.verb == "probe":
         _write_probe(report)
         return
+    if report.verb == "advise":
+        _write_advice(report)
+        return
+    if report.verb == "validate":
+        _write_findings(report)
+        return
     header, rows = _TABLES.get(report.verb, _by_status)(report)
     if rows:
         write_table(header, rows, _GIVES)
@@ -609,11 +615,19 @@ def _notes(report: Report) -> Iterator[str]:
     once, of however many files."""
     found: dict[str, _Alike] = {}
     for outcome in report.each(_NOTED.get(report.verb, ())):
-        for note in json.loads(outcome.document or "{}").get("notes", ()):
+        for note in _noted(outcome):
             alike = found.setdefault(without_numbers(note), _Alike(outcome.path, note))
             alike.add(outcome.path, note)
     for alike in found.values():
         yield f"{alike.files}: {painted('note')}: {alike.statement}"
+
+
+def _noted(outcome: Outcome) -> Sequence[str]:
+    """Of a file that was changed and has no document, nobody knows more than its message."""
+    if outcome.document is not None:
+        found: list[str] = json.loads(outcome.document)["notes"]
+        return found
+    return [] if outcome.message is None else [outcome.message]
 
 
 def _of_index(index: LakeIndex) -> str:
@@ -655,7 +669,7 @@ def _removed(report: Report) -> tuple[Cells, Sequence[Cells]]:
     return ("file", "bytes"), [(each.path, size(-each.bytes)) for each in removed]
 
 
-def _findings(report: Report) -> tuple[Cells, Sequence[Cells]]:
+def _write_findings(report: Report) -> None:
     """The findings, the most severe first; those that differ only in numbers in one line, of however many files."""
     found: dict[tuple[str, ...], _Alike] = {}
     for document in report.documents():
@@ -666,11 +680,21 @@ def _findings(report: Report) -> tuple[Cells, Sequence[Cells]]:
             alike = found.setdefault(likeness, _Alike(document["path"], statement))
             alike.add(document["path"], statement)
     rows = sorted(found.items(), key=lambda each: -SEVERITIES[each[0][1]])
-    header = ("files", "rule", "severity", "column", "finding", "times")
-    return header, [
-        (alike.files, *likeness[:3], alike.statement, f"{alike.times:,}")
-        for likeness, alike in rows
-    ]
+    if not rows:
+        return
+    write_table(
+        ("files", "rule", "severity", "column", "finding", "times"),
+        [
+            (alike.files, *likeness[:3], alike.statement, f"{alike.times:,}")
+            for likeness, alike in rows
+        ],
+        _GIVES,
+    )
+    if any(alike.num_files > 1 for alike in found.values()):
+        account = (
+            "an account (--audit)" if report.audit is None else f"the account in {report.audit}"
+        )
+        write_text(f"--json has the findings of each file, and so has {account}")
 
 
 class _Alike:
@@ -678,19 +702,19 @@ class _Alike:
 
     def __init__(self, path: str, statement: str) -> None:
         self._first, self._statement, self._are_equal = path, statement, True
-        self._last, self._num_files, self.times = "", 0, 0
+        self._last, self.num_files, self.times = "", 0, 0
 
     def add(self, path: str, statement: str) -> None:
-        self._num_files += path != self._last
+        self.num_files += path != self._last
         self._last = path
         self.times += 1
         self._are_equal &= statement == self._statement
 
     @property
     def files(self) -> str:
-        if self._num_files == 1:
+        if self.num_files == 1:
             return self._first
-        return f"{number_of(self._num_files, 'file')}, such as {self._first}"
+        return f"{number_of(self.num_files, 'file')}, such as {self._first}"
 
     @property
     def statement(self) -> str:
@@ -716,11 +740,11 @@ def _write_probe(report: Report) -> None:
             in_all = number_of(files[column], "file")
             write_text(f"{which}{shortened([*values])}: absent in {in_all}")
     rows = [
-        (path, column if has_several else None, value, verdict, f"{rows:,}")
-        for path, column, value, verdict, rows in found
+        (path, column if has_several else None, value, verdict, f"{rows:,}", reason)
+        for path, column, value, verdict, rows, reason in found
     ]
     if rows:
-        write_table(("file", "column", "value", "verdict", "rows to read"), rows, _GIVES)
+        write_table(("file", "column", "value", "verdict", "rows to read", "reason"), rows, _GIVES)
 
 
 def _still_absent(values: dict[str, None], document: dict[str, Any]) -> dict[str, None]:
@@ -736,31 +760,42 @@ def _still_absent(values: dict[str, None], document: dict[str, Any]) -> dict[str
     return {value: None for value in values if value in absent}
 
 
-def _left_in(document: dict[str, Any]) -> Iterator[tuple[str, str, int]]:
-    """The values that a file may have, each with a verdict and the rows to read; like unknown ones in one line."""
+def _left_in(document: dict[str, Any]) -> Iterator[tuple[str, str, int, str | None]]:
+    """The values that a file may have, each with a verdict, the rows to read, and why if no filter says so; like
+    unknown ones in one line."""
     results, others = document["results"], document.get("others")
-    unknown: dict[int, list[str]] = {}
+    unknown: dict[tuple[int, str | None], list[str]] = {}
     for each in results:
         value, verdict, rows = (each[name] for name in ("value", "verdict", "rows_to_read"))
+        reason = _first_reason(each)
         if verdict == "maybe":
-            yield value, verdict, rows
+            yield value, verdict, rows, reason
         elif verdict == "unknown":
-            unknown.setdefault(rows, []).append(value)
-    for rows, values in unknown.items():
-        yield shortened(values), "unknown", rows
+            unknown.setdefault((rows, reason), []).append(value)
+    for (rows, reason), values in unknown.items():
+        yield shortened(values), "unknown", rows, reason
     if others is not None:
-        noun = "other value" if results else "value"
-        yield number_of(others["num_values"], noun), others["verdict"], others["rows_to_read"]
+        number = number_of(others["num_values"], "other value" if results else "value")
+        yield number, others["verdict"], others["rows_to_read"], _first_reason(others)
 
 
-def _advice(report: Report) -> tuple[Cells, Sequence[Cells]]:
-    """By table and column."""
-    rows = [
-        _advice_on(column, f"{table['files']:,}")
-        for table in report.documents()
-        for column in table["columns"]
-    ]
-    return ("column", "verdict", "files", "filters take", "reason"), rows
+def _first_reason(answers: dict[str, Any]) -> str | None:
+    """Of the groups that are to be read, as the local command has it."""
+    groups = answers.get("row_groups") or answers.get("index_groups") or ()
+    return next(
+        (each["reason"] for each in groups if each["verdict"] != "absent" and each["reason"]), None
+    )
+
+
+def _write_advice(report: Report) -> None:
+    """By column; of files that are judged apart, under which they are."""
+    has_several = len(report.advice) > 1
+    for table in report.documents():
+        if has_several:
+            write_text(f"{table['path']}:")
+        rows = [_advice_on(column, f"{table['files']:,}") for column in table["columns"]]
+        if rows:
+            write_table(("column", "verdict", "files", "filters take", "reason"), rows, _GIVES)
 
 
 def _advice_on(column: dict[str, Any], files: str) -> Cells:
@@ -774,8 +809,6 @@ def _advice_on(column: dict[str, Any], files: str) -> Cells:
 
 
 _TABLES = {
-    "advise": _advice,
     "clean-temp": _removed,
     "index": _unread,
-    "validate": _findings,
 }

@@ -74,9 +74,12 @@ def naming_variables() -> Iterator[None]:
         raise SparkError(told) from error
 
 
-def as_told(error: OSError) -> dict[str, Any]:
-    """What an executor tells the driver of one that is TOLD, about a name: if it raised it, Spark would try the same
-    again, and log each time in full. Raises the error if it is about no name."""
+def as_told(error: OSError | SparkError) -> dict[str, Any]:
+    """What an executor tells the driver of one that is TOLD, about a name, or of one about a run: if it raised it,
+    Spark would try the same again, and log each time in full, and it would look as if the job had failed. Raises an
+    OSError that is about no name."""
+    if isinstance(error, SparkError):
+        return {_MET: [False, str(error), None]}
     if not error.filename:
         raise error
     is_missing = isinstance(error, FileNotFoundError)
@@ -90,6 +93,8 @@ def raise_told(document: Any) -> None:
     is_missing, problem, path = document[_MET]
     if is_missing:
         raise FileNotFoundError(errno.ENOENT, problem, path)
+    if path is None:
+        raise SparkError(problem)
     raise SparkError(for_executors(f"{path}: {problem}"))
 
 

@@ -114,7 +114,7 @@ _UNTOUCHED: frozenset[Status] = frozenset({"unchanged", "skipped"})
 # Columns that are named in one line.
 MOST_NAMED = 10
 
-# Reasons of trouble that are told in one line.
+# Reasons of trouble that are told in one line; a last one takes no more room than that there is another.
 MOST_TROUBLES = 3
 
 # Reasons that are told apart in the totals of a task.
@@ -413,8 +413,9 @@ class Report:
     def _most_troubles(self) -> str:
         trouble = [total for total in self.totals if total.status in TROUBLE]
         trouble.sort(key=lambda total: -total.files)
-        told = [f"; {_trouble_in_words(each)}" for each in trouble[:MOST_TROUBLES]]
-        others = sum(total.files for total in trouble[MOST_TROUBLES:])
+        most = len(trouble) if len(trouble) <= MOST_TROUBLES + 1 else MOST_TROUBLES
+        told = [f"; {_trouble_in_words(each)}" for each in trouble[:most]]
+        others = sum(total.files for total in trouble[most:])
         return "".join(told) + f"; {others:,} more, for other reasons" * bool(others)
 
     def to_dict(self) -> dict[str, object]:

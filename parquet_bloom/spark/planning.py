@@ -157,7 +157,11 @@ def begin(request: Planning, batches: Batches) -> Iterator[RowFields]:
     accounts of earlier runs that say what may be complete."""
     list(batches)
     account = Account(request.run)
-    run = _marks(_taken_up(account, request), request.search)
+    try:
+        run = _marks(_taken_up(account, request), request.search)
+    except SparkError as error:
+        yield _document(as_told(error))
+        return
     known = account.get("plan.json")
     if known is not None:
         plan = json.loads(known)

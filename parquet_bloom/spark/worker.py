@@ -6,6 +6,7 @@ is, the same input gives the same bytes, and a new version appears whole or not 
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -128,6 +129,9 @@ def text_of(report: object) -> str:
 # Of a file that has changed since the run listed it, and in which there is nothing left to do.
 BY_ANOTHER = "by an attempt of this run that left no account"
 
+# In place of the notes of such an attempt.
+UNKNOWN_NOTES = "what it noted is not known"
+
 
 def build_outcome(
     planned: LakeFile, request: Request, filters: TakeFilters | None = None
@@ -195,8 +199,25 @@ def _of_run(planned: LakeFile, file: Container, outcome: Outcome, request: Reque
     if outcome.status == "unchanged" and grown:
         done: Status = "added" if request.verb == "build" else "removed"
         had = _num_filters(file, request) if done == "added" else 0
-        outcome = replace(outcome, status=done, filters=had, message=f"{done} {BY_ANOTHER}")
+        document = outcome.document and _as_changed(outcome.document, planned, done, grown)
+        outcome = replace(
+            outcome, status=done, filters=had, message=f"{done} {BY_ANOTHER}", document=document
+        )
     return replace(outcome, bytes=grown)
+
+
+def _as_changed(document: str, planned: LakeFile, done: Status, grown: int) -> str:
+    """What `--json` prints of a file with nothing left to do, as that of one that was changed since it was listed.
+    Its own notes are about what the other attempt has left."""
+    changed = json.loads(document)
+    is_build = "bytes_added" in changed
+    changed |= {
+        "output": planned.path,
+        "size_before": planned.size,
+        **({"bytes_added": grown} if is_build else {"bytes_removed": -grown}),
+        "notes": [f"{done} {BY_ANOTHER}: {UNKNOWN_NOTES}"],
+    }
+    return as_json(changed).decode()
 
 
 def _num_filters(file: Container, request: Request) -> int:

@@ -21,7 +21,7 @@ from functools import cache
 from itertools import islice
 from typing import Any, ClassVar
 
-from parquet_bloom.container import Units
+from parquet_bloom.container import Units, number_of
 from parquet_bloom.container.shown_names import NamedAsShown, key_of, place_fields, units_of
 from parquet_bloom.values.given import show_value
 
@@ -208,7 +208,7 @@ def _facts(report: Any) -> Iterator[str]:
             name = key_of(each.name, units)
             named = all(isinstance(item, str) for item in value) and len(str(value)) < LONGEST_SHOWN
             noun = name.removesuffix("s") if len(value) == 1 else name
-            counted = f"{len(value):,} {noun}{_actions(value)}"
+            counted = _chunks(value, noun) or f"{len(value):,} {noun}{_actions(value)}"
             yield f"{name}={list(value)}" if named and value else counted
         elif not isinstance(value, str) or len(value) <= LONGEST_SHOWN:
             shown = f"{value:.4g}" if isinstance(value, float) else repr(value)
@@ -220,6 +220,12 @@ def _noted(notes: Sequence[str]) -> str:
     if len(notes) > MOST_NOTES:
         return f"; {len(notes):,} notes"
     return "".join(f"; note: {note}" for note in notes)
+
+
+def _chunks(items: Iterable[object], noun: str) -> str:
+    """`20 chunks skipped` of items that stand for so many each: beside files, `1 skipped` would be one of these."""
+    chunks = [each.num_chunks for each in items if hasattr(each, "num_chunks")]
+    return f"{number_of(sum(chunks), 'chunk')} {noun}" if chunks else ""
 
 
 def _actions(items: Iterable[object]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from parquet_bloom.advice.lookups import ExpectedReads, in_units
-from parquet_bloom.advice.survey import ColumnCounts
+from parquet_bloom.advice.sketch import ColumnCounts, UnreadFiles
 from parquet_bloom.advice.verdict import Evidence, judge
 
 
@@ -14,7 +14,6 @@ def reads(by_statistics, with_filter, stored=1000):
 
 
 GOOD = Evidence(
-    files=1,
     counts=ColumnCounts(
         groups=20,
         filters=20,
@@ -41,6 +40,23 @@ def judged(**changes):
 def test_a_good_column_is_built():
     reason = "a look-up reads 1.10 of 20 row groups with a filter, 20 with min/max alone"
     assert judged() == ("build", reason)
+
+
+def test_it_says_what_was_not_judged():
+    """A look-up reads it, and the figures are not about it."""
+    why = "encrypted, no key"
+    good = "a look-up reads 1.10 of 20 row groups with a filter, 20 with min/max alone"
+    several = "; 12 row groups in 2 more files were not judged (encrypted, no key), and a look-up may read each of them"
+    one = (
+        "; 1 row group in 1 more file was not judged (encrypted, no key), and a look-up may read it"
+    )
+    assert judged(unread=UnreadFiles(2, "a", why, 12)) == ("build", good + several)
+    assert judged(unread=UnreadFiles(1, "a", why, 1)) == ("build", good + one)
+    needless = judged(unread=UnreadFiles(1, "a", why, 1), reads=reads(1, 1), already=1)
+    nothing = "min/max alone leaves 1.00 of 20 row groups to read, so a filter would save nothing"
+    assert needless == (
+        "skip", f"{nothing}{one}; 1 row group has a filter, which pbloom strip removes"
+    )  # fmt: skip
 
 
 def test_filters_that_are_there_for_nothing_can_be_removed():

@@ -27,7 +27,7 @@ from parquet_bloom.spark.outcome import (
 )
 from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.session import will_be_here
-from parquet_bloom.spark.worker import work_on_file
+from parquet_bloom.spark.worker import text_of, work_on_file
 
 
 def write_lake(folder):
@@ -143,10 +143,17 @@ def test_a_summary_names_the_reasons_of_most_trouble_whatever_its_status():
         Total("refused", "B", 1),
         Total("refused", "ValueTypeError", 2, example="a: expected integers"),
     )
-    report = Report("probe", "id", datetime.now(UTC), totals, 1.0)
-    assert report.summary().partition("bytes")[2] == (
-        "; 2 refused: ValueTypeError, such as a: expected integers; 1 error: OSError: no space; 1 refused: A;"
-        " 1 more, for other reasons"
+
+    def said(*totals):
+        report = Report("probe", "id", datetime.now(UTC), totals, 1.0)
+        return report.summary().partition("bytes")[2]
+
+    most = "; 2 refused: ValueTypeError, such as a: expected integers; 1 error: OSError: no space; 1 refused: A"
+    # The last one is told, too: that there is another says less, in as much room.
+    assert said(*totals) == f"{most}; 1 refused: B"
+    assert said(*totals, Total("refused", "C", 4)) == (
+        "; 4 refused: C; 2 refused: ValueTypeError, such as a: expected integers; 1 error: OSError: no space;"
+        " 2 more, for other reasons"
     )
 
 
@@ -220,17 +227,24 @@ def test_inspect_counts_by_column(built):
     assert lines(result)[3] == "no filters: flag"
 
 
-def test_validate_tells_by_its_exit_code(built):
+def test_validate_tells_by_its_exit_code(built, tmp_path):
     assert run("validate", built, "--no-config").code == 0
     result = run("validate", built, "--no-config", "--max-fpp", "1e-9")
     assert result.code == 1
-    first, header, finding = lines(result)
+    first, header, finding, others = lines(result)
     assert first == "validate: 2 read, 2 not ok"
     assert header == "files\trule\tseverity\tcolumn\tfinding\ttimes"
     assert finding == (
         f"2 files, such as {built}/day=1/a.parquet\tPB311\terror\tid\tin the first: the FPP is above the limit"
         " (expected at most 0.0000001 %, found 0.1 %)\t8"
     )
+    each = "--json has the findings of each file, and so has"
+    assert others == f"{each} an account (--audit)"
+    audit = tmp_path / "audit"
+    kept = run("validate", built, "--no-config", "--max-fpp", "1e-9", "--audit", audit)
+    assert lines(kept)[-1] == f"{each} the account in {audit}"
+    one = run("validate", built / "day=1", "--no-config", "--max-fpp", "1e-9")
+    assert lines(one)[-1].startswith(f"{built}/day=1/a.parquet\t")
 
 
 def test_probe_tells_by_its_exit_code(built):
@@ -268,6 +282,25 @@ class Accounts:
         return iter(self._outcomes)
 
 
+def test_a_file_whose_notes_nobody_knows_is_noted():
+    """An attempt has changed it and left no account; without a document, the outcome itself says so."""
+    lost = "added by an attempt of this run that left no account"
+    document = json.dumps({"notes": [f"{lost}: what it noted is not known"]})
+    done = [
+        Outcome("a", "added", message=lost, document=document),
+        Outcome("b", "added", message="no non-null values", document='{"notes": ["readers"]}'),
+        Outcome("c", "added", message=lost, document=document),
+        Outcome("d", "added", message=lost),
+    ]
+    totals = (Total("added", "", 4),)
+    report = Report("build", "0", datetime.now(UTC), totals, 1.0, accounts=Accounts(done))
+    assert [*command._notes(report)] == [
+        f"2 files, such as a: note: {lost}: what it noted is not known",
+        "b: note: readers",
+        f"d: note: {lost}",
+    ]
+
+
 FIRST = "-200, -199, -198, -197, -196, -195, -194, -193, -192, -191"
 
 
@@ -278,11 +311,11 @@ FIRST = "-200, -199, -198, -197, -196, -195, -194, -193, -192, -191"
             ["both", "none", "one"],
             range(-3, 1),
             [
-                "file\tvalue\tverdict\trows to read",
-                "both\t0\tmaybe\t500",
-                "none\t-3, -2, -1, 0\tunknown\t1,000",
-                "one\t0\tmaybe\t1,000",
-                "one\t-3, -2, -1\tunknown\t500",
+                "file\tvalue\tverdict\trows to read\treason",
+                "both\t0\tmaybe\t500\t",
+                "none\t-3, -2, -1, 0\tunknown\t1,000\tno filter",
+                "one\t0\tmaybe\t1,000\tno filter",
+                "one\t-3, -2, -1\tunknown\t500\tno filter",
             ],
         ),
         (
@@ -290,17 +323,20 @@ FIRST = "-200, -199, -198, -197, -196, -195, -194, -193, -192, -191"
             [5, *range(-200, 0), 2**40],
             [
                 "1099511627776: absent in 3 files",
-                "file\tvalue\tverdict\trows to read",
-                "both\t5\tmaybe\t500",
-                "none\t201 other values\tunknown\t1,000",
-                "one\t5\tmaybe\t1,000",
-                "one\t200 other values\tunknown\t500",
+                "file\tvalue\tverdict\trows to read\treason",
+                "both\t5\tmaybe\t500\t",
+                "none\t201 other values\tunknown\t1,000\tno filter",
+                "one\t5\tmaybe\t1,000\tno filter",
+                "one\t200 other values\tunknown\t500\tno filter",
             ],
         ),
         (
             ["none"],
             range(-200, 0),
-            ["file\tvalue\tverdict\trows to read", "none\t200 values\tunknown\t1,000"],
+            [
+                "file\tvalue\tverdict\trows to read\treason",
+                "none\t200 values\tunknown\t1,000\tno filter",
+            ],
         ),
         (
             ["both"],
@@ -354,6 +390,23 @@ def test_advise_by_column(lake):
     assert result.code == 0
     assert lines(result)[1] == "column\tverdict\tfiles\tfilters take\treason"
     assert lines(result)[2].startswith("id\t")
+
+
+def test_advice_on_files_that_are_judged_apart_says_on_which(tmp_path, capsys):
+    for name, columns in (("a", ["id"]), ("b", ["id", "k"]), ("c", ["id", "k"])):
+        table = pa.table({column: range(1000) for column in columns})
+        pq.write_table(table, tmp_path / name, row_group_size=500)
+    reports = pb.advise([tmp_path / name for name in "abc"]).reports
+    given = [TableAdvice(each.key, (), None, text_of(each)) for each in reports]
+
+    def printed(advice):
+        command._write(Report("advise", "0", datetime.now(UTC), (), 1.0, advice=tuple(advice)))
+        found = capsys.readouterr().out.replace(f"{tmp_path}/", "").splitlines()[1:]
+        return [line.partition("\tskip\t")[0] for line in found]
+
+    header = "column\tverdict\tfiles\tfilters take\treason"
+    assert printed(given) == ["a:", header, "id", "b and 1 more:", header, "id", "k"]
+    assert printed(given[:1]) == [header, "id"]
 
 
 def test_strip_gives_the_files_back(lake):

@@ -14,6 +14,7 @@ from make.object_server import SECRET
 from parquet_bloom import spark as lake
 from parquet_bloom.errors import FormatError, SparkError, UnsupportedError
 from parquet_bloom.spark import job
+from parquet_bloom.spark.failures import raise_told
 from parquet_bloom.spark.manifests import GivenManifest, manifest_named
 from parquet_bloom.spark.plan import LakeFile, Plan, planned
 from parquet_bloom.spark.planning import LEFT_SO, Planning, Search, begin, leave_complete
@@ -49,6 +50,7 @@ def begun(tmp_path):
         search = {"manifest": GivenManifest(str(place), str(tmp_path))} | search
         request = Planning(run, Search(**search))
         (said,) = documents(begin(request, []))
+        raise_told(said)
         return said, request
 
     return begun

@@ -84,6 +84,29 @@ def test_what_an_attempt_has_done_that_left_no_account(path, only_missing):
     assert (second.bytes, second.size, second.version) == (first.bytes, first.size, first.version)
 
 
+def test_the_document_of_what_an_attempt_has_done_that_left_no_account(path):
+    """Its sizes are those of the run, and it says that notes are missing."""
+    for request, status in ((build_request(("id",)), "added"), (strip_request(), "removed")):
+        before = listed(path)
+        first, second = (json.loads(work_on_file(request, before).document) for _ in range(2))
+        sizes = {
+            "output",
+            "size_before",
+            "size_after",
+            *({"bytes_added", "bytes_removed"} & {*first}),
+        }
+        assert len(sizes) == 4
+        assert [second[each] for each in sizes] == [first[each] for each in sizes]
+        assert (second["output"], second["notes"]) == (
+            str(path),
+            [
+                f"{status} by an attempt of this run that left no account: what it noted is not known"
+            ],
+        )
+    again = json.loads(work_on_file(strip_request(), listed(path)).document)
+    assert (again["output"], again["bytes_removed"]) == (None, 0)
+
+
 def probed(path, values):
     """The outcome, its document, and what the local verb says of each value; of the file, both say the same."""
     outcome = work_on_file(probe_request("id", values), LakeFile(str(path)))

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES
 from make.commands import outcome
+from make.encrypting import Recipe, encrypt
 from make.footers import edited
 from make.pages import data_page
 from make.parquet_files import forged
@@ -19,7 +20,7 @@ import parquet_bloom as pb
 from parquet_bloom.advice.sketch import LEAST_KEPT, MANY_COLUMNS, limit_for
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parquet.thrift import ttypes
-from parquet_bloom.verbs.advise import Advisor, advise
+from parquet_bloom.verbs.advise import Advisor, advise, advise_sketches, merged_sketches
 
 FILES, ROWS = 12, 3_000
 NUM_ROWS = FILES * ROWS
@@ -131,6 +132,35 @@ def test_together_they_are_what_the_table_in_one_file_is(advisor, whole):
         assert found.groups_filter == pytest.approx(expected.groups_filter)
         assert found.groups_filter_absent == pytest.approx(expected.groups_filter_absent)
     assert by_column(whole)["flag"].reason == by_column(together)["flag"].reason
+
+
+def test_files_that_cannot_be_judged_or_have_no_values_are_not_among_those_of_the_figure(
+    lake, tmp_path
+):
+    """Nothing is known of a column without its key; the others are judged all the same."""
+    shutil.copytree(lake, tmp_path / "lake")
+    paths = sorted((tmp_path / "lake").iterdir())
+    recipe = Recipe(columns={"random": b"the key of rando"}, plaintext_footer=True)
+    for path in paths[:2]:
+        path.write_bytes(encrypt(path.read_bytes(), recipe).data)
+    pq.write_table(pq.read_table(paths[-1]).slice(0, 0), tmp_path / "lake" / "none.parquet")
+    advisor = advised(sorted((tmp_path / "lake").iterdir()))
+    (report,) = advisor.tables()
+    asked = by_column(report)
+    assert (report.files, asked["random"].groups) == (13, 10)
+    assert (
+        " of 10 row groups in 10 files with a filter, 9.99 with min/max alone;"
+        in asked["random"].reason
+    )
+    note = "; 2 row groups in 2 more files were not judged (encrypted, no key), and a look-up may read each of them"
+    assert note in asked["random"].reason
+    assert "not judged" not in asked["text"].reason
+    assert " of 12 row groups in 12 files with a filter" in asked["text"].reason
+    parts = [advised([path]).sketches() for path in sorted((tmp_path / "lake").iterdir())]
+    (key,) = {key for part in parts for key in part}
+    merged = merged_sketches(part[key] for part in reversed(parts))
+    (again,) = advise_sketches([merged], AdviseOptions())
+    assert again == report
 
 
 def test_the_reason_names_the_files(advisor):

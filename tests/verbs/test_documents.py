@@ -21,6 +21,7 @@ from pyarrow import orc
 import parquet_bloom as pb
 from parquet_bloom.container import number_of
 from parquet_bloom.verbs.documents import LONGEST_SHOWN, MOST_ROWS, VerbReport, as_json
+from parquet_bloom.verbs.table_step import ChangedFile, SkippedColumn
 
 ROWS = 3000
 
@@ -216,6 +217,23 @@ def test_lines_say_what_was_done(paths):
     read = f"{found.bytes_read:,} bytes read"
     assert repr(found) == f"<ProbeReport {paths[1]}: id: 1 absent, 2 maybe; {read}>"
     assert "ok=True, 0 findings, checked=Checked(filters=" in repr(pb.validate(paths[1]))
+
+
+def test_a_line_on_a_table_counts_the_chunks_that_were_skipped():
+    """Beside files, `1 skipped` would be one of these, and it was a column."""
+    files = [ChangedFile(name, "unchanged", 9, 9) for name in "ab"]
+    skipped = SkippedColumn("id", "has a filter already", 20), SkippedColumn("k", "no column k", 1)
+
+    def line(*skipped):
+        return repr(
+            pb.TableBuildReport(
+                "lake", "delta", 3, None, (), ("id",), tuple(files), skipped, 0, 0, {}, False, 1.0
+            )
+        )
+
+    assert ", 2 files (2 unchanged), 21 chunks skipped, num_filters=0" in line(*skipped)
+    assert ", 2 files (2 unchanged), 1 chunk skipped, num_filters=0" in line(skipped[1])
+    assert ", 2 files (2 unchanged), 0 skipped, num_filters=0" in line()
 
 
 def test_one_is_no_plural_and_a_page_has_the_notes(paths):
