@@ -289,6 +289,15 @@ class AdviceReport(VerbReport):
     obstacles: tuple[str, ...] | None = field(default=None, metadata=WHERE_KNOWN)
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
+    @property
+    def _num_files(self) -> int:
+        return self.files
+
+    @staticmethod
+    def _in_total(reports: Sequence[AdviceReport]) -> str:
+        """`2 schemas, judged apart`"""
+        return f"{len(reports):,} schemas, judged apart" if len(reports) > 1 else ""
+
     def _page_rows(self) -> Iterator[dict[str, Any]]:
         for row, advice in zip(self._items(), self.columns, strict=True):
             yield row | {"to_do": advice.to_do}

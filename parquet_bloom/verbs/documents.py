@@ -141,6 +141,11 @@ class VerbReport(NamedAsShown):
                 row[name] = value
         return row
 
+    @property
+    def _num_files(self) -> int:
+        """How many files it is about."""
+        return 1
+
     @staticmethod
     def _in_total(reports: Sequence[Any]) -> str:
         """What these say together, beside how many they are; empty if nothing."""

@@ -21,6 +21,8 @@ from parquet_bloom.vocabulary import ONLY_NULLS, is_no_filter, is_out_of_sight
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.options import TableView
+    from parquet_bloom.vocabulary import TableChoice
 
 # A file, a folder, a glob or a URL.
 Path = str | os.PathLike[str]
@@ -80,6 +82,7 @@ class InspectionSummary(VerbReport):
 def inspect_summary(
     paths: Path | Iterable[Path],
     *,
+    table: TableChoice | TableView | None = None,
     columns: SomeNames | None = None,
     row_groups: SomeNumbers | None = None,
     threads: int | None = None,
@@ -90,8 +93,9 @@ def inspect_summary(
     which are the stripes of ORC files.
 
     paths: files, folders, globs or URLs, one or several; of folders, all Parquet and ORC files in
-    them. threads: how many files to read at a time; by default, one for local files, and 16
-    behind URLs. keys and storage_options are for all files; see inspect.
+    them. table: the paths are tables of this kind, which stand for their live files; see inspect. threads: how many
+    files to read at a time; by default, one for local files, and 16 behind URLs. keys and
+    storage_options are for all files; see inspect.
 
     Files that cannot be read are in `failures` of the report. Raises FileNotFoundError for a name without files, and
     what the first file raises if none can be read; see inspect.
@@ -110,7 +114,7 @@ def inspect_summary(
             summarizer.add(found)
 
     each_read(
-        files_given("paths", paths), options, describe, take, keys=keys,
+        files_given("paths", paths), options, describe, take, table=table, keys=keys,
         storage_options=storage_options,
     )  # fmt: skip
     return replace(summarizer.summary(), failures=tuple(failures))

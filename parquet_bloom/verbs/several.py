@@ -157,7 +157,8 @@ class FilesReport(VerbReport, Generic[Report_co]):
         if len(self.reports) == 1 and not total:
             return f"<FilesReport of {self.reports[0]!r}>"
         kind = type(self.reports[0]).__name__ if self.reports else "FilesReport"
-        files = len(self.reports) + len(self.failures) + len(self.done_before)
+        reported = sum(report._num_files for report in self.reports)
+        files = reported + len(self.failures) + len(self.done_before)
         return f"<{kind}s of {number_of(files, 'file')}{total and f': {total}'}>"
 
     def _total(self) -> str:

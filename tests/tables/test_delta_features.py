@@ -136,6 +136,8 @@ def test_column_mapping(mapped):
     check_adds(before, adds(table, 1), live(table))
     assert by_query_builder(table) == by_query_builder(table, 0) == rows
     assert pb.inspect_summary([table / "part-0.parquet"]).files_with_filters == 1
+    columns = pb.inspect_summary(table, table="delta").columns
+    assert {each.column for each in columns if each.files_with_filters} == {*report.columns}
     assert build(table, where={"day": "2026-11-01"}).committed is None
     physical = pb.probe(table / "part-0.parquet", f"{names['who']}.{names['name']}", [rows[0][0]])
     assert physical.results[0].verdict == "maybe"

@@ -556,3 +556,9 @@ def test_new_filters_are_named_where_those_there_are_smaller(tmp_path):
     (found,) = one_table(sorted(tmp_path.glob("*.parquet"))).columns
     assert found.groups_filter_there > found.groups_filter + 0.5
     assert "with a new filter (--existing replace)" in found.reason
+
+
+def test_all_files_are_counted_where_some_are_judged_apart(lake, tmp_path):
+    other = tmp_path / "other.parquet"
+    pq.write_table(pa.table({"id": range(9)}), other)
+    assert repr(pb.advise([lake, other])) == "<AdviceReports of 13 files: 2 schemas, judged apart>"
