@@ -492,7 +492,7 @@ def test_the_command_says_what_fits_and_what_does_not(lake):
     # Of what is built they are notes.
     built = outcome("build", lake, "--auto", "--budget", budget, "--dry-run")
     about = lines[0].partition(": ")[0]
-    hint = "-c COLUMN gives one column the whole budget"
+    hint = "with -c COLUMN, that column alone gets the whole budget"
     enough, *hints = lines[2 + len(shown) : 4 + len(shown)]
     assert hints == [hint]
     notes = [f"pbloom: {about}: note: {line}" for line in (lines[1], *shown, enough, hint)]

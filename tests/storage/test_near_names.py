@@ -65,7 +65,7 @@ def test_commands_name_it(arguments):
 @pytest.mark.usefixtures("lake")
 @pytest.mark.parametrize("arguments", ["diff event.parquet other.orc", "dump event.parquet -c id"])
 def test_where_a_file_is_opened_by_itself(arguments):
-    said = "event.parquet: No such file or directory; did you mean events.parquet?"
+    said = "event.parquet: no such file; did you mean events.parquet?"
     assert outcome(*arguments.split()).complaint == said
 
 
@@ -80,7 +80,7 @@ def test_where_a_file_is_opened_by_itself(arguments):
 def test_what_is_near_is_quoted_for_a_shell(name, near, shown, tmp_path):
     (tmp_path / near).touch()
     assert outcome("inspect", name).complaint == f"{name}: no such file; did you mean {shown}?"
-    said = f"{name}: No such file or directory; did you mean {shown}?"
+    said = f"{name}: no such file; did you mean {shown}?"
     assert outcome("dump", name, "-c", "id").complaint == said
 
 
