@@ -86,12 +86,12 @@ def number_of(count: int, noun: str) -> str:
 NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
 
 
-@lru_cache(maxsize=4096)
 def one_of(count: int, nouns: str, whole: str) -> str:
     """What is expected of an ordinal: `expected 0 to 3`, and of none, `the file has no stripes`."""
     return f"expected 0 to {count - 1}" if count else f"the {whole} has no {nouns}"
 
 
+@lru_cache(maxsize=4096)
 def without_numbers(text: str) -> str:
     """The same for texts that differ only in numbers."""
     return NUMBER.sub("#", text)
