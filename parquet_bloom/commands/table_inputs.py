@@ -108,9 +108,10 @@ class TableInputs(Inputs):
         return table, files_where(table, view.where, view.since)
 
     def _tell_empty(self) -> None:
-        """Of files that were not added since then, somebody else says that there are none."""
+        """Where only some files are asked for, somebody else says that there are none of these."""
         filled = {table.location for table, _ in self._recorded.values()}
-        for table in self._tables if self._view.since is None else ():
+        are_some = self._view.since is not None or bool(self._view.where)
+        for table in () if are_some else self._tables:
             if table.location not in filled:
                 complain(
                     f"{table.location}: 0 files: the table is empty at version {table.version}"

@@ -565,6 +565,14 @@ def test_an_empty_table_is_said_to_be_empty(tmp_path):
     assert outcome(*late, "--version", "0").complaint == empty
 
 
+def test_a_table_without_files_of_a_partition_is_not_said_to_be_empty(table):
+    for command in (("inspect", "--summary"), ("probe", "-c", "id", "-v", "x"), ("advise",)):
+        place = (command[0], table, "--table", "delta", *command[1:])
+        result = outcome(*place, "--where", "day=never")
+        assert result.code == 2
+        assert "day=never: no live file, expected " in result.complaint
+
+
 def test_what_was_appended_before_is_not_added_again(table):
     """Filters of all columns come back into sight, of those that nobody asked for, too."""
     options = ("--table", "delta", "--all-sizes")
