@@ -4,6 +4,7 @@ import fcntl
 import os
 import pty
 import re
+import shlex
 import struct
 import subprocess
 import sys
@@ -131,6 +132,18 @@ def sent_to_a_terminal(columns: int, *arguments: object, code: int = 0) -> str:
 
 # ------------------------------------------------------------------------------------------------
 # Whatever the file is
+
+
+def run_printed(text: str) -> list[str]:
+    """Run the commands that are printed in backticks, as `next:`, in order, with `moved` for FILE..."""
+    printed = [
+        found[0] or found[1] for found in re.findall(r"`(pbloom .*?)`|next: (pbloom .*)", text)
+    ]
+    for each in printed:
+        words = shlex.split(each.replace("FILE...", "moved"))[1:]
+        told = outcome(*words)
+        assert told.code == 0, (each, told)
+    return printed
 
 
 def commands(path: Path, output: Path) -> list[tuple[object, ...]]:
