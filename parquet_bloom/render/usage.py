@@ -14,13 +14,16 @@ import click
 
 from parquet_bloom.errors import similar
 from parquet_bloom.render.hints import command
-from parquet_bloom.render.stray_words import Typed, column_meant, option_meant
+from parquet_bloom.render.stray_words import Typed, column_meant, option_meant, value_meant
 from parquet_bloom.render.wording import either
 from parquet_bloom.storage.paths import is_index
 from parquet_bloom.storage.source import has_data_suffix, is_url
 
 # How alike a name must be to be suggested: --colum is near --column, --foo near nothing.
 _NEAR: Final = 0.65
+
+# What is looked for.
+_VALUE: Final = "--value"
 
 # How the commands about an index name it.
 _INDEX: Final = "--index"
@@ -137,10 +140,8 @@ def in_one_line(error: click.UsageError, words: Sequence[str] = ()) -> str:
             return f"{error.option_name}: {_option_meant(error, words)}"
         case click.exceptions.NoSuchCommand():
             return f"{error.command_name}: no such command; {_command_meant(error)}"
-        case click.MissingParameter(ctx=click.Context() as ctx) if column := column_meant(
-            ctx.params.get("files") or ()
-        ):
-            return column
+        case click.MissingParameter(ctx=click.Context() as ctx) if meant := _word_meant(ctx):
+            return meant
         case click.MissingParameter():
             return f"expected {_missing(error)}; {_index_meant(error, words) or _see_help(error)}"
         case click.BadOptionUsage():
@@ -152,6 +153,16 @@ def in_one_line(error: click.UsageError, words: Sequence[str] = ()) -> str:
     if extra := _TOO_MANY.fullmatch(error.message):
         return _extra_meant(extra[1], error, words)
     return error.message
+
+
+def _word_meant(ctx: click.Context) -> str | None:
+    """What to say of a word among FILE... of a command that names neither column nor value: `id`, `id=42`."""
+    files = ctx.params.get("files") or ()
+    if column := column_meant(files):
+        return column
+    has_values = any(_VALUE in each.opts for each in ctx.command.params)
+    conditions = [each for each in files if "=" in each]
+    return value_meant(files, False, True) if has_values and conditions else None
 
 
 def _extra_meant(extra: str, error: click.UsageError, words: Sequence[str]) -> str:

@@ -141,6 +141,8 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("build x --FPP 1", "--FPP: no such option; did you mean --fpp?"),
         ("probe", "expected --column COLUMN; see pbloom probe --help"),
         ("probe x id 42", "id: no such file; did you mean -c id?"),
+        ("probe . id=42", "id=42: no such file; did you mean -c id -v 42?"),
+        ("find . id=O-1", "id=O-1: no such file; did you mean -c id -v O-1?"),
         ("probe . -c id = 42", "42: no such file; did you mean -v 42?"),
         ("find 42 . -c id", "42: no such file; did you mean -v 42?"),
         ("index probe --index i -c id 42", "42: no such file; did you mean -v 42?"),
