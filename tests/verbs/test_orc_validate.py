@@ -426,6 +426,7 @@ def hypothesis_names():
     """Of columns of every kind."""
     names = {
         "bits-inverted",
+        "bytes-lost",
         "closed-early",
         "opened-late",
         *(name for name, _ in orc_writers._BY_CPP.values()),
