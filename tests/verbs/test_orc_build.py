@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
 from make.orc_files import differing
@@ -238,6 +239,17 @@ def test_what_no_engine_asks_is_told(tmp_path):
     ]
     assert {each.message for each in found} == {line.removeprefix("asked by no engine: ")}
     assert [found.row for found in pb.find(path, "l._elem", 7).rows] == [7]
+
+
+def test_why_nothing_is_built_of_no_rows(tmp_path):
+    table = pa.table({"id": pa.array([], pa.int64())})
+    orc.write_table(table, tmp_path / "a.orc")
+    with pq.ParquetWriter(tmp_path / "a.parquet", table.schema):
+        pass
+    for name, part in (("a.orc", "stripe"), ("a.parquet", "row group")):
+        report = pb.build(tmp_path / name, columns=["id"], dry_run=True)
+        assert (report.filters, report.skipped) == ((), ())
+        assert report.notes == (f"the file has no {part}, and so no rows to build filters of",)
 
 
 def test_room_for_ten_times_as_many_values_is_told(tmp_path, out):

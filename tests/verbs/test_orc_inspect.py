@@ -181,6 +181,24 @@ def test_notes_on_filters_that_a_terminal_sums_up(tmp_path):
     assert shown[at + 1 : at + 3] == [f"l._elem: {note}", f"m._elem, stripes 0, 1: {note}"]
 
 
+def test_a_summary_counts_what_the_files_have(tmp_path):
+    path = tmp_path / "a.orc"
+    orc.write_table(pa.table({"a": range(3000)}), path, batch_size=1000, stripe_size=1)
+    pb.build(path, columns=["a"], in_place=True)
+    head, row, *_ = outcome("inspect", path, "--summary").stdout.splitlines()
+    assert head.startswith("column\tfiles\tstripes\tfilters\t")
+    assert row.startswith("a\t1 of 1\t3 of 3\t3\t")
+    assert pb.inspect_summary(path).formats == ("orc",)
+    head, *_ = outcome("inspect", path, PARQUET, "--summary").stdout.splitlines()
+    assert head.startswith("column\tfiles\tchunks\tfilters\t")
+    data = bytearray(path.read_bytes())
+    stream = pb.inspect(path).stripes[0].columns[0].streams[0]
+    data[stream.offset : stream.offset + 4] = b"\xff" * 4
+    path.write_bytes(data)
+    told = outcome("inspect", path, "--summary").stdout
+    assert "filters that cannot be read: a (1 of 3 stripes); inspect FILE says why" in told
+
+
 def test_groups_whose_sum_is_no_number(tmp_path):
     sums = [{"doubleStatistics": {"sum": sum}} for sum in (1.0, float("nan"))]
     index = [
