@@ -205,7 +205,7 @@ def _notes_alike(report: FileInspection) -> Iterator[str]:
     ]
     for columns, places, note in columns_alike(chunks):
         place = "" if len(places) == len(report.parts) else f", {where(None, places)}"
-        yield f"{columns}{place}: {note}"
+        yield f"note, {columns}{place}: {note}"
 
 
 def _ends(earlier: Sequence[int]) -> str:

@@ -374,7 +374,8 @@ def read_index(file: OrcContainer, item: ChunkStream) -> tuple[IndexFilters | No
     except UnsupportedError as error:
         return None, [not_checked(chunk, without_place(error, *places))]
     except FooterError as error:
-        message = f"the {stream.name} stream: {without_place(error, *places)}"
+        named = f"{stream.name} of column {stream.column}"
+        message = f"the {stream.name} stream: {without_place(error, *places, named)}"
         return None, [chunk_finding("PB602", chunk, message)]
     if len(stored) != chunk.stripe.num_index_groups:
         problem = chunk_finding(

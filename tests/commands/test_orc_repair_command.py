@@ -5,6 +5,7 @@ import re
 from dataclasses import fields
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from conftest import FIXTURES
 from make.commands import outcome
@@ -20,6 +21,7 @@ from make.orc_defects import (
 )
 from pyarrow import orc
 
+import parquet_bloom as pb
 from parquet_bloom.verbs.repair import RepairReport, repair
 
 
@@ -89,6 +91,21 @@ def test_what_is_still_wrong_is_counted_as_what_is_dropped(write):
     assert ": 2 filters dropped, 0 still wrong, " in run(path, "--drop-bad", "--dry-run").stdout
     (found,) = json.loads(run(path, "--dry-run", "--json").stdout)["left"]
     assert (found["rule"], found["num_filters"], found["index_groups"]) == ("PB602", 2, [])
+
+
+def test_a_stream_is_named_once(tmp_path):
+    """The reader of its chunks says which it is, too."""
+    path = tmp_path / "a.orc"
+    table = pa.table({"a": np.random.default_rng(1).integers(0, 1 << 40, 1000)})
+    orc.write_table(table, path, compression="snappy")
+    pb.build(path, columns=["a"], in_place=True)
+    data = bytearray(path.read_bytes())
+    offset = pb.inspect(path).stripes[0].columns[0].streams[0].offset
+    data[offset : offset + 3] = b"\xff" * 3
+    path.write_bytes(data)
+    (found,) = pb.validate(path).findings
+    assert found.rule == "PB602"
+    assert found.message.startswith("the BLOOM_FILTER_UTF8 stream: damaged: chunk at byte 0: ")
 
 
 def test_what_is_left_is_a_no(write):

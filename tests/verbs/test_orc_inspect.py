@@ -175,10 +175,12 @@ def test_notes_on_filters_that_a_terminal_sums_up(tmp_path):
     (note,) = pb.inspect(path).stripes[0].columns[-1].notes
     shown = on_a_terminal(200, "inspect", path)
     at = shown.index("-c NAME shows a column by stripe, --verbose shows each stripe of all.")
-    assert shown[at + 1 :] == [f"l._elem, m._elem: {note}", "l, m: no filter"]
+    assert shown[at + 1 :] == [f"note, l._elem, m._elem: {note}", "l, m: no filter"]
     pb.strip(path, columns=["m._elem"], row_groups=[2], in_place=True)
     shown = on_a_terminal(200, "inspect", path)
-    assert shown[at + 1 : at + 3] == [f"l._elem: {note}", f"m._elem, stripes 0, 1: {note}"]
+    assert shown[at + 1 : at + 3] == [
+        f"note, l._elem: {note}", f"note, m._elem, stripes 0, 1: {note}"
+    ]  # fmt: skip
 
 
 def test_a_summary_counts_what_the_files_have(tmp_path):
