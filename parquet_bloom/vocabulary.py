@@ -160,6 +160,9 @@ BEYOND_BITS: Final = "the column's type in the file holds no integer of so many 
 BEYOND_DIGITS: Final = "the column's type in the file holds no number of so many digits"
 # Of what is no integer, as which such a column would be stored if it had values.
 OF_NULLS: Final = "the column's type in the file has nothing but null"
+# Why an index has slices of no filter of a file.
+NOT_SLICED: Final = "filters of ORC cannot be sliced, only values mapped"
+
 # Why a value is in no row, whatever is stored.
 NOT_HELD: Final = (BEYOND_TYPE, BEYOND_BITS, BEYOND_DIGITS, OF_NULLS)
 # Why it is in no row of a row group, of which its filter, if there is one, says nothing.

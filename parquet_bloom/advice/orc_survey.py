@@ -40,7 +40,7 @@ from parquet_bloom.advice.order import KEY_BYTES, Keys, OrderKey
 from parquet_bloom.advice.samples import GivenValue, Sample
 from parquet_bloom.advice.sketch import ColumnCounts, GroupSurvey, Rung, Subject
 from parquet_bloom.advice.verdict import seldom_asked
-from parquet_bloom.engines.reading import ELEMENTS, EngineUse, orc_engine_uses
+from parquet_bloom.engines.reading import EngineUse, orc_engine_uses
 from parquet_bloom.engines.settings import WantedFilter
 from parquet_bloom.errors import ParquetBloomError, UnsupportedError
 from parquet_bloom.filters.k_hash import KHashFilter
@@ -50,7 +50,7 @@ from parquet_bloom.orc import writers
 from parquet_bloom.orc.arrays import Numbers, Texts, Times, Values
 from parquet_bloom.orc.bloom import OrcKeyForm, stored_size
 from parquet_bloom.orc.build import OrcSize
-from parquet_bloom.orc.columns import OrcColumn, above, names_to
+from parquet_bloom.orc.columns import OrcColumn, names_to
 from parquet_bloom.orc.file import OrcContainer
 from parquet_bloom.orc.keys import (
     AskedValues,
@@ -103,7 +103,7 @@ class OrcSurveyor:
             name=column.name,
             physical_type=column.physical_type,
             logical_type=column.logical_type,
-            engines=uses_of(file.generation, columns, column),
+            engines=uses_of(file.generation, column),
             seldom_asked="" if never_absent(column) else seldom_asked(leaf_type(column)),
             wanted=WantedFilter(
                 path="",
@@ -263,14 +263,11 @@ def _given_value(column: OrcColumn, value: object) -> GivenValue:
     return GivenValue(spread(found.of(0)).tolist(), key, False)
 
 
-def uses_of(
-    generation: writers.Generation, columns: Sequence[OrcColumn], column: OrcColumn
-) -> tuple[EngineUse, ...]:
+def uses_of(generation: writers.Generation, column: OrcColumn) -> tuple[EngineUse, ...]:
     """Whether each engine uses filters that `build` adds to a column in a file of this writer."""
     java, cpp = writers.ignored_by(generation, column, BLOOM_FILTER_UTF8, writers.UTF8_UTC)
-    if any(each.kind in ("LIST", "MAP") for each in above(columns, column)):
-        java = cpp = f"not for {ELEMENTS}"
-    return orc_engine_uses(column.kind, {"Java": java, "C++": cpp})
+    not_asked = writers.not_asked(column)
+    return orc_engine_uses(column.kind, {"Java": java or not_asked, "C++": cpp or not_asked})
 
 
 # ------------------------------------------------------------------------------------------------

@@ -160,11 +160,13 @@ def advise(
             write_text(line)
         judging = (*choosing(options), *words_of_policy(config, no_config))
         to_build = _to_build(reports, options, inputs, judging, advisor.in_need)
-        steps = [*_to_repair(reports), *to_build, *_to_lighten(reports, inputs)]
+        lighter = list(_to_lighten(reports, inputs))
+        steps = [*_to_repair(reports), *to_build]
         of_keys = (*arguments_of(keys), *chain.from_iterable(missing_keys))
-        lines = _next_lines(reports, options, inputs, steps, of_keys)
+        lines = _next_lines(reports, options, inputs, [*steps, *lighter], of_keys)
         write_next = write_line if answers.verbose else write_text
-        lines = [*_on_share(reports, steps), *lines]
+        on_share = () if lighter else _on_share(reports, steps)
+        lines = [*on_share, *lines]
         for line in [""] * bool(details and lines) + lines:
             write_next(line)
     inputs.tell_lacking(options.union_by_name)
@@ -719,14 +721,17 @@ def _is_heavy(report: AdviceReport) -> bool:
 
 
 def _on_share(reports: Sequence[AdviceReport], steps: Sequence[_Next]) -> Iterator[str]:
-    """What to know of filters that take so much, where none of them is to go."""
-    if len(reports) == 1 and not steps and _is_heavy(reports[0]):
+    """What to know of filters that take so much, where none of them is to go and `steps` are all that is to be
+    done."""
+    are_builds = all(each.verb == "build" for each in steps)
+    if len(reports) == 1 and are_builds and _is_heavy(reports[0]):
         there = sum(each.filter_bytes_there for each in reports[0].columns)
         share = percent_beyond(LARGE_SHARE, there / reports[0].size)
         of_what = "files" if reports[0].files > 1 else "file"
+        and_new = " those to build come on top," * bool(steps)
         yield (
-            f"note: filters take {share} of the {of_what}, and by this advice, none is too large for what it saves:"
-            " build --existing replace with a higher --fpp makes them smaller,"
+            f"note: filters take {share} of the {of_what},{and_new} and by this advice, none is too large for what it"
+            " saves: build --existing replace with a higher --fpp makes them smaller,"
             ' ignore = ["PB309"] in pbloom.toml accepts them'
         )
 

@@ -61,7 +61,7 @@ from parquet_bloom.verbs.index_probe import (
 )
 from parquet_bloom.verbs.index_sql import SqlEngine, index_sql
 from parquet_bloom.verbs.left_out_files import left_out
-from parquet_bloom.vocabulary import words
+from parquet_bloom.vocabulary import NOT_SLICED, words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,10 +77,8 @@ if TYPE_CHECKING:
 # What is shown of the files of one value, or with one problem; all of them are in the document.
 MOST_FILES = 20
 
-_NO_FILTERS = (
-    "nothing is indexed, so that every answer is unknown:"
-    " --form map indexes values instead, and pbloom build adds filters to Parquet files"
-)
+_NOTHING = "nothing is indexed, so that every answer is unknown: --form map indexes values instead"
+_WHERE_FILTERS_HELP = ", and pbloom build adds filters to Parquet files"
 
 _index = files_option(
     "--index", "index_path", required=True, metavar="DIR", help="Folder of the index; can be a URL."
@@ -166,7 +164,8 @@ def build(
             storage_options=storage_options(), threads=threads, progress=show,
         )  # fmt: skip
     if form == "slices" and not report.filters and report.unknown == report.files:
-        complain(_NO_FILTERS)
+        are_of_orc = all(each.reason == NOT_SLICED for each in report.not_indexed)
+        complain(f"{_NOTHING}{'' if are_of_orc else _WHERE_FILTERS_HELP}")
     _end_with(report, as_json, quiet, stopwatch.so_far(report.files))
 
 

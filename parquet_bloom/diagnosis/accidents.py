@@ -21,7 +21,7 @@ from parquet_bloom.diagnosis.layouts import (
     high_half,
     mean_fpp,
 )
-from parquet_bloom.diagnosis.ranges import ranges, some_of
+from parquet_bloom.diagnosis.ranges import longest_run, ranges, some_of
 from parquet_bloom.diagnosis.samples import StoredValue, hashes_of_blocks
 from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.sizing import BLOCK_BITS
@@ -120,16 +120,6 @@ def _blocks(filter: SplitBlockBloomFilter, values: Sequence[StoredValue]) -> Has
     """To which block each distinct value belongs."""
     hashes = np.unique(hashed([value.plain for value in values], XXH64))
     return (high_half(hashes) * np.uint64(filter.num_blocks)) >> np.uint64(32)
-
-
-def longest_run(flags: NDArray[np.bool_]) -> tuple[int, int]:
-    """Where the longest run of True begins, and its length; 0 if there is none."""
-    edges = np.flatnonzero(np.diff(flags, prepend=False, append=False))
-    starts, lengths = edges[::2], edges[1::2] - edges[::2]
-    if not lengths.size:
-        return 0, 0
-    longest = int(lengths.argmax())
-    return int(starts[longest]), int(lengths[longest])
 
 
 def blocks_filled(filter: SplitBlockBloomFilter, foreign_bits: int) -> str | None:

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import field, replace
 from functools import partial
 from itertools import pairwise
+from math import log, log1p
 from typing import Final
 
 import numpy as np
@@ -30,7 +31,15 @@ from numpy.typing import NDArray
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import CLOSED_EARLY, OPENED_LATE, Diagnosis
-from parquet_bloom.diagnosis.evidence import Trial, is_cut, nothing_else_is_there, too_few, too_full
+from parquet_bloom.diagnosis.evidence import (
+    MAX_LOG_LUCK,
+    Trial,
+    is_cut,
+    nothing_else_is_there,
+    too_few,
+    too_full,
+)
+from parquet_bloom.diagnosis.ranges import longest_run
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.k_hash import KHashFilter
@@ -59,6 +68,10 @@ _BY_CPP = {
 }
 
 _INVERTED = ("bits-inverted", "all bits are inverted")
+_BYTES_LOST: Final = "bytes-lost"
+
+# Fuller filters tell as little by a run of empty bytes.
+_MOST_FILL: Final = 0.99
 
 # Its name and explanation, and the hashes of what may have been hashed instead of missing values.
 _Hypothesis = tuple[str, str, Callable[[], Hashes]]
@@ -85,8 +98,9 @@ class Lacking:
 
 def diagnose(lacking: Lacking) -> Diagnosis | None:
     """What the writer did instead; None if nothing fits."""
-    if found := _hashed_otherwise(lacking) or _inverted(lacking) or _cut_off(lacking):
-        return found
+    for explain in (_hashed_otherwise, _inverted, _bytes_lost, _cut_off):
+        if found := explain(lacking):
+            return found
     if lacking.generation.writer == CPP and lacking.column.kind in _BY_CPP:
         return Diagnosis(*_BY_CPP[lacking.column.kind], hits=0, tried=0)
     return None
@@ -97,6 +111,8 @@ def where_foreign_bits_are_from(group: Lacking) -> str | None:
     None if nothing fits."""
     if found := _hashed_otherwise(group):
         return found.explanation
+    if found_in_a_row := overwritten(group):
+        return found_in_a_row
     # Of too few values, or with nulls between them, nothing is proven; but ORC C++ does this to each batch.
     is_usual = group.generation.writer == CPP and group.column.kind == "BYTE"
     return _BY_CPP["BYTE"][1] if is_usual else None
@@ -120,14 +136,67 @@ def _hashed_otherwise(lacking: Lacking) -> Diagnosis | None:
 
 def _inverted(lacking: Lacking) -> Diagnosis | None:
     """Whether the missing values are found once all bits are inverted."""
-    filter = lacking.filter
-    inverted = KHashFilter.from_bytes((~filter.words).tobytes(), filter.num_hashes, filter.num_bits)
-    missing = selected(lacking.values, lacking.is_missing, MAX_SAMPLE)
-    hashes = np.unique(lookup_hashes(lacking.column, missing, lacking.key_form)[:, 0])
-    trial = Trial(int(inverted.check_hashes(hashes).sum()), hashes.size, inverted.fpp)
+    trial = _found_in(~_bytes_of(lacking.filter), lacking)
     if not trial.is_convincing:
         return None
     return Diagnosis(*_INVERTED, trial.hits, trial.tried)
+
+
+def _bytes_lost(lacking: Lacking) -> Diagnosis | None:
+    """Whether empty bytes in a row are no luck, and the missing values are found once these have all their bits."""
+    found = _bytes_of(lacking.filter)
+    first, count = longest_run(found == 0)
+    if not 0 < count < found.size:
+        return None
+    fill = min(_MOST_FILL, lacking.filter.bits_set / (8 * (found.size - count)))
+    if log(found.size) + 8 * count * log1p(-fill) > MAX_LOG_LUCK:
+        return None
+    filled = found.copy()
+    filled[first : first + count] = 0xFF
+    trial = _found_in(filled, lacking)
+    if not trial.is_convincing:
+        return None
+    where = _in_a_row(first, count, found.size)
+    is_ = "is" if count == 1 else "are"
+    explanation = (
+        f"{where} {is_} empty: overwritten or never written; the missing values have bits there"
+    )
+    return Diagnosis(_BYTES_LOST, explanation, trial.hits, trial.tried)
+
+
+def overwritten(group: Lacking) -> str | None:
+    """That the bits of no stored value are in bytes in a row that have all of theirs. None if they are not, or values
+    may have set them."""
+    found = _bytes_of(group.filter)
+    first, count = longest_run(found == 0xFF)
+    explained = KHashFilter.empty(group.filter.num_bits, group.filter.num_hashes)
+    explained.insert_hashes(lookup_hashes(group.column, group.values, group.key_form).ravel())
+    foreign = found & ~_bytes_of(explained)
+    is_elsewhere = foreign[:first].any() or foreign[first + count :].any()
+    if not count or is_elsewhere or not explained.bits_set:
+        return None
+    if log(found.size) + 8 * count * log(explained.fill) > MAX_LOG_LUCK:
+        return None
+    has = "has" if count == 1 else "have"
+    return f"{_in_a_row(first, count, found.size)} {has} all bits set: overwritten"
+
+
+def _in_a_row(first: int, count: int, among: int) -> str:
+    return f"{number_of(count, 'byte')} in a row, from byte {first:,} of {among:,} on,"
+
+
+def _bytes_of(filter: KHashFilter) -> NDArray[np.uint8]:
+    """Shape (n,): a view, not a copy."""
+    return np.frombuffer(filter.bitset, np.uint8)
+
+
+def _found_in(bitset: NDArray[np.uint8], lacking: Lacking) -> Trial:
+    """How many of the missing values are found in a filter with these bytes, shape (n,)."""
+    size = lacking.filter.num_hashes, lacking.filter.num_bits
+    filter = KHashFilter.from_bytes(bitset.tobytes(), *size)
+    missing = selected(lacking.values, lacking.is_missing, MAX_SAMPLE)
+    hashes = np.unique(lookup_hashes(lacking.column, missing, lacking.key_form)[:, 0])
+    return Trial(int(filter.check_hashes(hashes).sum()), hashes.size, filter.fpp)
 
 
 def _cut_off(lacking: Lacking) -> Diagnosis | None:
@@ -153,7 +222,7 @@ def _cut_off(lacking: Lacking) -> Diagnosis | None:
 def unexplained(lacking: Lacking) -> str:
     """What was tried, in words, where `diagnose` finds nothing."""
     of_writers = dict.fromkeys(name for name, _, _ in _hypotheses(lacking))
-    tried = ", ".join((*of_writers, _INVERTED[0], CLOSED_EARLY[0], OPENED_LATE[0]))
+    tried = ", ".join((*of_writers, _INVERTED[0], _BYTES_LOST, CLOSED_EARLY[0], OPENED_LATE[0]))
     missing = int(lacking.is_missing.sum())
     return (
         too_full(lacking.filter.fpp)

@@ -1,8 +1,11 @@
-"""Numbers of pages and blocks, in words."""
+"""Runs of pages, blocks and bytes, and their numbers in words."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from parquet_bloom.container import number_of
 
@@ -25,3 +28,13 @@ def ranges(numbers: Collection[int]) -> list[str]:
         str(start) if start == end else f"{start} to {end}"
         for start, end in zip(starts, ends, strict=True)
     ]
+
+
+def longest_run(flags: NDArray[np.bool_]) -> tuple[int, int]:
+    """Where the longest run of True begins, and its length; 0 if there is none."""
+    edges = np.flatnonzero(np.diff(flags, prepend=False, append=False))
+    starts, lengths = edges[::2], edges[1::2] - edges[::2]
+    if not lengths.size:
+        return 0, 0
+    longest = int(lengths.argmax())
+    return int(starts[longest]), int(lengths[longest])

@@ -15,7 +15,7 @@ from parquet_bloom.orc.file import OrcContainer
 from parquet_bloom.orc.keys import insertion_hashes, not_looked_up, spread
 from parquet_bloom.orc.stripe import OrcChunk
 from parquet_bloom.orc.values import batches, groups, reason_unreadable, room_for_values
-from parquet_bloom.vocabulary import ENCRYPTED
+from parquet_bloom.vocabulary import ENCRYPTED, NOT_SLICED
 
 
 class OrcValues:
@@ -66,4 +66,4 @@ class OrcValues:
 
     def filters(self, column: OrcColumn) -> list[str]:
         """ORC's filters have other bits."""
-        return ["filters of ORC cannot be sliced, only values mapped"] * self.file.num_stripes
+        return [NOT_SLICED] * self.file.num_stripes

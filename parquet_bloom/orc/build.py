@@ -25,6 +25,7 @@ from parquet_bloom.container import (
     RepairChange,
     Repairs,
     number_of,
+    of_columns,
 )
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
@@ -399,13 +400,15 @@ def _notes(file: OrcReader, filters: Sequence[BuiltFilters]) -> Iterator[str]:
     """Whom the filters that were built will not help, and who loses rows by them."""
     if doubt := file.tail.row_count_doubt:
         yield f"{doubt}: `probe` will answer `unknown`"
+    columns: dict[str, list[str]] = {}
     for name in dict.fromkeys(built.column for built in filters):
         column = file.column(name)
         ignored = writers.ignored(file.generation, column, BLOOM_FILTER_UTF8, writers.UTF8_UTC)
-        for line in ignored or writers.ignored_groups(_num_ignored(file, column, filters)):
-            yield f"{name}: {line}"
-        for lost in file.lost_rows_of(column):
-            yield f"{name}: {lost}"
+        ignored = ignored or writers.ignored_groups(_num_ignored(file, column, filters))
+        for line in (*ignored, *file.lost_rows_of(column)):
+            columns.setdefault(line, []).append(name)
+    for line, names in columns.items():
+        yield of_columns(names, line)
 
 
 def _num_ignored(file: OrcReader, column: OrcColumn, filters: Iterable[BuiltFilters]) -> int:

@@ -90,8 +90,8 @@ def _notes(
     if not reasons:
         reasons = writers.ignored_groups(num_ignored(entries))
     doubt = writers.doubt(file.generation, column, stored)
-    # Of a column that no reader looks for, writers leave them so.
-    clear = 0 if reasons else _num_clear(stored.filters, found)
+    # Where the values are not what is hashed, writers leave them so.
+    clear = 0 if never_absent(column) else _num_clear(stored.filters, found)
     groups = number_of(clear, "index group")
     lost = f"no bit is set in {groups} that may have values" if clear else ""
     return (*reasons, *filter(None, [doubt, lost]))

@@ -91,6 +91,9 @@ _NOT_LOOKED_UP: Final = {
     "UNION": "UNION: its variants are columns of their own",
 }
 
+# What finds rows all the same, by whatever pyarrow makes of the stored values.
+_FOUND_BY_READING: Final = "pb.rows, in Python, reads all rows and compares"
+
 # Hive allows 255. Blanks are hashed, too, and a file may claim any number.
 MOST_CHARACTERS: Final = 1 << 16
 
@@ -322,8 +325,10 @@ class AskedValues:
         something else, too, ValueTypeError for NaN."""
         for index, reason in self._unknown.items():
             if reason not in NOT_HELD:
-                why = not_looked_up(self._column) if self.never_absent else reason
-                raise not_looked_for(self.values[index], why or reason)
+                why = (not_looked_up(self._column) if self.never_absent else None) or reason
+                if reason == TWO_CALENDARS or self._column.kind == "BOOLEAN":
+                    why = f"{why}; {_FOUND_BY_READING}"
+                raise not_looked_for(self.values[index], why)
         stored = stored_values(self._column, []) if self._stored is None else self._stored
         return stored, self._owners
 

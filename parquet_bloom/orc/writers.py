@@ -50,6 +50,9 @@ UTF8_UTC: Final = 1
 # Why readers ignore the filter of an index group with a NaN.
 NAN_SUM: Final = "the sum is NaN"
 
+# ORC Java and C++ ask a filter of elements if a program names their column; test_orc_readers.
+NOT_PUSHED_DOWN: Final = "predicates on elements of lists and maps are not pushed down"
+
 UNSTABLE = (1, 9999)
 # Decimal digits that fit 64 bits.
 LONG_DIGITS: Final = 18
@@ -159,11 +162,13 @@ def ignored(
     *,
     has_statistics: bool = True,
 ) -> tuple[str, ...]:
-    """Why readers ignore a filter of this column in a stream of this kind: one line per reason,
-    none if they use it. `has_statistics`: the row index has statistics for every index group."""
+    """Why readers do not use a filter of this column in a stream of this kind: one line per reason,
+    none if they do. `has_statistics`: the row index has statistics for every index group."""
     java, cpp = ignored_by(generation, column, kind, bloom_encoding, has_statistics=has_statistics)
     if java and java == cpp:
         return (f"ignored by ORC Java and C++: {java}",)
+    if reason := not_asked(column):
+        return (f"asked by no engine: {reason}; pbloom find uses the filters",)
     lines = (("Java", java), ("C++", cpp))
     return tuple(f"ignored by ORC {reader}: {reason}" for reader, reason in lines if reason)
 
@@ -187,6 +192,11 @@ def ignored_by(
         return reason, reason
     java = _ignored_by_java(generation, column, kind, bloom_encoding)
     return java, _ignored_by_cpp(kind, bloom_encoding)
+
+
+def not_asked(column: OrcColumn) -> str:
+    """Why no engine has ORC Java or C++ ask the filters of a column of values; empty if some may."""
+    return NOT_PUSHED_DOWN if column.is_in_list else ""
 
 
 def _ignored_by_all(generation: Generation, column: OrcColumn, has_statistics: bool) -> str:

@@ -107,7 +107,7 @@ class BuildView(SummarizedView["BuildReport"]):
             write_table(_BUILT, rows, _BUILT_GIVES, verbose, more="--verbose shows all")
 
 
-_WHOEVER_BUILT = "filters go whoever built them, those of the file's own writer too"
+_NO_MATTER_WHOSE = "filters are removed no matter who built them, the file's own writer included"
 
 
 class StripView(SummarizedView["StripReport"]):
@@ -117,7 +117,7 @@ class StripView(SummarizedView["StripReport"]):
         numbers = {"filters": report.num_filters, "bytes": report.bytes_removed}
         remarks = [*_left("left", report.left), *_unused(report)]
         if report.removed:
-            remarks += _notes([_WHOEVER_BUILT])
+            remarks += _notes([_NO_MATTER_WHOSE])
         return _of_file(report, self.total(numbers), remarks, numbers)
 
     def total(self, numbers: Mapping[str, int]) -> str:
@@ -135,8 +135,8 @@ class RepairView(SummarizedView["RepairReport"]):
     def summarize(self, report: RepairReport) -> FileSummary:
         numbers = {
             "repaired": _num_filters(report.repaired), "dropped": _num_filters(_dropped(report)),
-            "wrong": _num_filters([each for each in report.left if each.is_wrong]),
-            "not checked": _num_filters([each for each in report.left if not each.is_wrong]),
+            "wrong": _num_left(report, is_wrong=True),
+            "not checked": _num_left(report, is_wrong=False),
             "useless": report.useless, "bytes": report.bytes_added, "looked up": report.looked_up,
         }  # fmt: skip
         return _of_file(report, _repaired(numbers), _repair_remarks(report), numbers)
@@ -164,9 +164,21 @@ def _repaired_in_all(numbers: Mapping[str, int]) -> str:
     return _repaired(numbers) + ("" if numbers["looked up"] else f"; {NOT_LOOKED_UP}")
 
 
-def _num_filters(items: Sequence[RepairedFilter | LeftFilter]) -> int:
+def _num_filters(items: Sequence[RepairedFilter]) -> int:
     """Counting each index group, as all that is said of filters does."""
     return sum(each.num_filters for each in items)
+
+
+def _num_left(report: RepairReport, *, is_wrong: bool) -> int:
+    """The same of those that are still wrong, or were not looked at; those of a chunk, of which several things may be
+    said, at most once."""
+    left = [each for each in report.left if each.is_wrong == is_wrong]
+    of_chunks: dict[tuple[Place | None, str], int] = {}
+    for each in left:
+        if each.column is not None:
+            key = each.place, each.column
+            of_chunks[key] = max(of_chunks.get(key, 0), each.num_filters)
+    return sum(of_chunks.values()) + sum(each.column is None for each in left)
 
 
 def _repaired(numbers: Mapping[str, int]) -> str:

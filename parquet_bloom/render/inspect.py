@@ -12,7 +12,7 @@ from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.hints import OF_FILES, NextLines, with_key_hint, would_refuse
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
-from parquet_bloom.render.terminal import is_cut, write_line, write_table, write_text
+from parquet_bloom.render.terminal import MOST_ROWS, is_cut, write_line, write_table, write_text
 from parquet_bloom.render.wording import asked_for, columns_alike, listed, shows_parts, size, where
 from parquet_bloom.vocabulary import NO_KEY, is_no_filter, is_out_of_sight
 
@@ -132,6 +132,11 @@ class InspectionView(SummarizedView["FileInspection"]):
         ]
         if len(report.parts) > 1 and is_cut(len(rows)) and not verbose:
             _write_by_column(report)
+            notes = list(_notes_alike(report))
+            for line in notes[:MOST_ROWS]:
+                write_text(line)
+            if (left := len(notes) - MOST_ROWS) > 0:
+                write_text(f"And {number_of(left, 'more note')}: {_MORE}.")
         elif rows:
             heads = (units.part, "column", *_OF_COLUMN)
             write_table(heads, rows, _GIVES, verbose, more=_MORE)
@@ -185,6 +190,22 @@ def _write_by_column(report: FileInspection) -> None:
         whole_in="a pipe with --summary",
     )
     write_text(shows_parts(units.part))
+
+
+def _notes_alike(report: FileInspection) -> Iterator[str]:
+    """What the table by column has no room for: the notes on filters, each once for all columns and parts that it
+    is on."""
+    chunks = [
+        (column.column, part.place, note)
+        for part in report.parts
+        for column in part.columns
+        if not _is_bare(column)
+        for cells in _column_rows(column)
+        if (note := cells.get("note"))
+    ]
+    for columns, places, note in columns_alike(chunks):
+        place = "" if len(places) == len(report.parts) else f", {where(None, places)}"
+        yield f"note, {columns}{place}: {note}"
 
 
 def _ends(earlier: Sequence[int]) -> str:
@@ -249,7 +270,8 @@ def write_inspection_summary(summary: InspectionSummary, verbose: bool = False) 
         if not (each.filter_bytes or each.num_filters or each.chunks_unusable)
     ]
     in_full = verbose or not sys.stdout.isatty()
-    heads = ("column", "files", "chunks", "filters", "bytes", "of the files", "FPP", "worst FPP")
+    chunks = f"{_chunk_of(summary)}s"
+    heads = ("column", "files", chunks, "filters", "bytes", "of the files", "FPP", "worst FPP")
     if rows:
         write_table(heads, rows, _SUMMARY_GIVES, verbose, more=_MORE)
     if unreadable:
@@ -270,10 +292,16 @@ def write_inspection_summary(summary: InspectionSummary, verbose: bool = False) 
         write_text(f"{files}, {rows_of}: {_filters_take(total)}")
 
 
+def _chunk_of(summary: InspectionSummary) -> str:
+    """What is counted of a column: `stripe` where all files have these, else `chunk`."""
+    units = [UNITS[each] for each in summary.formats]
+    return units[0].part if len(units) == 1 and units[0].has_groups else "chunk"
+
+
 def _some_chunks(summary: InspectionSummary, count: Callable[[ColumnSummary], int]) -> list[str]:
     """The columns that have any such chunks, with how many."""
     return [
-        f"{each.column} ({count(each):,} of {number_of(each.chunks, 'chunk')})"
+        f"{each.column} ({count(each):,} of {number_of(each.chunks, _chunk_of(summary))})"
         for each in summary.columns
         if count(each)
     ]

@@ -217,13 +217,15 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
     def _foreign_from(
         self, chunk: OrcChunk, index: IndexFilters, group: int, membership: GroupMembership | None
     ) -> str | None:
-        """What the writer hashed beside the values; None if that is not known, or pbloom built the filters."""
-        if membership is None or index.is_marked:
+        """What the writer hashed beside the values, unless pbloom built the filters, or that bytes were overwritten;
+        None if that is not known."""
+        if membership is None:
             return None
-        from parquet_bloom.diagnosis.orc_writers import where_foreign_bits_are_from
+        from parquet_bloom.diagnosis.orc_writers import overwritten, where_foreign_bits_are_from
 
         are_all = np.ones(len(membership.values), np.bool_)
-        return where_foreign_bits_are_from(self._lacking(chunk, index, group, membership, are_all))
+        lacking = self._lacking(chunk, index, group, membership, are_all)
+        return overwritten(lacking) if index.is_marked else where_foreign_bits_are_from(lacking)
 
     def _lacking(
         self,
@@ -372,7 +374,8 @@ def read_index(file: OrcContainer, item: ChunkStream) -> tuple[IndexFilters | No
     except UnsupportedError as error:
         return None, [not_checked(chunk, without_place(error, *places))]
     except FooterError as error:
-        message = f"the {stream.name} stream: {without_place(error, *places)}"
+        named = f"{stream.name} of column {stream.column}"
+        message = f"the {stream.name} stream: {without_place(error, *places, named)}"
         return None, [chunk_finding("PB602", chunk, message)]
     if len(stored) != chunk.stripe.num_index_groups:
         problem = chunk_finding(

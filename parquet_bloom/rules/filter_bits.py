@@ -58,7 +58,9 @@ def check_filter(view: FilterView) -> Iterator[Finding]:
     """Whether one filter is too full or too large."""
     fpp = view.bits.fpp
     if view.bits.fill == 1:
-        yield view.finding("PB303", "every bit is set: the filter excludes nothing")
+        yield view.finding(
+            "PB303", f"every bit is set: the filter excludes nothing{_more_than_values(view)}"
+        )
     elif fpp > USELESS_FPP:
         yield _too_full(view, "PB301", "the filter is saturated", USELESS_FPP)
     # A higher rate than the usual limit can be what somebody wants.
@@ -70,6 +72,17 @@ def check_filter(view: FilterView) -> Iterator[Finding]:
     if isinstance(view.bits, SplitBlockBloomFilter):
         yield from _check_weight(view, view.bits)
     yield from _check_limits(view)
+
+
+def _more_than_values(view: FilterView) -> str:
+    """That its values cannot have set all of its bits, if that is known."""
+    most, bits = view.max_bits(), 8 * view.bits.num_bytes
+    if most is None or most >= bits:
+        return ""
+    return (
+        f"; the values can set at most {most:,} of its {bits:,} bits, so it was overwritten, or has values from"
+        " elsewhere"
+    )
 
 
 def _too_full(view: FilterView, rule: str, what: str, limit: float) -> Finding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
 from math import floor, log10
 from typing import Final, TypeAlias
 
@@ -24,6 +25,8 @@ _DIAGNOSE: Final = "pbloom validate FILE -c COLUMN --diagnose"
 _LOOKS: Final = frozenset({_LOOK_CLOSER, _DIAGNOSE})
 # Where no command can keep a limit.
 _ADVISE: Final = "pbloom advise FILE"
+# Where filters are too much already, and others are not to be advised.
+_ADVISE_FILTERED: Final = "pbloom advise FILE -c FILTERED"
 # Where only the user knows if a high rate is wanted.
 _ADVISE_COLUMN: Final = "pbloom advise FILE -c COLUMN"
 _BUILD: Final = "pbloom build FILE -c COLUMN --in-place"
@@ -39,6 +42,10 @@ _ONE_BLOCK: Final = "PB202"
 _NEEDLESS: Final = "PB305"
 # Of pages that cannot be read, of which no filter is built.
 _UNREAD: Final = "PB116"
+# Of all filters of a file together.
+_SHARE: Final = "PB309"
+# So many of its columns are named in a command.
+_MOST_NAMED: Final = 10
 # Of filters that let too much pass, by their fill.
 _HIGH_FPP: Final = "PB302"
 # Of filters that are too large, for which the highest rate that is allowed is the right one.
@@ -49,15 +56,16 @@ _STEPS: Final = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 
 class NextCommands:
     """The commands that help, as the catalogue has them, filled in for findings in `file`; `policy`: what
-    is required; `may_be_built`: whether `build` adds filters to it; `fpp_within_limit`: by
-    column, that of its filters in the most bytes that are allowed; `sound`: the places and columns whose pages have
-    nothing wrong, as far as they were decoded; `has_decoded`: whether all were."""
+    is required; `may_be_built`: whether `build` adds filters to it; `with_filters`: the columns that have some;
+    `fpp_within_limit`: by column, that of its filters in the most bytes that are allowed; `sound`: the places and
+    columns whose pages have nothing wrong, as far as they were decoded; `has_decoded`: whether all were."""
 
     def __init__(
         self,
         file: Container,
         policy: Policy,
         may_be_built: Callable[[str], bool],
+        with_filters: Callable[[], Sequence[str]],
         fpp_within_limit: Mapping[str, float],
         sound: Collection[tuple[Place | None, str | None]] = (),
         *,
@@ -70,6 +78,7 @@ class NextCommands:
         self._keys = file.key_arguments
         self._missing_keys = file.missing_key_arguments
         self._may_be_built = may_be_built
+        self._with_filters = with_filters
         self._sound = sound
         self._has_decoded = has_decoded
         self._fpp_within_limit = fpp_within_limit
@@ -188,6 +197,8 @@ class NextCommands:
 
     def _within_policy(self, found: Finding) -> str | None:
         command = found.definition.command
+        if found.rule == _SHARE and self._filtered:
+            return _ADVISE_FILTERED
         if command is None or found.column is None:
             return command
         if command.startswith("pbloom strip "):
@@ -214,6 +225,13 @@ class NextCommands:
         if command == _ADVISE_COLUMN and self._policy_of(found.column).max_fpp is not None:
             return _REBUILD
         return command
+
+    @cached_property
+    def _filtered(self) -> str:
+        """The columns that have filters, for a command; empty if all have, or too many to be named."""
+        names = self._with_filters()
+        some = len(names) < len(self._known) and len(names) <= _MOST_NAMED
+        return ",".join(map(quoted_name, names)) if some else ""
 
     def _is_of_all_filters(self, rule: str, column: str) -> bool:
         """Whether the rule is broken wherever the column has filters."""
@@ -252,6 +270,7 @@ class NextCommands:
             "COLUMN": quoted_name(column) if column in self._known else None,
             "ROW_GROUP": None if place is None else str(place.part),
             "LIMIT": limit,
+            "FILTERED": self._filtered if "FILTERED" in command else None,
         }
         missing_keys = self._missing_keys if "--in-place" in command else ()
         limits = self._limits(command, column, is_too_large)

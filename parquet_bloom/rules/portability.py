@@ -47,6 +47,7 @@ _CONSEQUENCES: Final[Mapping[Concerned, str]] = {
 
 # The rules, by how a reason for not asking filters begins.
 _IGNORED_BY = {
+    "asked by no engine": "PB628",
     "ignored by ORC Java and C++": "PB621",
     "ignored by ORC Java": "PB622",
     "ignored by ORC C++": "PB623",
@@ -200,7 +201,7 @@ def check_forms(view: FilterView) -> Iterator[Finding]:
 
 
 def check_readers(chunk: Chunk, ignored: Iterable[str], created_by: str) -> Iterator[Finding]:
-    """`ignored`: which readers ignore the filters, and why, in words."""
+    """`ignored`: which readers do not ask the filters, and why, in words."""
     for line in ignored:
         readers, _, reason = line.partition(": ")
         yield chunk_finding(_IGNORED_BY[readers], chunk, reason, found=created_by)

@@ -6,7 +6,7 @@ dropped: without it, readers lose time; with a wrong one, rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import field
 
 from parquet_bloom.container import Repairs, number_of
@@ -40,6 +40,12 @@ class BrokenFilters:
     def fatal(self) -> Finding | None:
         """Why the filters are dropped."""
         return self._first("drop", "remove length")
+
+    @property
+    def num_sound(self) -> int:
+        """How many of its filters have nothing wrong, if it has several and that is not said of all of them."""
+        groups = {finding.place.group for finding, _ in self.problems if finding.place}
+        return 0 if None in groups else self.chunk.num_filters - len(groups)
 
     @property
     def length(self) -> Finding | None:
@@ -112,6 +118,23 @@ class Diagnosed:
             if options.rebuild and each.had_filters and (each.fatal or each.shortcoming):
                 rebuilt.append(each.chunk)
         return Repairs(tuple(dropped), tuple(resized), tuple(rebuilt))
+
+    def dropped_too(
+        self, rebuilt: Container[tuple[int, int]], options: RepairOptions
+    ) -> Iterator[str]:
+        """What becomes of filters that nothing is wrong with, where they are stored with others. `rebuilt`: the keys
+        of the chunks that have new ones."""
+        if not self.may_drop(options):
+            return
+        dropped = [each for each in self.filters if each.fatal and each.chunk.key not in rebuilt]
+        if count := sum(each.num_sound for each in dropped):
+            are = "is" if count == 1 else "are"
+            part = dropped[0].chunk.place.units.part
+            again = "" if options.rebuild else "; --rebuild builds all of them again"
+            yield (
+                f"{number_of(count, 'filter')} in which nothing is wrong {are} dropped, too, as those of a column in"
+                f" a {part} are one stream{again}"
+            )
 
     def may_drop(self, options: RepairOptions) -> bool:
         return self.dropping == "pointer dropped" or options.reads_values

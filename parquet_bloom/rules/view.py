@@ -220,6 +220,11 @@ class Examination(ABC, Generic[ItemT, ColumnT]):
         """The parts, of those that were asked for, in which a column has no filters, as far as the file
         tells."""
 
+    def columns_with_filters(self) -> list[str]:
+        """Of those that were asked for, as far as the file tells."""
+        num_parts = len(self.parts)
+        return [each.name for each in self.columns if len(self.parts_without(each)) < num_parts]
+
     @abstractmethod
     def has_values(self, part: int, column: ColumnT) -> bool:
         """Whether there may be non-null values."""

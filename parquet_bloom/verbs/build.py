@@ -276,11 +276,18 @@ def _build(
         bytes_added=facts["size_after"] - facts["size_before"],
         notes=(
             *lacking(opened.file, options),
+            *_no_rows(opened.file),
             *_gone(opened, change, is_dry_run=facts["dry_run"]),
             *change.notes,
             *opened.notes(change),
         ),
     )
+
+
+def _no_rows(file: Container) -> Iterator[str]:
+    """Why nothing was built, where nothing was skipped either."""
+    if file.num_parts == 0:
+        yield f"the file has no {file.units.part}, and so no rows to build filters of"
 
 
 def _lost_traces(

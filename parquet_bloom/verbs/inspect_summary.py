@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import TableView
-    from parquet_bloom.vocabulary import TableChoice
+    from parquet_bloom.vocabulary import Format, TableChoice
 
 # A file, a folder, a glob or a URL.
 Path = str | os.PathLike[str]
@@ -58,7 +58,7 @@ class ColumnSummary:
 class InspectionSummary(VerbReport):
     """All files; `columns` in the order in which they were met. Sizes in bytes. `requests`: sent to object
     stores, None if none of the files is in one. `failures`: the files that could not be read, of which nothing is in
-    the other numbers."""
+    the other numbers. `formats`: of those that could."""
 
     _rows: ClassVar = ("columns",)
 
@@ -72,6 +72,7 @@ class InspectionSummary(VerbReport):
     columns: tuple[ColumnSummary, ...]
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
     failures: tuple[Failure, ...] = field(default=(), metadata=IN_PYTHON)
+    formats: tuple[Format, ...] = field(default=(), metadata=IN_PYTHON)
 
     def __repr__(self) -> str:
         said = VerbReport.__repr__(self).removesuffix(">")
@@ -160,6 +161,7 @@ class InspectionSummarizer:
         self._columns: dict[str, _Column] = {}
         self._files = self._with_filters = self._size = self._rows = 0
         self._requests: Requests | None = None
+        self._formats: set[Format] = set()
 
     def add(self, document: dict[str, Any]) -> list[str]:
         """What `pbloom inspect --json` prints about a file. Returns the columns with values that have no filter in it
@@ -180,6 +182,7 @@ class InspectionSummarizer:
             column.size += document["size"]
             column.files_with_filters += has_more[name]
         self._files += 1
+        self._formats.add(document["format"])
         self._with_filters += any(has_more.values())
         self._size += document["size"]
         self._rows += document["num_rows"]
@@ -200,6 +203,7 @@ class InspectionSummarizer:
             filter_share=_share(sum(each.filter_bytes for each in columns), self._size),
             columns=columns,
             requests=self._requests,
+            formats=tuple(sorted(self._formats)),
         )
 
 

@@ -58,23 +58,20 @@ class RepairedFilter(NamedAsShown, Located):
 @dataclass(frozen=True, slots=True)
 class LeftFilter(NamedAsShown, Located):
     """A rule that is still broken, or a filter that could not be looked at; `reason`: what is wrong, and
-    what would repair it. `column`: None if a whole stripe is meant. `groups`: as in RepairedFilter."""
+    what would repair it. `column`: None if a whole stripe is meant. `num_filters`: how many break it; `groups`: as in
+    RepairedFilter."""
 
     place: Place | None
     column: str | None
     rule: str
     reason: str
+    num_filters: int
     groups: tuple[int, ...] | None = field(default=None, metadata=WHERE_KNOWN)
 
     @property
     def is_wrong(self) -> bool:
         """False of what could not be looked at."""
         return self.rule != NOT_CHECKED
-
-    @property
-    def num_filters(self) -> int:
-        """How many filters break it: one for each of its index groups."""
-        return max(1, len(self.groups or ()))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -212,7 +209,11 @@ def _repair(
         looked_up=options.reads_values,
         useless=found.useless,
         bytes_added=facts["size_after"] - facts["size_before"],
-        notes=(*found.notes, *opened.notes(change)),
+        notes=(
+            *found.notes,
+            *found.dropped_too(change.built, options),
+            *opened.notes(change),
+        ),
     )
 
 
@@ -248,6 +249,9 @@ def _outcomes(
             groups=groups(why),
         )
 
+    def left(why: Finding, more: str) -> LeftFilter:
+        return _left(why, more, groups(why), broken.chunk.num_filters)
+
     doubt = f"; {broken.doubt_about_values}" * bool(broken.doubt_about_values)
     if wanting and key in change.built:
         yield repaired("rebuilt", wanting, change.built[key], doubt)
@@ -258,17 +262,18 @@ def _outcomes(
         yield repaired(action, fatal, None, doubt + why_not)
         # What the filter hid: without it, nothing else says so.
         if damage := _damage(broken, change, found.damage_rule):
-            yield _left(damage, f"; {damage.definition.by_hand or _TAKE_ANOTHER}")
+            yield left(damage, f"; {damage.definition.by_hand or _TAKE_ANOTHER}")
         return
     if broken.length and not fatal:
         yield repaired("length set", broken.length, change.resized[key])
     if wanting:
         by_dropping = ", drop-bad removes the filters" if fatal else ""
-        yield _left(wanting, why_not or f"; rebuild repairs it{by_dropping}", groups(wanting))
+        yield left(wanting, why_not or f"; rebuild repairs it{by_dropping}")
     if broken.only_trace:
-        yield _left_as_trace(*broken.only_trace)
+        lacking, damage = broken.only_trace
+        yield left(lacking, _as_trace(damage))
     for finding in broken.beyond_repair:
-        yield _left(finding, way_out(finding), groups(finding))
+        yield left(finding, way_out(finding))
 
 
 def _damage(broken: BrokenFilters, change: RepairChange, rule: str) -> Finding | None:
@@ -278,12 +283,11 @@ def _damage(broken: BrokenFilters, change: RepairChange, rule: str) -> Finding |
     return broken.broken(rule) or (broken.only_trace and broken.only_trace[1])
 
 
-def _left_as_trace(lacking: Finding, damage: Finding) -> LeftFilter:
-    """A filter that may be right, as something is wrong with the pages whose values it lacks."""
-    return _left(
-        lacking,
+def _as_trace(damage: Finding) -> str:
+    """What to do about a filter that may be right, as something is wrong with the pages whose values it lacks."""
+    return (
         f"; {MAY_HAVE_CHANGED}: {damage.definition.heading}: {damage.statement}:"
-        f" {_TAKE_ANOTHER}; the filter stays, right or wrong: strip removes it",
+        f" {_TAKE_ANOTHER}; the filter stays, right or wrong: strip removes it"
     )
 
 
@@ -295,6 +299,10 @@ def _groups(file: Container, findings: Iterable[Finding]) -> tuple[int, ...] | N
     return tuple(place.group for place in places if place and place.group is not None)
 
 
-def _left(why: Finding, more: str = "", groups: tuple[int, ...] | None = None) -> LeftFilter:
+def _left(
+    why: Finding, more: str = "", groups: tuple[int, ...] | None = None, of_chunk: int = 1
+) -> LeftFilter:
+    """`of_chunk`: how many filters there are, all of which are meant unless it is about some `groups`."""
     place = why.place and Place(why.place.part, units=why.place.units)
-    return LeftFilter(place, why.column, why.rule, why.statement + more, groups)
+    num_filters = len(groups) if groups else of_chunk
+    return LeftFilter(place, why.column, why.rule, why.statement + more, num_filters, groups)

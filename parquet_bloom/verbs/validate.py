@@ -191,6 +191,7 @@ def validate_file(
         file,
         policy,
         examination.may_be_built,
+        examination.columns_with_filters,
         examined.fpp_within_limit,
         examined.proofs,
         has_decoded=options.pages,

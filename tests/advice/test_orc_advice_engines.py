@@ -9,13 +9,10 @@ from parquet_bloom.orc.writers import CPP, JAVA, Generation
 JAVA_9 = Generation(JAVA, 9, "2.3.0", (0, 12))
 
 
-def uses(kind, generation=JAVA_9, precision=0, above="STRUCT"):
+def uses(kind, generation=JAVA_9, precision=0, is_in_list=False):
     """By reader, of a column below another one below the root."""
-    columns = [
-        OrcColumn(id, name, of_kind, (), parent, 0, precision, 0, {})
-        for id, name, of_kind, parent in ((0, "", "STRUCT", None), (1, "a", above, 0), (2, "a.b", kind, 1))
-    ]  # fmt: skip
-    return {use.engine: use.reason for use in uses_of(generation, columns, columns[2])}
+    column = OrcColumn(2, "a.b", kind, (), 1, 0, precision, 0, {}, is_in_list)
+    return {use.engine: use.reason for use in uses_of(generation, column)}
 
 
 @pytest.mark.parametrize(
@@ -45,11 +42,12 @@ def test_what_spark_does_not_ask(kind):
     )
 
 
-@pytest.mark.parametrize("above", ["LIST", "MAP"])
-def test_no_elements_of_lists_and_maps(above):
-    reason = "not for elements of lists and maps"
-    found = uses("LONG", above=above)
+def test_no_elements_of_lists_and_maps():
+    reason = "predicates on elements of lists and maps are not pushed down"
+    found = uses("LONG", is_in_list=True)
     assert (found["ORC Java"], found["ORC C++"]) == (reason, reason)
+    bytes_in_list = uses("BINARY", is_in_list=True)
+    assert bytes_in_list["ORC C++"] == "no predicate on BINARY uses a filter"
 
 
 @pytest.mark.parametrize(

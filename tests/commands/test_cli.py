@@ -346,7 +346,7 @@ def test_strip_gives_the_original_back(built):
 
 
 def test_strip_says_that_filters_of_the_writer_go_too(built):
-    note = "note: filters go whoever built them, those of the file's own writer too"
+    note = "note: filters are removed no matter who built them, the file's own writer included"
     assert built("strip", "out.parquet", "--in-place", "--dry-run").stdout.splitlines()[1:] == [
         note
     ]

@@ -5,13 +5,23 @@ import re
 from dataclasses import fields
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from conftest import FIXTURES
 from make.commands import outcome
-from make.orc_defect_files import ROWS, STRIDE
-from make.orc_defects import by_pyarrow, by_pyorc, encrypted, exchanged, index_behind_data, narrow
+from make.orc_defect_files import ROWS, STRIDE, with_stream
+from make.orc_defects import (
+    by_pyarrow,
+    by_pyorc,
+    encrypted,
+    exchanged,
+    index_behind_data,
+    narrow,
+    one_bit_cleared,
+)
 from pyarrow import orc
 
+import parquet_bloom as pb
 from parquet_bloom.verbs.repair import RepairReport, repair
 
 
@@ -60,6 +70,42 @@ def test_filters_are_counted_by_index_group_as_other_commands_do(write, tmp_path
     assert (
         ": 2 filters removed, " in outcome("strip", path, "-c", "a", "-g", "0", "--dry-run").stdout
     )
+
+
+def test_filters_that_go_with_others_are_told(write, tmp_path):
+    path = write(one_bit_cleared())
+    output = tmp_path / "b.orc"
+    dropped = run(path, "--drop-bad", "-o", output).stdout.splitlines()
+    assert ": 2 filters dropped, 0 still wrong, " in dropped[0]
+    note = "1 filter in which nothing is wrong is dropped, too, as those of a column in a stripe are one stream"
+    assert f"note: {note}; --rebuild builds all of them again" in dropped
+    assert note not in run(path, "--rebuild", "-o", output, "--overwrite").stdout
+    assert "nothing is wrong" not in run(write(exchanged()), "--drop-bad", "--dry-run").stdout
+
+
+def test_what_is_still_wrong_is_counted_as_what_is_dropped(write):
+    """A stream that cannot be read has two filters, which several rules may be about."""
+    path = write(with_stream(lambda data: b"\xff" + data))
+    left = run(path, "--dry-run")
+    assert ": 0 filters repaired, 2 still wrong, " in left.stdout
+    assert ": 2 filters dropped, 0 still wrong, " in run(path, "--drop-bad", "--dry-run").stdout
+    (found,) = json.loads(run(path, "--dry-run", "--json").stdout)["left"]
+    assert (found["rule"], found["num_filters"], found["index_groups"]) == ("PB602", 2, [])
+
+
+def test_a_stream_is_named_once(tmp_path):
+    """The reader of its chunks says which it is, too."""
+    path = tmp_path / "a.orc"
+    table = pa.table({"a": np.random.default_rng(1).integers(0, 1 << 40, 1000)})
+    orc.write_table(table, path, compression="snappy")
+    pb.build(path, columns=["a"], in_place=True)
+    data = bytearray(path.read_bytes())
+    offset = pb.inspect(path).stripes[0].columns[0].streams[0].offset
+    data[offset : offset + 3] = b"\xff" * 3
+    path.write_bytes(data)
+    (found,) = pb.validate(path).findings
+    assert found.rule == "PB602"
+    assert found.message.startswith("the BLOOM_FILTER_UTF8 stream: damaged: chunk at byte 0: ")
 
 
 def test_what_is_left_is_a_no(write):

@@ -168,6 +168,30 @@ def test_advice_says_what_makes_filters_that_take_too_much_smaller(
     assert ("PB309" in rules) == (kept is not None)
 
 
+@pytest.mark.parametrize("name", ["a.orc", "a.parquet"])
+def test_nothing_adds_to_filters_that_take_too_much(tmp_path, name):
+    """The advice that `validate` sends to is about the columns that have some; the whole says what comes on top."""
+    path = tmp_path / name
+    ids = np.random.default_rng(1).integers(0, 1 << 40, 40_000)
+    table = pa.table({"id": ids, "at": ids[::-1]})
+    if path.suffix == ".orc":
+        orc.write_table(table, str(path))
+    else:
+        pq.write_table(table, path, row_group_size=10_000, use_dictionary=False)
+    pb.build(path, columns=["at"], fpp=1e-7, in_place=True)
+    (found,) = [each for each in pb.validate(path).findings if each.rule == "PB309"]
+    assert found.next == f"pbloom advise {path} -c at"
+    told = outcome(*shlex.split(found.next)[1:]).stdout
+    assert "next: " not in told
+    assert KEPT.partition("{}")[0] in told
+    told = outcome("advise", path).stdout
+    (note,) = re.findall("^note: filters take.*$", told, re.MULTILINE)
+    assert " % of the file, those to build come on top, and by this advice, none is " in note
+    assert re.findall("^next: pbloom (.*)$", told, re.MULTILINE) == [
+        f"build {path} -c id --in-place"
+    ]
+
+
 @pytest.mark.parametrize(
     ("options", "command"),
     [

@@ -1069,7 +1069,56 @@ def test_values_that_are_missing_amid_others_of_orc_are_not_those_of_a_filter_th
     path.write_bytes(with_filters(filter_with(numbers(0)[::2]), stored_filters()[1]))
     (found,) = (each for each in validate(path, diagnose=True).findings if each.rule == "PB401")
     assert found.diagnosis is None
-    assert found.undiagnosed.endswith(": logical-shifts, bits-inverted, closed-early, opened-late")
+    assert found.undiagnosed.endswith(
+        ": logical-shifts, bits-inverted, bytes-lost, closed-early, opened-late"
+    )
+
+
+@pytest.mark.parametrize(("byte", "rule"), [(0x00, "PB401"), (0xFF, "PB405")])
+def test_bytes_of_orc_that_were_overwritten(tmp_path, byte, rule):
+    first, second = stored_filters()
+    bits = bytearray(first.bitset)
+    bits[300:400] = [byte] * 100
+    path = tmp_path / "x.orc"
+    path.write_bytes(with_filters(KHashFilter.from_bytes(bits, first.num_hashes), second))
+    (found,) = (each for each in validate(path, diagnose=True).findings if each.rule == rule)
+    said = "100 bytes in a row, from byte 300 of 1,200 on,"
+    if rule == "PB405":
+        assert found.message.endswith(f"{said} have all bits set: overwritten")
+        return
+    assert (found.diagnosis.hypothesis, found.diagnosis.hits) == (
+        "bytes-lost",
+        found.diagnosis.tried,
+    )
+    assert found.diagnosis.explanation.startswith(
+        f"{said} are empty: overwritten or never written;"
+    )
+    # As nothing is wrong with the values, others are built from them.
+    assert found.next.endswith(" --rebuild --in-place")
+
+
+def test_all_bits_of_orc_that_no_values_can_have_set(tmp_path):
+    first, second = stored_filters()
+    path = tmp_path / "x.orc"
+    full = KHashFilter.from_bytes(b"\xff" * first.num_bytes, first.num_hashes)
+    path.write_bytes(with_filters(full, second))
+    (found,) = (each for each in validate(path).findings if each.rule == "PB303")
+    assert found.message == (
+        "every bit is set: the filter excludes nothing; the values can set at most 7,000 of its 9,600 bits, so it was"
+        " overwritten, or has values from elsewhere"
+    )
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_few_bytes_of_orc_that_are_empty_prove_nothing(tmp_path, count):
+    """Luck leaves as many so."""
+    first, second = stored_filters()
+    bits = bytearray(first.bitset)
+    bits[300 : 300 + count] = bytes(count)
+    path = tmp_path / "x.orc"
+    path.write_bytes(with_filters(KHashFilter.from_bytes(bits, first.num_hashes), second))
+    (found,) = (each for each in validate(path, diagnose=True).findings if each.rule == "PB401")
+    assert found.diagnosis is None
 
 
 def _inverted(filter: KHashFilter) -> KHashFilter:

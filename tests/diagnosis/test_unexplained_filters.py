@@ -221,7 +221,7 @@ def test_filters_of_orc(tmp_path):
     assert said == {
         "one bit cleared": "no diagnosis: 1 missing value, too few to prove anything: expected 4",
         "of the other index group": "nothing explains it; tried on 989 missing values:"
-        " logical-shifts, bits-inverted, closed-early, opened-late",
+        " logical-shifts, bits-inverted, bytes-lost, closed-early, opened-late",
     }
 
 

@@ -199,6 +199,11 @@ def instants() -> bytes:
     return written(pa.table({"a": column, "s": values()["s"]}), [A])
 
 
+def lists() -> bytes:
+    column = pa.array([[number] for number in values()["a"].to_pylist()])
+    return written(pa.table({"a": column, "s": values()["s"]}), [A + 1])
+
+
 def booleans() -> bytes:
     column = pa.array([n % 3 == 0 for n in range(ROWS)])
     return written(pa.table({"a": column, "s": values()["s"]}), [A])
@@ -227,6 +232,7 @@ PORTABILITY = (
     OrcDefect("TIMESTAMP_INSTANT", "PB626", instants, index_group=None),
     OrcDefect("FLOAT by pyarrow", "PB627", lambda: by_pyarrow(
         pa.array([(row + 1) / 7 for row in range(ROWS)], pa.float32())), index_group=None),
+    OrcDefect("elements of a list", "PB628", lists, column="a._elem", index_group=None),
     OrcDefect("an encrypted column", "PB651", encrypted, index_group=None),
 )  # fmt: skip
 

@@ -13,6 +13,7 @@ from pyorc import Reader, TypeKind
 from pyorc.predicates import PredicateColumn
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 
 pytestmark = pytest.mark.interop
 
@@ -116,6 +117,26 @@ def test_orc_cpp_skips_index_groups(files, table):
             assert rows_of_cpp(files["native"], name, value) == found, (name, value)
         counted += 1
     assert counted > 80
+
+
+def test_elements_are_asked_by_who_names_their_column(parquet_java, files, table):
+    """No engine does, but programs may."""
+    keys = [entries[0][0] for entries in table["map"].to_pylist() if entries]
+    queries = [
+        (str(files[file]), "map._key", "STRING", key)
+        for file in ("plain", "built") for key in (keys[0], keys[0] + "0")
+    ]  # fmt: skip
+    everything = [str(ROWS)] * 2
+    assert [rows for (rows,) in parquet_java.answers("OrcSearch", queries)] == [
+        *everything,
+        str(STRIDE),
+        "0",
+    ]
+    with open_file(files["built"]) as file:
+        key = file.column("map._key").id
+    with files["built"].open("rb") as file:
+        wanted = PredicateColumn(TypeKind.STRING, index=key) == keys[0]
+        assert len(list(Reader(file, predicate=wanted))) == STRIDE
 
 
 def java_literal(name, value):

@@ -200,13 +200,21 @@ def test_what_is_not_read(path: Path, tmp_path: Path) -> None:
     assert pb.rows(union, {"i": 1}, columns="i").to_pylist() == [{"i": 1}]
     with pytest.raises(pb.UnsupportedError, match=r"u\.orc: column u: UNION: rows are not read"):
         pb.rows(union, {"i": 1})
+    by_reading = "; pb.rows, in Python, reads all rows and compares"
     (unknown,) = pb.find(path, "date", date(1500, 1, 1)).unknown
     assert "cannot be looked for: dates before 1582-10-15" in unknown.reason
+    assert unknown.reason.endswith(by_reading)
     (unknown,) = pb.find(path, "list", 3).unknown
     assert "cannot be looked for: LIST: the elements are column list._elem" in unknown.reason
-    orc.write_table(pa.table({"ok": [True]}), tmp_path / "b.orc")
-    (unknown,) = pb.find(tmp_path / "b.orc", "ok", True).unknown
+    odd = tmp_path / "b.orc"
+    orc.write_table(
+        pa.table({"ok": [True, False], "day": [date(1500, 1, 1), date(2000, 1, 1)]}), odd
+    )
+    (unknown,) = pb.find(odd, "ok", True).unknown
     assert "cannot be looked for: values of BOOLEAN columns are not looked up" in unknown.reason
+    assert unknown.reason.endswith(by_reading)
+    for condition in ({"ok": True}, {"day": date(1500, 1, 1)}):
+        assert pb.rows(odd, condition, columns="ok").to_pylist() == [{"ok": True}]
 
 
 @pytest.mark.parametrize("trino", [False, True], ids=["bounds count", "bounds do not"])

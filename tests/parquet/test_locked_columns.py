@@ -284,7 +284,7 @@ def test_strip_leaves_what_is_locked_and_says_so(recipe, plain, tmp_path):
             "2 unused filters, 544 B: stay in the file, as data follows them, or it is uncertain what else is there:"
             " rewriting the file with any writer removes them"
         ),
-        "note: filters go whoever built them, those of the file's own writer too",
+        "note: filters are removed no matter who built them, the file's own writer included",
     ]
 
 

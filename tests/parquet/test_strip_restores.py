@@ -245,7 +245,7 @@ def test_beside_bytes_of_another_program_it_stays(file):
             "3 unused filters, 688 B: stay in the file, as data follows them, or it is uncertain what else is there:"
             " rewriting the file with any writer removes them"
         ),
-        "note: filters go whoever built them, those of the file's own writer too",
+        "note: filters are removed no matter who built them, the file's own writer included",
         f"note: {len(STRAY)} bytes behind the data stay, as nothing says what is there",
     ]
     assert len(file.read_bytes()) == length

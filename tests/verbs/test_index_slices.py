@@ -20,9 +20,7 @@ import parquet_bloom as pb
 from parquet_bloom.errors import ColumnError, FormatError, UnsupportedError
 from parquet_bloom.index import collecting, slices, slices_proof
 from parquet_bloom.index.manifest import IndexForm
-from parquet_bloom.vocabulary import words
-
-NOT_OF_ORC = "filters of ORC cannot be sliced, only values mapped"
+from parquet_bloom.vocabulary import NOT_SLICED, words
 
 
 @pytest.fixture
@@ -152,6 +150,9 @@ def test_slices_of_no_filters_are_told(tmp_path):
     assert (told.code, told.stderr.splitlines()[0]) == (0, nothing)
     pb.build(lake / "a.parquet", in_place=True, columns="id")
     assert "nothing is indexed" not in outcome(*build, tmp_path / "some").stderr
+    orc.write_table(pa.table({"id": [5]}), tmp_path / "a.orc")
+    told = outcome(*build[:4], tmp_path / "a.orc", *build[5:], tmp_path / "orc").stderr.splitlines()
+    assert told[0] == nothing.partition(", and pbloom build")[0]
     pb.Index.build(tmp_path / "nested", lake, ["s.a", "s.b.list.element"]).close()
     with pb.Index(tmp_path / "nested") as index, pytest.raises(ColumnError) as caught:
         index.probe("s.b", 2)
@@ -167,7 +168,7 @@ def test_what_slices_are_not_made_of(lake, tmp_path):
     index = tmp_path / "index"
     made = outcome("index", "build", "--index", index, "-c", "id", "--form", "slices", lake)
     assert made.code == 0
-    assert f"{lake}/8.orc: id: not indexed: {NOT_OF_ORC}" in made.stderr
+    assert f"{lake}/8.orc: id: not indexed: {NOT_SLICED}" in made.stderr
     assert "9 added, 0 changed, 0 removed; 32 filters written, " in made.stdout
     with pb.Index(index) as found:
         (result,) = found.probe("id", 1 << 42, files=lake / "9.parquet").results

@@ -117,7 +117,7 @@ def test_filters_of_index_groups_with_a_nan_are_not_asked(every, with_nan, verdi
     assert groups in found.reason
     # Of a value that is not stored, a filter leaves no more than these.
     assert found.groups_filter_absent == pytest.approx(with_nan, abs=0.2)
-    note = f"x: ignored by ORC Java and C++ in {with_nan} index groups: the sum is NaN"
+    note = f"column x: ignored by ORC Java and C++ in {with_nan} index groups: the sum is NaN"
     assert note in pb.build("a.orc", "b.orc", columns=["x"]).notes
     there = advise("b.orc").columns[0]
     assert (there.verdict, groups in there.reason) == (verdict, True)
@@ -222,7 +222,8 @@ def test_what_no_reader_asks():
     lists = pa.array([[number] for number in range(ROWS)], pa.list_(pa.int64()))
     report = advise(write(b=pa.array(values, pa.binary()), l=lists))
     for name, reason in (
-        ("b", "no predicate on BINARY uses a filter"), ("l._elem", "not for elements of lists and maps")
+        ("b", "no predicate on BINARY uses a filter"),
+        ("l._elem", "predicates on elements of lists and maps are not pushed down"),
     ):  # fmt: skip
         found = column(report, name)
         assert (found.verdict, found.reason) == (

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
 from make.orc_files import differing
@@ -218,6 +219,37 @@ def test_filters_that_miss_the_target(path, out):
     assert [each.num_bits for each in forced.filters] == [BITS] * 3
     sized = pb.build(path, out, columns=["tags._elem"], ndv=10_000, overwrite=True)
     assert [(each.num_bits, each.num_hashes) for each in sized.filters] == [(95_872, 7)] * 3
+
+
+def test_what_no_engine_asks_is_told(tmp_path):
+    """In the same words by `build`, `inspect`, `validate` and `advise`."""
+    numbers = pa.array([[number] for number in range(3300)])
+    path = tmp_path / "a.orc"
+    orc.write_table(pa.table({"l": numbers, "m": numbers}), path, row_index_stride=1000)
+    reason = "predicates on elements of lists and maps are not pushed down"
+    assert pb.advise(path).columns[1].reason.endswith(f": {reason}")
+    line = f"asked by no engine: {reason}; pbloom find uses the filters"
+    names = ["l._elem", "m._elem"]
+    report = pb.build(path, columns=names, in_place=True)
+    assert report.notes == (f"columns l._elem, m._elem: {line}",)
+    assert pb.inspect(path).stripes[0].columns[1].notes == (line,)
+    found = pb.validate(path).findings
+    assert [(each.rule, each.severity, each.column) for each in found] == [
+        ("PB628", "note", name) for name in names
+    ]
+    assert {each.message for each in found} == {line.removeprefix("asked by no engine: ")}
+    assert [found.row for found in pb.find(path, "l._elem", 7).rows] == [7]
+
+
+def test_why_nothing_is_built_of_no_rows(tmp_path):
+    table = pa.table({"id": pa.array([], pa.int64())})
+    orc.write_table(table, tmp_path / "a.orc")
+    with pq.ParquetWriter(tmp_path / "a.parquet", table.schema):
+        pass
+    for name, part in (("a.orc", "stripe"), ("a.parquet", "row group")):
+        report = pb.build(tmp_path / name, columns=["id"], dry_run=True)
+        assert (report.filters, report.skipped) == ((), ())
+        assert report.notes == (f"the file has no {part}, and so no rows to build filters of",)
 
 
 def test_room_for_ten_times_as_many_values_is_told(tmp_path, out):

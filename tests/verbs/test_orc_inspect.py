@@ -149,6 +149,58 @@ def test_why_readers_ignore_a_filter(tmp_path):
     assert outcome("inspect", path, "-c", "id").stdout.splitlines()[2].endswith(f"\t{note}")
 
 
+def test_elements_of_which_no_bit_is_set(tmp_path):
+    """Whether or not engines ask: `find` does."""
+    index = [
+        Stream(ROW_INDEX, 2, row_index({})),
+        Stream(BLOOM_FILTER_UTF8, 2, index_of([EMPTY])),
+    ]
+    types = [type_of("STRUCT", 1, names=[b"l"]), type_of("LIST", 2), type_of("LONG")]
+    path = write(tmp_path / "a.orc", forge(types, [Stripe(10, index)]))
+    column = pb.inspect(path, columns=["l._elem"]).stripes[0].columns[0]
+    asked, clear = column.notes
+    assert asked.startswith("asked by no engine: ")
+    assert clear == "no bit is set in 1 index group that may have values"
+
+
+def test_notes_on_filters_that_a_terminal_sums_up(tmp_path):
+    """Once for all columns and stripes of which they are."""
+    names = [f"c{at}" for at in range(12)]
+    columns = {name: pa.array(range(3000)) for name in names}
+    columns |= {name: pa.array([[at] for at in range(3000)]) for name in ("l", "m")}
+    path = tmp_path / "a.orc"
+    orc.write_table(pa.table(columns), path, batch_size=1000, stripe_size=1, row_index_stride=1000)
+    built = [*names, "l._elem", "m._elem"]
+    pb.build(path, columns=built, in_place=True)
+    (note,) = pb.inspect(path).stripes[0].columns[-1].notes
+    shown = on_a_terminal(200, "inspect", path)
+    at = shown.index("-c NAME shows a column by stripe, --verbose shows each stripe of all.")
+    assert shown[at + 1 :] == [f"note, l._elem, m._elem: {note}", "l, m: no filter"]
+    pb.strip(path, columns=["m._elem"], row_groups=[2], in_place=True)
+    shown = on_a_terminal(200, "inspect", path)
+    assert shown[at + 1 : at + 3] == [
+        f"note, l._elem: {note}", f"note, m._elem, stripes 0, 1: {note}"
+    ]  # fmt: skip
+
+
+def test_a_summary_counts_what_the_files_have(tmp_path):
+    path = tmp_path / "a.orc"
+    orc.write_table(pa.table({"a": range(3000)}), path, batch_size=1000, stripe_size=1)
+    pb.build(path, columns=["a"], in_place=True)
+    head, row, *_ = outcome("inspect", path, "--summary").stdout.splitlines()
+    assert head.startswith("column\tfiles\tstripes\tfilters\t")
+    assert row.startswith("a\t1 of 1\t3 of 3\t3\t")
+    assert pb.inspect_summary(path).formats == ("orc",)
+    head, *_ = outcome("inspect", path, PARQUET, "--summary").stdout.splitlines()
+    assert head.startswith("column\tfiles\tchunks\tfilters\t")
+    data = bytearray(path.read_bytes())
+    stream = pb.inspect(path).stripes[0].columns[0].streams[0]
+    data[stream.offset : stream.offset + 4] = b"\xff" * 4
+    path.write_bytes(data)
+    told = outcome("inspect", path, "--summary").stdout
+    assert "filters that cannot be read: a (1 of 3 stripes); inspect FILE says why" in told
+
+
 def test_groups_whose_sum_is_no_number(tmp_path):
     sums = [{"doubleStatistics": {"sum": sum}} for sum in (1.0, float("nan"))]
     index = [

@@ -172,7 +172,9 @@ def test_readers_that_will_not_look(tmp_path):
         tmp_path, "struct<b:timestamp,c:binary>", [(datetime.datetime(2020, 1, 1), b"x")]
     )
     report = pb.build(path, columns=["b", "c"], dry_run=True)
-    assert report.notes == ("c: ignored by ORC Java and C++: no predicate on BINARY uses a filter",)
+    assert report.notes == (
+        "column c: ignored by ORC Java and C++: no predicate on BINARY uses a filter",
+    )
 
 
 def test_empty_files(tmp_path):
