@@ -61,7 +61,7 @@ from parquet_bloom.verbs.index_probe import (
 )
 from parquet_bloom.verbs.index_sql import SqlEngine, index_sql
 from parquet_bloom.verbs.left_out_files import left_out
-from parquet_bloom.vocabulary import words
+from parquet_bloom.vocabulary import BY_NAME, words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -272,12 +272,13 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
     "one for each value that is absent.",
 )
 @option.overwrite_answer
+@file_options.union_by_name
 @hash_key_option
 @together(option.memory, stores)
 def probe(
     files: tuple[str, ...], manifest: str | None, view: TableView | None, index_path: str,
     columns: tuple[str, ...], only: Verdict | None, as_json: bool, verbose: bool,
-    output: Path | None, overwrite: bool, **given: Any,
+    output: Path | None, overwrite: bool, union_by_name: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Ask an index which files may hold values, and where in them.
 
@@ -313,8 +314,8 @@ def probe(
     add_to_it = index_add_again(index_path, given["hash_key"])
     for column in dict.fromkeys(columns):
         report = probe_index(
-            index_path, column, given["values"], files=named or None, table=view, hash_key=given["hash_key"],
-            storage_options=storage_options(),
+            index_path, column, given["values"], files=named or None, table=view, union_by_name=union_by_name,
+            hash_key=given["hash_key"], storage_options=storage_options(),
         ).worded(for_command)  # fmt: skip
         if output is not None:
             from parquet_bloom.verbs.table_file import save_table
@@ -725,8 +726,9 @@ def _counts(keys: int, filters: int) -> str:
 def _write_answers(report: IndexReport, in_full: bool) -> None:
     """With `in_full`, every value has a line, and every file is named."""
     when = as_indexed(report.made) if report.as_indexed else "as they are now"
+    files = number_of(report.num_files, "file")
     write_text(
-        f"{report.column} in {number_of(report.num_files, 'file')}, {when}: {size(report.bytes_read)} read"
+        f"{report.column} in {files}, {when}: {size(report.bytes_read)} read{_without(report)}"
     )
     for table in report.tables:
         version = "at several versions" if table.version is None else f"at version {table.version}"
@@ -740,6 +742,12 @@ def _write_answers(report: IndexReport, in_full: bool) -> None:
         _write_many(report, in_full)
         write_files_unknown_of_some(report.results.files_unknown_of_some, report.num_files)
     write_files_unknown(report.files_unknown, report.num_files, in_full)
+
+
+def _without(report: IndexReport) -> str:
+    """`; 2 files without the column: null there by union-by-name`"""
+    count = number_of(report.files_without_column, "file")
+    return f"; {count} without the column: {BY_NAME}" * bool(report.files_without_column)
 
 
 def _write_values_with(verdict: Verdict, report: IndexReport, values: Iterable[object]) -> None:

@@ -300,6 +300,7 @@ def files_for(
     column: str,
     values: DataFrame,
     *,
+    union_by_name: bool = False,
     hash_key: str | None = None,
 ) -> DataFrame:
     """Which files of an index may hold each of `values` of `column`: rows of the value, `path`, `row_group`,
@@ -309,8 +310,8 @@ def files_for(
     for a file, if the index knows no row groups; `unknown` for a file of which nothing is known, with the `reason`,
     such as that it was damaged when it was indexed, or that it has changed since, or is gone; `unknown`, without a
     path, for null, which cannot be looked for; and `absent`, without a path, if no file holds the value. As for
-    Index.probe, files that may hold a value are looked at again. hash_key: as for index. Nothing is done until the
-    frame is used.
+    Index.probe, files that may hold a value are looked at again; union_by_name: as there. hash_key: as for index.
+    Nothing is done until the frame is used.
 
     Raises FileNotFoundError if there is no index, ColumnError if it is not about this column, ValueTypeError if the
     column has no values of the type of `values`, naming the cast, ValueError for other `values`, EncryptionError
@@ -329,7 +330,7 @@ def files_for(
     given = asked.schema[0]
     check_type(folder.path, about, column, given)
     schema = StructType([given, *ANSWER])
-    question = IndexQuestion(place, column, hash_key)
+    question = IndexQuestion(place, column, flag_given("union_by_name", union_by_name), hash_key)
     work = Executors(session_given(spark)).work(
         "parquet_bloom.spark.index_asking", "answer", question
     )

@@ -58,6 +58,11 @@ class Candidates:
     unsure: Collection[int] = ()
 
     @property
+    def have_column(self) -> bool:
+        """Whether an index knows that some file has the column."""
+        return self.by is not None and self.by.is_column
+
+    @property
     def are_by_index(self) -> bool:
         return self.by is not None and self.by.is_known
 
@@ -119,9 +124,7 @@ def in_index(
         asked.num_files(column) if files is None else len(files.found),
         partial(_all_paths, asked, column) if files is None else lambda: [*files.found],
         # Those that the index rules out have the column.
-        replace(
-            by, is_known=True, is_column=any(not unit.reason for unit, _ in asked.units(column))
-        ),
+        replace(by, is_known=True, is_column=asked.has_column(column)),
         {
             path: f"column {column}: {problem}"
             for path, problem in sorted(not_held.items())

@@ -48,6 +48,7 @@ from parquet_bloom.index.manifest import (
 )
 from parquet_bloom.index.opened import OpenSegment, as_ranges, numbers_in
 from parquet_bloom.index.states import lasting, states_of
+from parquet_bloom.index.units import FAILED
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import address_if_any, open_folder, with_options, without_options
@@ -300,7 +301,7 @@ class FileIndexer:
             is_as_known = not version and known == {*reasons.items()}
             for column in columns if not is_as_known else ():
                 self._builder.add_whole(
-                    file.path, file.size, version, column, reason, read_as[column], has_failed=True
+                    file.path, file.size, version, column, reason, read_as[column], FAILED
                 )
             return ReadFile(version, reasons, error=error, is_as_known=is_as_known)
 

@@ -189,6 +189,10 @@ def test_the_command_and_the_frame_of_values(spark, tmp_path, capfd):
                 expected.add((value, None, None, "absent", None))
     expected.add((None, None, None, "unknown", "null: cannot be looked for"))
     assert rows == expected
+    by_name = lake.files_for(spark, index, "n", frame, union_by_name=True)
+    reasons = {row.reason for row in answer.collect()} - {row.reason for row in by_name.collect()}
+    lacking = "no column n; the file has other, x; null there with union_by_name=True"
+    assert reasons == {lacking}
     only_null = lake.files_for(spark, index, "n", frame.where("number is null"))
     assert [each.verdict for each in only_null.collect()] == ["unknown"]
     (reason,) = {row[4] for row in rows if row[1] == f"{source}/broken.parquet"}

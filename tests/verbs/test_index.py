@@ -391,7 +391,8 @@ def test_what_cannot_be_indexed_is_unknown(lake, tmp_path):
         reasons = {Path(file.path).name: file.reason for file in result.files}
         assert result.verdict == "unknown"
         assert set(reasons) == {"95.parquet", "96.parquet", "97.parquet"}
-        assert reasons["95.parquet"] == "no column id; the file has other"
+        lacks = "no column id; the file has other; null there with union_by_name=True"
+        assert reasons["95.parquet"] == lacks
         # A number is no text; another reader might make one of it.
         (result,) = index.probe("id", "text").results
         assert {Path(file.path).name for file in result.files if file.verdict == "maybe"} == {
@@ -785,7 +786,10 @@ def patchy(tmp_path, monkeypatch):
 
 
 def test_candidates_are_told_from_files_that_may_hold_any_value(patchy):
-    lacks = f"{patchy}/lacks.parquet: may hold any value: no column id; the file has other"
+    lacks = (
+        f"{patchy}/lacks.parquet: may hold any value: no column id; the file has other; null there with"
+        " --union-by-name"
+    )
     asked = ["index", "probe", "--index", "ix", "-c", "id"]
     few = outcome(*asked, "-v", "7", "-v", "50")
     assert few.code == 2
