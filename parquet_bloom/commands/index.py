@@ -451,6 +451,7 @@ def check(
 
     Exit code 1: something is wrong, in a line for each, up to 20 of a kind. What is new, changed or gone takes an
     `index add`; what is damaged, lost or unexplained a new index; anything else files that can be looked at.
+    2: a file could not be read in full when it was indexed, as of `index add`.
 
     \b
     Examples:
@@ -485,7 +486,8 @@ def check(
             key = ("--hash-key", "KEYSPEC") if terms.key_check and hash_key is None else ()
             anew = _to_build_anew(report, terms)
             write_text(next_line("index", "build", *anew, *again, *key))
-    sys.exit(NO if report.findings else FINE)
+    code = NO if report.findings else FINE
+    sys.exit(TROUBLE if report.failed else code)
 
 
 def _to_add(report: IndexCheck, files: Sequence[str], view: TableView | None) -> Sequence[str]:
@@ -505,8 +507,7 @@ def _write_check(report: IndexCheck, took: str) -> None:
     left += (
         f" removes {'it once it is' if one else 'them once they are'} an hour old (--older-than)"
     )
-    num_unknown = len({each.path for each in report.not_indexed})
-    unknown = f", {num_unknown:,} of them not fully indexed" * bool(num_unknown)
+    unknown = _unknown_of(len({each.path for each in report.not_indexed}), report.failed)
     write_text(
         f"{report.index}: {number_of(len(report.findings), 'finding')}:"
         f" {some_of(report.files_checked, report.files, 'file')}{unknown}, "
@@ -672,19 +673,19 @@ def _write_change(report: IndexChange, quiet: bool, took: str) -> None:
     counts = f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed"
     written = f"; {_written(report.keys, report.filters, report.bytes_written)}"
     is_written = bool(report.keys or report.filters)
-    files = f"{number_of(report.files, 'file')}{_unknown_of(report)}"
+    files = f"{number_of(report.files, 'file')}{_unknown_of(report.unknown, report.failed)}"
     write_text(f"{report.index}: {files}: {counts}{written * is_written}{took}")
 
 
-def _unknown_of(report: IndexChange) -> str:
+def _unknown_of(num_unknown: int, num_failed: int) -> str:
     """`, 3 of them not fully indexed (2 cannot be read in full)`"""
-    if not report.unknown:
+    if not num_unknown:
         return ""
     cannot_be_read = "cannot be read in full"
-    if report.failed == report.unknown:
-        return f", {report.unknown:,} of which {cannot_be_read}"
-    failed = f" ({report.failed:,} {cannot_be_read})" * bool(report.failed)
-    return f", {report.unknown:,} of them not fully indexed{failed}"
+    if num_failed == num_unknown:
+        return f", {num_unknown:,} of which {cannot_be_read}"
+    failed = f" ({num_failed:,} {cannot_be_read})" * bool(num_failed)
+    return f", {num_unknown:,} of them not fully indexed{failed}"
 
 
 def _name_in_sum(not_indexed: Sequence[NotIndexed], num_files: int) -> None:
