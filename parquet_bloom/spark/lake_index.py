@@ -32,8 +32,9 @@ from parquet_bloom.index.manifest import (
     TableSource,
     check_form,
     existing,
-    newest,
+    newest_name,
 )
+from parquet_bloom.index.opened import existing_whole
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import Progress
 from parquet_bloom.spark.asked_types import check_type
@@ -137,7 +138,7 @@ class IndexJob:
         if form is not None:
             check_word("form", form, IndexForm)
         folder = open_folder(place)
-        old = newest(folder)
+        old = None if newest_name(folder) is None else existing_whole(folder)
         check_reference(hash_key)
         if old is None:
             options = _new(folder.path, place, columns, places, form, include_encrypted, hash_key)

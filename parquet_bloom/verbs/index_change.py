@@ -46,7 +46,7 @@ from parquet_bloom.index.manifest import (
     newest_name,
     newest_readable,
 )
-from parquet_bloom.index.opened import OpenSegment, as_ranges, numbers_in
+from parquet_bloom.index.opened import OpenSegment, as_ranges, existing_whole, numbers_in
 from parquet_bloom.index.states import lasting, states_of
 from parquet_bloom.index.units import FAILED
 from parquet_bloom.options import TableView
@@ -191,7 +191,8 @@ def add_to_index(
 ) -> IndexChange:
     """Bring an index up to date, as Index.add. Raises also FileNotFoundError if there is no index."""
     folder = _folder(index, storage_options)
-    old = existing(folder)
+    # What is lost of it, no `add` writes again.
+    old = existing_whole(folder)
     key = key_of(folder.path, old, hash_key)
     sources = _sources(paths_given("files", files), table)
     change = _Change(folder, keys, storage_options, threads, progress, key)

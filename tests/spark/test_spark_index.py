@@ -42,7 +42,13 @@ from pyspark.sql.types import (
 
 import parquet_bloom as pb
 from parquet_bloom import spark as lake
-from parquet_bloom.errors import ColumnError, EncryptionError, RewriteError, ValueTypeError
+from parquet_bloom.errors import (
+    ColumnError,
+    EncryptionError,
+    FormatError,
+    RewriteError,
+    ValueTypeError,
+)
 from parquet_bloom.index.manifest import existing
 from parquet_bloom.spark import executors
 from parquet_bloom.spark.asked_types import check_type
@@ -227,6 +233,10 @@ def test_what_is_refused(tmp_path):
         lake.files_for(None, index, "id", frame)
     with pytest.raises(FileNotFoundError, match="no index"):
         lake.files_for(None, tmp_path / "none", "id", frame)
+    (lost,) = index.glob("*.map.parquet")
+    lost.unlink()
+    with pytest.raises(FormatError, match=f"^{lost}: is not there$"):
+        lake.index(None, index=index)
 
 
 # What Spark has in a column, by what is indexed: the types that are asked as they are, and what others are cast to.

@@ -583,9 +583,10 @@ def test_no_answer_is_from_an_index_that_lacks_a_file(lake, tmp_path, form, suff
     for words in (("index", "probe", *asked), ("find", *asked), ("index", "probe", *asked, lake)):
         result = outcome(*words)
         assert (result.code, result.stdout, result.complaint) == (2, "", told + anew)
-    if suffix == "units":
-        # Not the file whose name is next to it.
+    # Whether anything is new or not; and not the file whose name is next to it.
+    for _ in range(2):
         assert outcome("index", "add", "--index", folder).complaint == told + anew
+        write(lake / "new.parquet", 8_000_000)
     if form == "map":
         with pb.Index(folder) as index:
             assert index.probe("even", 5).results[0].verdict == "absent"
