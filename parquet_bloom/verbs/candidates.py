@@ -26,10 +26,12 @@ _PlacesFound: TypeAlias = dict[int, set[int] | None]
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A file to look into: if it is in this state, only in these row groups, and there in these pages of the column
-    (None: all); else where its statistics and filters do not exclude the values."""
+    (None: all); else where its statistics and filters do not exclude the values. `is_listed`: whether it was there
+    just now, and not only when it was indexed."""
 
     path: str
     places: Mapping[str, Places]
+    is_listed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ def in_index(
     sources = asked.manifest.sources
     return Candidates(
         [
-            Candidate(path, {} if path in whole else places[path])
+            Candidate(path, {} if path in whole else places[path], is_listed=files is not None)
             for path in in_stores_of(sources, listed)
         ],
         asked.num_files(column) if files is None else len(files.found),

@@ -20,7 +20,7 @@ from parquet_bloom.errors import ColumnError, no_column
 from parquet_bloom.index.asking import AskedIndex, FoundValues, Hits, Numbers, listed_numbers
 from parquet_bloom.index.kinds import format_of
 from parquet_bloom.index.manifest import Manifest, Places, TableSource, existing
-from parquet_bloom.index.states import in_stores_of, states_of
+from parquet_bloom.index.states import GONE, in_stores_of, states_of
 from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.options import TableView
 from parquet_bloom.storage import open_folder, with_options
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from parquet_bloom.vocabulary import Format, TableChoice, Verdict
 
 _STALE: Final = "not in the index as it is now"
-# What was in it may be in a file that the index does not know.
-_GONE: Final = "gone since it was indexed, perhaps moved: index add brings the index up to date, or says what does"
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,7 +380,7 @@ class IndexAnswers:
     def _changed(self, unit: Unit) -> str | None:
         """Why what a file held says nothing of what is there now."""
         if unit.path in self.gone:
-            return _GONE
+            return GONE
         return None if unit.is_unread or self._current[unit.path] == unit.version else _STALE
 
     def _not_known(self, unit: Unit, reason: str) -> IndexedFile:
@@ -445,7 +443,7 @@ class IndexAnswers:
         for path, places in where.items():
             found = places.as_file(path)
             if path in self.gone:
-                found = replace(found, verdict="unknown", reason=_GONE)
+                found = replace(found, verdict="unknown", reason=GONE)
             files[path] = found
         return files
 

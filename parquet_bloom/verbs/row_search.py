@@ -3,13 +3,14 @@ there in the column itself."""
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from parquet_bloom.container import number_of
 from parquet_bloom.container.by_name import or_null
@@ -20,6 +21,7 @@ from parquet_bloom.errors import (
     UnsupportedError,
     ValueTypeError,
 )
+from parquet_bloom.index.states import GONE, states_of
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.reads.columns import telling, whole_column
 from parquet_bloom.storage.cache import CacheUse
@@ -51,6 +53,9 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.candidates import Candidate, Candidates, Places
     from parquet_bloom.verbs.listed_files import ListedFiles
     from parquet_bloom.vocabulary import Format
+
+
+_NOT_FOUND: Final = (FileNotFoundError, NotADirectoryError)
 
 
 class _Left(NamedTuple):
@@ -339,7 +344,8 @@ class RowSearch:
                 self._read[path] = AskedFile(path, file.source.size, file.source.version, by)
                 return answer(file, found)
         except (ParquetBloomError, OSError) as error:
-            self._add_unknown(path, error)
+            is_gone = isinstance(error, _NOT_FOUND) and _is_gone(candidate, files)
+            self._add_unknown(path, FileNotFoundError(errno.ENOENT, GONE) if is_gone else error)
             return None
 
     def _column_of(self, file: Askable) -> Column:
@@ -521,6 +527,12 @@ class RowSearch:
                 by_filters += is_by_filters
                 by_statistics += not is_by_filters
         return _Left(places, by_statistics, by_filters)
+
+
+def _is_gone(candidate: Candidate, files: ListedFiles) -> bool:
+    """Whether a file that is not found was there when it was indexed: a link to it may be there still."""
+    path = candidate.path
+    return not candidate.is_listed and states_of([path], files.options)[path] is None
 
 
 def _first_of(paths: Sequence[str]) -> str:

@@ -218,6 +218,20 @@ def test_a_file_that_was_named_may_go(lake, tmp_path):
         assert index.add().removed == 1
 
 
+def test_a_file_in_whose_folder_s_place_is_a_file_is_gone(lake, tmp_path):
+    (lake / "moved").mkdir()
+    (lake / "03.parquet").rename(lake / "moved" / "03.parquet")
+    value = pq.read_table(lake / "moved")["id"][0].as_py()
+    with pb.Index.build(tmp_path / "index", lake, "id") as index:
+        shutil.rmtree(lake / "moved")
+        (lake / "moved").write_text("a file")
+        (file,) = index.probe("id", value).results[0].files
+        (found,) = pb.find(None, "id", value, index=tmp_path / "index").unknown
+        assert file.reason == found.reason
+        assert file.reason.startswith("gone since it was indexed")
+        assert index.add().removed == 1
+
+
 @pytest.mark.parametrize("places", ["file", "row-group", "page"])
 def test_of_a_file_that_is_gone_its_own_values_are_unknown(lake, tmp_path, places):
     """It may have another name now."""
