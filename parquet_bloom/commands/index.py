@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
@@ -165,9 +166,17 @@ def build(
             include_encrypted=include_encrypted, overwrite=overwrite, hash_key=hash_key, keys=keys,
             storage_options=storage_options(), threads=threads, progress=show,
         )  # fmt: skip
-    if form == "slices" and not report.filters and report.unknown == report.files:
-        complain(_NO_FILTERS)
+    if form == "slices" and (nothing_of := _nothing_of(report)):
+        are_some = {*nothing_of} != {*columns}
+        of_some = f"{', '.join(map(quoted_name, nothing_of))}: " * are_some
+        complain(f"{of_some}{_NO_FILTERS}")
     _end_with(report, as_json, quiet, stopwatch.so_far(report.files))
+
+
+def _nothing_of(report: IndexChange) -> list[str]:
+    """The columns that are not indexed in any file of a new index."""
+    num_files = Counter(each.column for each in report.not_indexed)
+    return [column for column, num in num_files.items() if num == report.files]
 
 
 @index.command(cls=Command)

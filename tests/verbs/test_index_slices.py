@@ -152,6 +152,9 @@ def test_slices_of_no_filters_are_told(tmp_path):
     assert (told.code, told.stderr.splitlines()[0]) == (0, nothing)
     pb.build(lake / "a.parquet", in_place=True, columns="id")
     assert "nothing is indexed" not in outcome(*build, tmp_path / "some").stderr
+    # Of a column by itself, too.
+    told = outcome(*build, tmp_path / "both", "-c", "s.a")
+    assert (told.code, told.stderr.splitlines()[0]) == (0, nothing.replace(": ", ": s.a: ", 1))
     pb.Index.build(tmp_path / "nested", lake, ["s.a", "s.b.list.element"]).close()
     with pb.Index(tmp_path / "nested") as index, pytest.raises(ColumnError) as caught:
         index.probe("s.b", 2)
