@@ -36,8 +36,8 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class ByIndex:
-    """An index that was asked: its folder and generation, when it came to that, and whether it knew any of the files,
-    and the values can be any of its column; `is_column`: whether some of its files have that."""
+    """An index that was asked: its folder and generation, when its files were looked at last, and whether it knew
+    any of the files, and the values can be any of its column; `is_column`: whether some of its files have that."""
 
     index: str
     generation: int

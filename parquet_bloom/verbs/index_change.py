@@ -345,6 +345,8 @@ class _Change:
         hash_key: HashKey | None = None,
     ) -> None:
         self._hash_key = hash_key
+        # When files were listed, in seconds since 1970.
+        self._looked = 0.0
         self._folder, self._keys, self._options = folder, keys, storage_options
         self._threads, self._progress = threads_given(threads), progress
         self._not_indexed: list[NotIndexed] = []
@@ -381,6 +383,7 @@ class _Change:
     ) -> IndexChange:
         """Change an index that was `start`, about `more` sources and tables from now on. `anew`: of what is there
         nothing is read, as it may be damaged."""
+        self._looked = time.time()
         left_out = LeftOut(is_proof=False)
         sources = _united(start.sources, more)
         files = self._listed(sources, _united_tables(start.tables, tables), left_out)
@@ -409,7 +412,6 @@ class _Change:
         else:
             made = commit(
                 self._folder,
-                time.time(),
                 lambda old: self._with(old, start, wanted, new),
                 anew=anew,
             )
@@ -459,7 +461,7 @@ class _Change:
             ]
             return replace(old, sources=sources, tables=tables, segments=tuple(segments))
 
-        made = commit(self._folder, time.time(), without)
+        made = commit(self._folder, without)
         assert made is not None
         return self._report(made, 0, 0, len(self._states), [], len(self._paths(made)))
 
@@ -562,7 +564,8 @@ class _Change:
         dead. Raises RewriteError if somebody else has made another index meanwhile."""
         if old is None:
             sources, tables = wanted.of(start)
-            return replace(start, sources=sources, tables=tables, segments=tuple(new))
+            started = replace(start, made=self._looked)
+            return replace(started, sources=sources, tables=tables, segments=tuple(new))
         if not _is_same(old, start):
             raise RewriteError(f"{self._folder.path}: another index was made here meanwhile")
         later = {} if old.generation == start.generation else self._later_states(old, start, wanted)
@@ -576,7 +579,9 @@ class _Change:
             units = self._known_units(segment).items()
             segments.append(self._without(segment, {n: u for n, u in units if u.path in later}))
         sources, tables = wanted.of(old)
-        return replace(old, sources=sources, tables=tables, segments=tuple(segments))
+        # What somebody else has looked at before, this change has not looked at again, if it is about more.
+        made = self._looked if old.made == start.made else min(self._looked, old.made)
+        return replace(old, sources=sources, tables=tables, segments=tuple(segments), made=made)
 
     def _later_states(
         self, old: Manifest, start: Manifest, wanted: _Sources

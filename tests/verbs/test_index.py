@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import shutil
+import time
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -216,6 +217,32 @@ def test_a_file_that_was_named_may_go(lake, tmp_path):
     files[0].unlink()
     with pb.Index(tmp_path / "index") as index:
         assert index.add().removed == 1
+
+
+def test_an_index_is_about_the_moment_at_which_files_were_listed(lake, tmp_path):
+    """What comes while they are read is not in it; and nobody looks where files are forgotten, or segments merged."""
+
+    def made(index: pb.Index) -> float:
+        return index.probe("id", 5).made
+
+    began: list[float] = []
+
+    def note(done: int, _: int) -> None:
+        began.append(time.time())
+
+    index = pb.Index.build(tmp_path / "index", lake, "id", progress=note)
+    assert made(index) < began[0]
+    shutil.copy(lake / "01.parquet", lake / "new.parquet")
+    began.clear()
+    index.add(progress=note)
+    last = made(index)
+    assert last < began[0]
+    index.remove(lake / "02.parquet")
+    assert index.compact(everything=True).merged == 2
+    assert (made(index), index.generation) == (last, 4)
+    found = pb.find(None, "id", 5, index=index.path)
+    assert (found.made, index.check().made) == (last, last)
+    index.close()
 
 
 def test_a_file_in_whose_folder_s_place_is_a_file_is_gone(lake, tmp_path):
