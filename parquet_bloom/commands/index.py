@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
@@ -61,7 +62,7 @@ from parquet_bloom.verbs.index_probe import (
 )
 from parquet_bloom.verbs.index_sql import SqlEngine, index_sql
 from parquet_bloom.verbs.left_out_files import left_out
-from parquet_bloom.vocabulary import NOT_SLICED, words
+from parquet_bloom.vocabulary import BY_NAME, NOT_SLICED, words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -163,10 +164,18 @@ def build(
             include_encrypted=include_encrypted, overwrite=overwrite, hash_key=hash_key, keys=keys,
             storage_options=storage_options(), threads=threads, progress=show,
         )  # fmt: skip
-    if form == "slices" and not report.filters and report.unknown == report.files:
+    if form == "slices" and (nothing_of := _nothing_of(report)):
+        are_some = {*nothing_of} != {*columns}
+        of_some = f"{', '.join(map(quoted_name, nothing_of))}: " * are_some
         are_of_orc = all(each.reason == NOT_SLICED for each in report.not_indexed)
-        complain(f"{_NOTHING}{'' if are_of_orc else _WHERE_FILTERS_HELP}")
+        complain(f"{of_some}{_NOTHING}{'' if are_of_orc else _WHERE_FILTERS_HELP}")
     _end_with(report, as_json, quiet, stopwatch.so_far(report.files))
+
+
+def _nothing_of(report: IndexChange) -> list[str]:
+    """The columns that are not indexed in any file of a new index."""
+    num_files = Counter(each.column for each in report.not_indexed)
+    return [column for column, num in num_files.items() if num == report.files]
 
 
 @index.command(cls=Command)
@@ -271,12 +280,13 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
     "one for each value that is absent.",
 )
 @option.overwrite_answer
+@file_options.union_by_name
 @hash_key_option
 @together(option.memory, stores)
 def probe(
     files: tuple[str, ...], manifest: str | None, view: TableView | None, index_path: str,
     columns: tuple[str, ...], only: Verdict | None, as_json: bool, verbose: bool,
-    output: Path | None, overwrite: bool, **given: Any,
+    output: Path | None, overwrite: bool, union_by_name: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Ask an index which files may hold values, and where in them.
 
@@ -312,8 +322,8 @@ def probe(
     add_to_it = index_add_again(index_path, given["hash_key"])
     for column in dict.fromkeys(columns):
         report = probe_index(
-            index_path, column, given["values"], files=named or None, table=view, hash_key=given["hash_key"],
-            storage_options=storage_options(),
+            index_path, column, given["values"], files=named or None, table=view, union_by_name=union_by_name,
+            hash_key=given["hash_key"], storage_options=storage_options(),
         ).worded(for_command)  # fmt: skip
         if output is not None:
             from parquet_bloom.verbs.table_file import save_table
@@ -449,6 +459,7 @@ def check(
 
     Exit code 1: something is wrong, in a line for each, up to 20 of a kind. What is new, changed or gone takes an
     `index add`; what is damaged, lost or unexplained a new index; anything else files that can be looked at.
+    2: a file could not be read in full when it was indexed, as of `index add`.
 
     \b
     Examples:
@@ -483,7 +494,8 @@ def check(
             key = ("--hash-key", "KEYSPEC") if terms.key_check and hash_key is None else ()
             anew = _to_build_anew(report, terms)
             write_text(next_line("index", "build", *anew, *again, *key))
-    sys.exit(NO if report.findings else FINE)
+    code = NO if report.findings else FINE
+    sys.exit(TROUBLE if report.failed else code)
 
 
 def _to_add(report: IndexCheck, files: Sequence[str], view: TableView | None) -> Sequence[str]:
@@ -503,8 +515,7 @@ def _write_check(report: IndexCheck, took: str) -> None:
     left += (
         f" removes {'it once it is' if one else 'them once they are'} an hour old (--older-than)"
     )
-    num_unknown = len({each.path for each in report.not_indexed})
-    unknown = f", {num_unknown:,} of them not fully indexed" * bool(num_unknown)
+    unknown = _unknown_of(len({each.path for each in report.not_indexed}), report.failed)
     write_text(
         f"{report.index}: {number_of(len(report.findings), 'finding')}:"
         f" {some_of(report.files_checked, report.files, 'file')}{unknown}, "
@@ -670,19 +681,19 @@ def _write_change(report: IndexChange, quiet: bool, took: str) -> None:
     counts = f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed"
     written = f"; {_written(report.keys, report.filters, report.bytes_written)}"
     is_written = bool(report.keys or report.filters)
-    files = f"{number_of(report.files, 'file')}{_unknown_of(report)}"
+    files = f"{number_of(report.files, 'file')}{_unknown_of(report.unknown, report.failed)}"
     write_text(f"{report.index}: {files}: {counts}{written * is_written}{took}")
 
 
-def _unknown_of(report: IndexChange) -> str:
+def _unknown_of(num_unknown: int, num_failed: int) -> str:
     """`, 3 of them not fully indexed (2 cannot be read in full)`"""
-    if not report.unknown:
+    if not num_unknown:
         return ""
     cannot_be_read = "cannot be read in full"
-    if report.failed == report.unknown:
-        return f", {report.unknown:,} of which {cannot_be_read}"
-    failed = f" ({report.failed:,} {cannot_be_read})" * bool(report.failed)
-    return f", {report.unknown:,} of them not fully indexed{failed}"
+    if num_failed == num_unknown:
+        return f", {num_unknown:,} of which {cannot_be_read}"
+    failed = f" ({num_failed:,} {cannot_be_read})" * bool(num_failed)
+    return f", {num_unknown:,} of them not fully indexed{failed}"
 
 
 def _name_in_sum(not_indexed: Sequence[NotIndexed], num_files: int) -> None:
@@ -724,8 +735,9 @@ def _counts(keys: int, filters: int) -> str:
 def _write_answers(report: IndexReport, in_full: bool) -> None:
     """With `in_full`, every value has a line, and every file is named."""
     when = as_indexed(report.made) if report.as_indexed else "as they are now"
+    files = number_of(report.num_files, "file")
     write_text(
-        f"{report.column} in {number_of(report.num_files, 'file')}, {when}: {size(report.bytes_read)} read"
+        f"{report.column} in {files}, {when}: {size(report.bytes_read)} read{_without(report)}"
     )
     for table in report.tables:
         version = "at several versions" if table.version is None else f"at version {table.version}"
@@ -739,6 +751,12 @@ def _write_answers(report: IndexReport, in_full: bool) -> None:
         _write_many(report, in_full)
         write_files_unknown_of_some(report.results.files_unknown_of_some, report.num_files)
     write_files_unknown(report.files_unknown, report.num_files, in_full)
+
+
+def _without(report: IndexReport) -> str:
+    """`; 2 files without the column: null there by union-by-name`"""
+    count = number_of(report.files_without_column, "file")
+    return f"; {count} without the column: {BY_NAME}" * bool(report.files_without_column)
 
 
 def _write_values_with(verdict: Verdict, report: IndexReport, values: Iterable[object]) -> None:

@@ -38,6 +38,12 @@ def is_without(name: str, columns: Iterable[str], path: str) -> bool:
     return wanted[0] not in {each.casefold() for each, mark, _ in pairs if mark}
 
 
+def or_null(reason: str) -> str:
+    """Why nothing is known of a file that is without a column which others have, and what its user may say, unless
+    what it has under a name that is close may be meant."""
+    return reason if reason.endswith("?") else f"{reason}; null there with union_by_name=True"
+
+
 def _num_alike(wanted: Sequence[str], found: Sequence[str]) -> int:
     """How many segments two names begin with that are the same."""
     pairs = zip(wanted, found, strict=False)

@@ -203,6 +203,10 @@ class AskedIndex:
         """How many files the index knows, of which nothing else may be known."""
         return sum(segment.about.num_files for segment in self.of_column(column))
 
+    def has_column(self, column: str) -> bool:
+        """Whether any of its files has a column, as far as it is indexed."""
+        return any(segment.places is not None for segment in self.of_column(column))
+
     def units(self, column: str) -> Iterator[tuple[Unit, str]]:
         """All units that are indexed for a column, or are not for a reason, each with what its column was read as."""
         for segment in self.of_column(column):

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 from parquet_bloom.container.protocols import Column, Container
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import FormatError, ParquetBloomError, UnsupportedError
+from parquet_bloom.errors import ColumnError, FormatError, ParquetBloomError, UnsupportedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.index.collecting import FilterCollector, KeyCollector, KeyRoom
 from parquet_bloom.index.keys import MOST_PLACES
@@ -17,7 +17,7 @@ from parquet_bloom.index.manifest import IndexedColumn, IndexForm, Places, Segme
 from parquet_bloom.index.opened import as_ranges
 from parquet_bloom.index.segment_writer import SizeClass, write_segment, write_sliced_segment
 from parquet_bloom.index.slices import MOST_SLOTS
-from parquet_bloom.index.units import FAILED, Unit
+from parquet_bloom.index.units import FAILED, WITHOUT, Unit
 from parquet_bloom.index.values_reader import AnyValuesReader, FoundFilter, hashes_of_parts
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.storage.folder import WritableFolder
@@ -147,10 +147,22 @@ def _add_place(units: list[Unit], file: Unit, part: int, num_rows: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LeftColumn:
-    """Why a column of a file is not indexed; `is_damaged`: because it is damaged there."""
+    """Why a column of a file is not indexed; `num_rows`: FAILED if it is damaged there, WITHOUT if it certainly is
+    not there."""
 
     reason: str
-    is_damaged: bool = False
+    num_rows: int = 0
+
+    @property
+    def is_damaged(self) -> bool:
+        return self.num_rows == FAILED
+
+
+def _in_place_of_rows(file: Container, column: str, error: ParquetBloomError) -> int:
+    """What is known of the rows of a file by the error that its column was read with."""
+    if isinstance(error, ColumnError) and file.is_without(column):
+        return WITHOUT
+    return FAILED if isinstance(error, FormatError) else 0
 
 
 class SegmentsBuilder:
@@ -189,9 +201,9 @@ class SegmentsBuilder:
             left = LeftColumn(reason)
         except ParquetBloomError as error:
             reason = str(error).removeprefix(f"{file.path}: ")
-            left = LeftColumn(reason, is_damaged=isinstance(error, FormatError))
+            left = LeftColumn(reason, _in_place_of_rows(file, column, error))
         self.add_whole(
-            file.path, file.source.size, version, column, left.reason, read_as, left.is_damaged
+            file.path, file.source.size, version, column, left.reason, read_as, left.num_rows
         )
         return left
 
@@ -239,12 +251,11 @@ class SegmentsBuilder:
         column: str,
         reason: str,
         read_as: str = "",
-        has_failed: bool = False,
+        num_rows: int = 0,
     ) -> None:
-        """A file of which the same is known of all values: nothing for this `reason`, such as that it could not be
-        read (`has_failed`); without one, that it has none."""
+        """A file of which the same is known of all values: nothing for this `reason`, as `num_rows` may say, see
+        units; without one, that it has none."""
         segment = self._segment(IndexedColumn(column, NO_KIND, read_as), 0)
-        num_rows = FAILED if has_failed else 0
         segment.units.append(Unit(path, size, version, 0, 0, 0, num_rows, reason))
 
     def _add_parts(

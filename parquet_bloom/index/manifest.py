@@ -144,7 +144,8 @@ class TableSource:
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """An index in one state. `sources`: the files, folders and globs that are looked at by `add`, `tables`: the
-    tables that are. `made`: in seconds since 1970. `key_check`: of the key that hashes are made with; empty if there
+    tables that are. `made`: when they were looked at last, before anything was read, in seconds since 1970: what came
+    or changed since then may be missing. `key_check`: of the key that hashes are made with; empty if there
     is none. `include_encrypted`: whether it may have hashes of values that are encrypted in the files. `identity`:
     given to an index when it is made, also in the place of another one, and kept by all that changes it; empty
     before, and in those that earlier versions have made or changed."""
@@ -270,7 +271,6 @@ def generation_of(name: str) -> int:
 
 def commit(
     folder: Folder,
-    made: float,
     change: Callable[[Manifest | None], Manifest | None],
     *,
     anew: bool = False,
@@ -287,7 +287,7 @@ def commit(
         _check_there(folder, {*new.files} - {*(old.files if old else ())})
         generation = 1 if name is None else generation_of(name) + 1
         identity = uuid4().hex if old is None else old.identity
-        new = replace(new, generation=generation, made=made, identity=identity)
+        new = replace(new, generation=generation, identity=identity)
         if folder.put_if_absent(manifest_name(generation), _encoded(new)):
             return new
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from parquet_bloom.errors import FormatError
-from parquet_bloom.index.manifest import Ranges, Segment
+from parquet_bloom.index.manifest import Manifest, Ranges, Segment, existing_and_lost
 from parquet_bloom.index.slices import Slices, SlicesReader
 from parquet_bloom.index.sorted_map import SortedMap
 from parquet_bloom.index.units import Unit, UnitsReader
@@ -118,6 +118,16 @@ class OpenSegment:
     def close(self) -> None:
         for source in self._sources:
             source.close()
+
+
+def existing_whole(folder: Folder) -> Manifest:
+    """The index in a folder, of which every file is there that an answer may need. Raises as existing, FormatError if
+    one is not."""
+    manifest, lost = existing_and_lost(folder)
+    for segment in manifest.segments:
+        if segment.is_alive:
+            OpenSegment(folder, segment).check_there(lost)
+    return manifest
 
 
 def as_ranges(numbers: set[int]) -> Ranges:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Requests for the states of objects.
 _AT_ONCE: Final = 16
+# What is said of a file that is no more: what was in it may be in one that the index does not know.
+GONE: Final = "gone since it was indexed, perhaps moved: index add brings the index up to date, or says what does"
 # Why a link cannot be followed.
 _OF_LINKS: Final = (errno.ENOENT, errno.ELOOP, errno.ENOTDIR)
 
@@ -119,7 +121,8 @@ def _status(path: str) -> os.stat_result | None:
     except OSError as error:
         if error.errno not in _OF_LINKS:
             raise
-    with suppress(FileNotFoundError):
+    # It is no more, either, where its folder is a file by now.
+    with suppress(FileNotFoundError, NotADirectoryError):
         return os.lstat(name)
     return None
 

@@ -5,7 +5,8 @@ are pages, for each row group.
 
 Row groups of 1,024 rows or more, whose places in the file the manifest knows, so that one read finds the unit of
 a place. `row_group` is that of the first place. `reason`: why the unit is not indexed; no place is its then, and
-`num_rows` is -1 if that is because the file could not be read, or not all of it.
+`num_rows` is -1 if that is because the file could not be read, or not all of it, and -2 if it certainly has no such
+column.
 In a segment without places, a unit without a reason is a file that is known to have no value.
 """
 
@@ -24,8 +25,9 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.storage.source import Source
 
-# In the place of the number of rows that nobody could read.
+# In the place of the number of rows: nobody could read them all, or they certainly have no such column.
 FAILED: Final = -1
+WITHOUT: Final = -2
 
 
 class Unit(NamedTuple):
@@ -45,6 +47,11 @@ class Unit(NamedTuple):
     def has_failed(self) -> bool:
         """Whether the file could not be read, or not all of it. Earlier versions did not keep that."""
         return self.num_rows == FAILED
+
+    @property
+    def is_without(self) -> bool:
+        """Whether the file certainly has no such column, in whatever case. Earlier versions did not keep that."""
+        return self.num_rows == WITHOUT
 
     @property
     def is_unread(self) -> bool:

@@ -33,6 +33,7 @@ class IndexQuestion:
 
     place: str
     column: str
+    union_by_name: bool
     hash_key: str | None
 
 
@@ -47,7 +48,7 @@ def answer(question: IndexQuestion, batches: Batches) -> Iterator[pa.RecordBatch
             of_value = np.flatnonzero(are_null).tolist()
             for number, result in zip(
                 np.flatnonzero(~are_null).tolist(),
-                _results(asked, folder.path, question.column, values.drop_null()),
+                _results(asked, folder.path, question, values.drop_null()),
                 strict=True,
             ):
                 found = list(_rows(result))
@@ -60,12 +61,13 @@ def answer(question: IndexQuestion, batches: Batches) -> Iterator[pa.RecordBatch
 
 
 def _results(
-    asked: AskedIndex, index: str, column: str, values: pa.Array
+    asked: AskedIndex, index: str, question: IndexQuestion, values: pa.Array
 ) -> Sequence[IndexedValue]:
     """About values of which none is null."""
     if not len(values):
         return ()
-    return probe_asked(asked, index, column, list_values(values), None, None).results
+    given, by_name = list_values(values), question.union_by_name
+    return probe_asked(asked, index, question.column, given, None, None, by_name).results
 
 
 def _rows(result: IndexedValue) -> Iterator[RowFields]:

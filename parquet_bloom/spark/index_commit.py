@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import json
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil
@@ -178,11 +177,15 @@ class _Commit:
 
     def _made(self, wanted: Manifest) -> Manifest | None:
         """None if somebody else was first: what is dead in other segments, nobody has found out."""
+        looked = self._tasks.run.started_at.timestamp()
+        # What others have looked at before, if it is about more, was not looked at again.
+        is_alone = wanted.generation == self._generation
+        wanted = replace(wanted, made=looked if is_alone else min(looked, wanted.made))
 
         def change(old: Manifest | None) -> Manifest | None:
             return wanted if (old.generation if old else 0) == wanted.generation else None
 
-        return commit(self._folder, time.time(), change)
+        return commit(self._folder, change)
 
     def _num_unknown(self, made: Manifest) -> int:
         """How many files are unknown in every answer, about any column."""

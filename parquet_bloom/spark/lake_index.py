@@ -32,8 +32,9 @@ from parquet_bloom.index.manifest import (
     TableSource,
     check_form,
     existing,
-    newest,
+    newest_name,
 )
+from parquet_bloom.index.opened import existing_whole
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import Progress
 from parquet_bloom.spark.asked_types import check_type
@@ -137,7 +138,7 @@ class IndexJob:
         if form is not None:
             check_word("form", form, IndexForm)
         folder = open_folder(place)
-        old = newest(folder)
+        old = None if newest_name(folder) is None else existing_whole(folder)
         check_reference(hash_key)
         if old is None:
             options = _new(folder.path, place, columns, places, form, include_encrypted, hash_key)
@@ -300,6 +301,7 @@ def files_for(
     column: str,
     values: DataFrame,
     *,
+    union_by_name: bool = False,
     hash_key: str | None = None,
 ) -> DataFrame:
     """Which files of an index may hold each of `values` of `column`: rows of the value, `path`, `row_group`,
@@ -309,8 +311,8 @@ def files_for(
     for a file, if the index knows no row groups; `unknown` for a file of which nothing is known, with the `reason`,
     such as that it was damaged when it was indexed, or that it has changed since, or is gone; `unknown`, without a
     path, for null, which cannot be looked for; and `absent`, without a path, if no file holds the value. As for
-    Index.probe, files that may hold a value are looked at again. hash_key: as for index. Nothing is done until the
-    frame is used.
+    Index.probe, files that may hold a value are looked at again; union_by_name: as there. hash_key: as for index.
+    Nothing is done until the frame is used.
 
     Raises FileNotFoundError if there is no index, ColumnError if it is not about this column, ValueTypeError if the
     column has no values of the type of `values`, naming the cast, ValueError for other `values`, EncryptionError
@@ -329,7 +331,7 @@ def files_for(
     given = asked.schema[0]
     check_type(folder.path, about, column, given)
     schema = StructType([given, *ANSWER])
-    question = IndexQuestion(place, column, hash_key)
+    question = IndexQuestion(place, column, flag_given("union_by_name", union_by_name), hash_key)
     work = Executors(session_given(spark)).work(
         "parquet_bloom.spark.index_asking", "answer", question
     )

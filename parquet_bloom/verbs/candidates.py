@@ -26,16 +26,18 @@ _PlacesFound: TypeAlias = dict[int, set[int] | None]
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A file to look into: if it is in this state, only in these row groups, and there in these pages of the column
-    (None: all); else where its statistics and filters do not exclude the values."""
+    (None: all); else where its statistics and filters do not exclude the values. `is_listed`: whether it was there
+    just now, and not only when it was indexed."""
 
     path: str
     places: Mapping[str, Places]
+    is_listed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class ByIndex:
-    """An index that was asked: its folder and generation, when it came to that, and whether it knew any of the files,
-    and the values can be any of its column; `is_column`: whether some of its files have that."""
+    """An index that was asked: its folder and generation, when its files were looked at last, and whether it knew
+    any of the files, and the values can be any of its column; `is_column`: whether some of its files have that."""
 
     index: str
     generation: int
@@ -56,6 +58,11 @@ class Candidates:
     by: ByIndex | None = None
     not_held: Mapping[str, str] = field(default_factory=dict)
     unsure: Collection[int] = ()
+
+    @property
+    def have_column(self) -> bool:
+        """Whether an index knows that some file has the column."""
+        return self.by is not None and self.by.is_column
 
     @property
     def are_by_index(self) -> bool:
@@ -113,15 +120,13 @@ def in_index(
     sources = asked.manifest.sources
     return Candidates(
         [
-            Candidate(path, {} if path in whole else places[path])
+            Candidate(path, {} if path in whole else places[path], is_listed=files is not None)
             for path in in_stores_of(sources, listed)
         ],
         asked.num_files(column) if files is None else len(files.found),
         partial(_all_paths, asked, column) if files is None else lambda: [*files.found],
         # Those that the index rules out have the column.
-        replace(
-            by, is_known=True, is_column=any(not unit.reason for unit, _ in asked.units(column))
-        ),
+        replace(by, is_known=True, is_column=asked.has_column(column)),
         {
             path: f"column {column}: {problem}"
             for path, problem in sorted(not_held.items())

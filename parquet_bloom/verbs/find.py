@@ -99,11 +99,12 @@ def are_held(
     hash_key: bytes | str | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
+    union_by_name: bool = False,
 ) -> NDArray[np.bool_] | None:
     """Of each of `values`, whether any row holds it, which `find` would name: shape (n,);
     None if a file cannot be read.
     Raises as find."""
-    search = RowSearch(column, list_values(values), None, keys)
+    search = RowSearch(column, list_values(values), None, keys, union_by_name=union_by_name)
     with _to_look_into(search, files, table, index, hash_key, storage_options) as (found, among):
         return search.are_held(found, among)
 

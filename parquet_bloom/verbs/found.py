@@ -118,7 +118,7 @@ class FindReport(VerbReport):
     `asked`: the files that were asked, each in its state;
     of those that no one has named, without what an index alone ruled out. `inputs`: the names that were given, none
     for all files of an index; `tables`: those that were asked, at their versions; `formats`: those of the files that
-    were opened; `started`: when, and `made`: when the index came to its generation, in seconds since 1970.
+    were opened; `started`: when, and `made`: when files were looked at last for the index, in seconds since 1970.
     `values`: a pyarrow.Table with the columns that were asked for, a row for each of `rows`."""
 
     _rows: ClassVar = ("rows",)

@@ -220,6 +220,7 @@ class Index:
         *,
         files: Any = None,
         table: TableChoice | TableView | None = None,
+        union_by_name: bool = False,
     ) -> IndexReport:
         """Which files may hold values of `column`.
 
@@ -228,14 +229,16 @@ class Index:
         kind, in whose place are their live files; a TableView says of which version. Without them, it is about all
         files as they were when the index was made or added to (`as_indexed`); only those that may hold a value are
         looked at again, and one that is another one by now, or gone, is `unknown` for the values that it held. What
-        is said of a value depends on no other.
+        is said of a value depends on no other. union_by_name: as for pb.find, of what the files were indexed as.
 
         Raises ColumnError if the index is not about this column, ValueTypeError for what cannot be a value of it,
         RewriteError for what is no table, FormatError for damage, OSError.
         """
         values = list_values(values)
-        among = files_if_given(files, table, self._options)
-        return probe_asked(self._asked, self.path, column, values, among, self._options)
+        among = files_if_given(files, table, self._options, union_by_name)
+        return probe_asked(
+            self._asked, self.path, column, values, among, self._options, union_by_name
+        )
 
     def new_values(
         self,
@@ -244,19 +247,22 @@ class Index:
         *,
         files: Any = None,
         table: TableChoice | TableView | None = None,
+        union_by_name: bool = False,
         verify: bool = False,
         keys: Keys | None = None,
     ) -> NDArray[np.bool_]:
         """Which of `values` are certainly new: no file of the index holds them. Shape (n,), dtype bool.
 
-        values: as for probe; files and table: as there. False for all while there is a file of which nothing is
-        known.
+        values: as for probe; files, table and union_by_name: as there. False for all while there is a file of which
+        nothing is known.
         verify: look for the others in the files themselves, as `pb.find` does, with `keys`: then False is only of
         values that a file holds, that cannot be looked for, as NaN and null, and of all that are not proved new while
         a file cannot be read. Raises as probe.
         """
         values = list_values(values)
-        results = self.probe(column, values, files=files, table=table).results
+        results = self.probe(
+            column, values, files=files, table=table, union_by_name=union_by_name
+        ).results
         new = results.absent
         wanted = np.flatnonzero(~new & results.askable)
         if not verify or not wanted.size:
@@ -266,7 +272,7 @@ class Index:
         )
         held = are_held(
             files, column, some, table=table, index=self._place, hash_key=self._hash_key, keys=keys,
-            storage_options=self._options,
+            storage_options=self._options, union_by_name=union_by_name,
         )  # fmt: skip
         if held is not None:
             new[wanted] = ~held

@@ -46,8 +46,9 @@ from parquet_bloom.index.manifest import (
     newest_name,
     newest_readable,
 )
-from parquet_bloom.index.opened import OpenSegment, as_ranges, numbers_in
+from parquet_bloom.index.opened import OpenSegment, as_ranges, existing_whole, numbers_in
 from parquet_bloom.index.states import lasting, states_of
+from parquet_bloom.index.units import FAILED
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import address_if_any, open_folder, with_options, without_options
@@ -190,7 +191,8 @@ def add_to_index(
 ) -> IndexChange:
     """Bring an index up to date, as Index.add. Raises also FileNotFoundError if there is no index."""
     folder = _folder(index, storage_options)
-    old = existing(folder)
+    # What is lost of it, no `add` writes again.
+    old = existing_whole(folder)
     key = key_of(folder.path, old, hash_key)
     sources = _sources(paths_given("files", files), table)
     change = _Change(folder, keys, storage_options, threads, progress, key)
@@ -300,7 +302,7 @@ class FileIndexer:
             is_as_known = not version and known == {*reasons.items()}
             for column in columns if not is_as_known else ():
                 self._builder.add_whole(
-                    file.path, file.size, version, column, reason, read_as[column], has_failed=True
+                    file.path, file.size, version, column, reason, read_as[column], FAILED
                 )
             return ReadFile(version, reasons, error=error, is_as_known=is_as_known)
 
@@ -343,6 +345,8 @@ class _Change:
         hash_key: HashKey | None = None,
     ) -> None:
         self._hash_key = hash_key
+        # When files were listed, in seconds since 1970.
+        self._looked = 0.0
         self._folder, self._keys, self._options = folder, keys, storage_options
         self._threads, self._progress = threads_given(threads), progress
         self._not_indexed: list[NotIndexed] = []
@@ -379,6 +383,7 @@ class _Change:
     ) -> IndexChange:
         """Change an index that was `start`, about `more` sources and tables from now on. `anew`: of what is there
         nothing is read, as it may be damaged."""
+        self._looked = time.time()
         left_out = LeftOut(is_proof=False)
         sources = _united(start.sources, more)
         files = self._listed(sources, _united_tables(start.tables, tables), left_out)
@@ -407,7 +412,6 @@ class _Change:
         else:
             made = commit(
                 self._folder,
-                time.time(),
                 lambda old: self._with(old, start, wanted, new),
                 anew=anew,
             )
@@ -457,7 +461,7 @@ class _Change:
             ]
             return replace(old, sources=sources, tables=tables, segments=tuple(segments))
 
-        made = commit(self._folder, time.time(), without)
+        made = commit(self._folder, without)
         assert made is not None
         return self._report(made, 0, 0, len(self._states), [], len(self._paths(made)))
 
@@ -560,7 +564,8 @@ class _Change:
         dead. Raises RewriteError if somebody else has made another index meanwhile."""
         if old is None:
             sources, tables = wanted.of(start)
-            return replace(start, sources=sources, tables=tables, segments=tuple(new))
+            started = replace(start, made=self._looked)
+            return replace(started, sources=sources, tables=tables, segments=tuple(new))
         if not _is_same(old, start):
             raise RewriteError(f"{self._folder.path}: another index was made here meanwhile")
         later = {} if old.generation == start.generation else self._later_states(old, start, wanted)
@@ -574,7 +579,9 @@ class _Change:
             units = self._known_units(segment).items()
             segments.append(self._without(segment, {n: u for n, u in units if u.path in later}))
         sources, tables = wanted.of(old)
-        return replace(old, sources=sources, tables=tables, segments=tuple(segments))
+        # What somebody else has looked at before, this change has not looked at again, if it is about more.
+        made = self._looked if old.made == start.made else min(self._looked, old.made)
+        return replace(old, sources=sources, tables=tables, segments=tuple(segments), made=made)
 
     def _later_states(
         self, old: Manifest, start: Manifest, wanted: _Sources

@@ -71,8 +71,9 @@ class IndexCheck(VerbReport):
     """What check_index found. `files`, `keys`, `filters`: how many the index knows, pairs of value and place, those
     in slices; `keys_gone`, `filters_gone`: of these, those of files that are gone, have changed, or were indexed
     twice at a time, which no answer is from, and which compact_index drops with `everything` (0 in an index that is
-    damaged); `size`: of its segments, in bytes; `made`: when it came to its generation, in seconds since 1970.
-    `files_checked`: of the files, those that it was to look at; `not_indexed`: what is unknown in every answer;
+    damaged); `size`: of its segments, in bytes; `made`: when its files were looked at last, in seconds since 1970.
+    `files_checked`: of the files, those that it was to look at; `failed`: how many of these, as they are now, could
+    not be read, or not all of them; `not_indexed`: what is unknown in every answer;
     `values`: how many were read and looked up; `unneeded`: files in its folder, of `bytes_unneeded`, that
     compact_index will remove. `places_gone`: what the index is about and means no file any more."""
 
@@ -87,6 +88,7 @@ class IndexCheck(VerbReport):
     deep: bool
     files: int
     files_checked: int
+    failed: int
     keys: int
     filters: int
     keys_gone: int
@@ -100,11 +102,12 @@ class IndexCheck(VerbReport):
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
-        return not self.findings
+        """Whether nothing is wrong, neither with the index nor with a file that it is about."""
+        return not self.findings and not self.failed
 
     def __repr__(self) -> str:
-        return f"<IndexCheck {self.index}: {number_of(len(self.findings), 'finding')}>"
+        failed = f"; {self.failed:,} failed" if self.failed else ""
+        return f"<IndexCheck {self.index}: {number_of(len(self.findings), 'finding')}{failed}>"
 
     @property
     def is_mended_by_add(self) -> bool:
@@ -158,6 +161,7 @@ def check_index(
         deep=deep,
         files=work.num_files,
         files_checked=work.num_checked,
+        failed=work.num_failed,
         keys=sum(segment.num_keys for segment in manifest.segments),
         filters=sum(segment.num_filters for segment in manifest.segments),
         keys_gone=work.keys_gone,
@@ -219,7 +223,7 @@ class _Check:
         self._index, self._path, self._hash_key = index, path, hash_key
         self._keys, self._options, self._threads = keys, storage_options, threads
         self.findings: list[IndexFinding] = []
-        self.num_values = self.keys_gone = self.filters_gone = 0
+        self.num_values = self.keys_gone = self.filters_gone = self.num_failed = 0
         self.places_gone: tuple[str, ...] = ()
         self._is_damaged = False
         # Of each segment with a map: the values of files, once they are read.
@@ -328,22 +332,23 @@ class _Check:
         columns = sorted(proof.about.column for proof, _ in known)
         if columns != sorted(self._index.columns) and not self._is_damaged:
             self._found("damaged", f"{path}: indexed for {', '.join(map(quoted_name, columns))}")
-        unread = [unit.reason for _, units in known for unit in units if unit.is_unread]
         if path not in files.found:
             self._found(
                 "gone", f"{path}: is not there any more, or in no place that the index is about"
             )
-        elif unread:
-            self._found("unread", f"{path}: {unread[0]}; index add tries again")
-        elif not all(
+            return False
+        unread = [unit.reason for _, units in known for unit in units if unit.is_unread]
+        if not unread and not all(
             files.is_known(unit, proof.about.column, proof.about.read_as)
             for proof, units in known
             for unit in units
         ):
             self._found("changed", f"{path}: not in the index as it is now")
-        else:
-            return True
-        return False
+            return False
+        self.num_failed += any(unit.has_failed for _, units in known for unit in units)
+        if unread:
+            self._found("unread", f"{path}: {unread[0]}; index add tries again")
+        return not unread
 
     def _read(
         self, path: str, known: Sequence[tuple[SegmentProof, list[Unit]]], files: ListedFiles

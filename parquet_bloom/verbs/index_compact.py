@@ -99,7 +99,7 @@ class _Compaction:
                 progress(done, len(groups))
             merged = merge(self._folder, inputs, KeyRoom.within_budget().most)
             # If it fails, nobody knows whether it is committed: what was written stays.
-            made = commit(self._folder, time.time(), merged.instead_of_inputs)
+            made = commit(self._folder, merged.instead_of_inputs)
             if made is not None:
                 self.merged += len(inputs)
                 self.made += [] if merged.made is None else [merged.made]

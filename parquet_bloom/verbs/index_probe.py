@@ -12,15 +12,17 @@ from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from parquet_bloom.arguments import files_given, name_given
+from parquet_bloom.arguments import files_given, flag_given, name_given
 from parquet_bloom.container import AS_TEXT, UNITS, Units, number_of
+from parquet_bloom.container.by_name import or_null
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, no_column
 from parquet_bloom.index.asking import AskedIndex, FoundValues, Hits, Numbers, listed_numbers
 from parquet_bloom.index.kinds import format_of
 from parquet_bloom.index.manifest import Manifest, Places, TableSource, existing
-from parquet_bloom.index.states import in_stores_of, states_of
+from parquet_bloom.index.states import GONE, in_stores_of, states_of
 from parquet_bloom.native.lazy import Array, NDArray, np
+from parquet_bloom.options import TableView
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.values.given import list_values
 from parquet_bloom.verbs.documents import VerbReport
@@ -28,13 +30,10 @@ from parquet_bloom.verbs.value_answers import ValueAnswers
 
 if TYPE_CHECKING:
     from parquet_bloom.index.units import Unit
-    from parquet_bloom.options import TableView
     from parquet_bloom.verbs.listed_files import ListedFiles
     from parquet_bloom.vocabulary import Format, TableChoice, Verdict
 
 _STALE: Final = "not in the index as it is now"
-# What was in it may be in a file that the index does not know.
-_GONE: Final = "gone since it was indexed, perhaps moved: index add brings the index up to date, or says what does"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +121,12 @@ class IndexedValues(ValueAnswers[IndexedValue]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexReport(VerbReport):
-    """What an index says about values of a column in `num_files` files: how many are `absent` in every file, `maybe`
-    in one, or `unknown`. If `as_indexed`, it is about the files as they were when the index was brought up to date
-    (`made`, in seconds since 1970), else about those that were named, as they are now. `files_unknown` may hold any
-    value, if only in some of their parts; others are unknown for the values in whose results they are. `tables`: that
-    the index is about, at the versions that it was made of."""
+    """What an index says about values of a column in `num_files` files: how many are `absent` in every file,
+    `maybe` in one, or `unknown`. If `as_indexed`, it is about the files as they were when the index last looked
+    at them (`made`, in seconds since 1970), else about those that were named, as they are now. `files_unknown`
+    may hold any value, if only in some of their parts; others are unknown for the values in whose results they
+    are. `tables`: that the index is about, at the versions that it was made of. `files_without_column`: how many
+    of the files have no such column, which is null there by `union_by_name`."""
 
     _rows: ClassVar = ("results", "files")
     _item: ClassVar = IndexedValue
@@ -144,6 +144,7 @@ class IndexReport(VerbReport):
     files_unknown: tuple[IndexedFile, ...]
     bytes_read: int
     tables: tuple[TableSource, ...] = ()
+    files_without_column: int = 0
 
     def __repr__(self) -> str:
         found = f"{self.absent:,} absent, {self.maybe:,} maybe, {self.unknown:,} unknown"
@@ -172,27 +173,31 @@ def probe_index(
     *,
     files: Any = None,
     table: TableChoice | TableView | None = None,
+    union_by_name: bool = False,
     hash_key: bytes | str | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> IndexReport:
     """Which files of an index may hold values of `column`, as Index.probe."""
-    among = files_if_given(files, table, storage_options)
+    among = files_if_given(files, table, storage_options, union_by_name)
     folder = open_folder(with_options(os.fspath(index), storage_options))
     with closing(AskedIndex(folder, hash_key)) as asked:
-        return probe_asked(asked, folder.path, column, list_values(values), among, storage_options)
+        return probe_asked(
+            asked, folder.path, column, list_values(values), among, storage_options, union_by_name
+        )
 
 
 def files_if_given(
     files: Any,
     table: TableChoice | TableView | None,
     storage_options: Mapping[str, str] | None,
+    union_by_name: bool = False,
 ) -> ListedFiles | None:
     """The files that an answer is to be about, None for those of the index. Raises as Index.probe."""
+    TableView.check_none(table, flag_given("union_by_name", union_by_name))
     if files is None:
         if table is not None:
             raise TypeError("files: None, expected the tables")
         return None
-    from parquet_bloom.options import TableView
     from parquet_bloom.verbs.listed_files import files_asked, for_index
 
     names, view = files_given("files", files), TableView.given(table)
@@ -226,11 +231,17 @@ def probe_asked(
     values: Sequence[Any] | Array,
     files: ListedFiles | None,
     storage_options: Mapping[str, str] | None,
+    union_by_name: bool = False,
 ) -> IndexReport:
     """The same of an open index."""
     manifest = asked.manifest
     check_column(path, manifest, column)
     found = asked.look_up(column, values)
+    if files is not None:
+        found = found.named(files.given)
+    without: set[str] = set()
+    if asked.has_column(column):
+        found, without = _by_name(found, union_by_name)
     others: list[IndexedFile] = []
     gone: list[str] = []
     if files is None:
@@ -242,8 +253,8 @@ def probe_asked(
         num_files = asked.num_files(column)
         check_has_files(path, column, num_files)
     else:
-        found = found.named(files.given)
         current, others = _among(files, column, asked.units(column), _paths(found), storage_options)
+        without &= current.keys() - {file.path for file in others}
         num_files = len(files.found)
     answers = IndexAnswers(found, manifest.places, current, others, gone)
     absent, maybe, unknown = answers.counts(len(values))
@@ -261,7 +272,21 @@ def probe_asked(
         files_unknown=tuple(answers.files_unknown),
         bytes_read=asked.bytes_read,
         tables=manifest.tables,
+        files_without_column=len(without),
     )
+
+
+def _by_name(found: FoundValues, union_by_name: bool) -> tuple[FoundValues, set[str]]:
+    """What is known if files that certainly have no such column, which others have, have null there, and which these
+    are; else, of each, that this may be said."""
+    without = {unit.path for unit in found.unknown if unit.is_without}
+    if union_by_name:
+        return found._replace(unknown=[u for u in found.unknown if not u.is_without]), without
+    told = (
+        unit._replace(reason=or_null(unit.reason)) if unit.is_without else unit
+        for unit in found.unknown
+    )
+    return found._replace(unknown=[*told]), set()
 
 
 def _among(
@@ -355,7 +380,7 @@ class IndexAnswers:
     def _changed(self, unit: Unit) -> str | None:
         """Why what a file held says nothing of what is there now."""
         if unit.path in self.gone:
-            return _GONE
+            return GONE
         return None if unit.is_unread or self._current[unit.path] == unit.version else _STALE
 
     def _not_known(self, unit: Unit, reason: str) -> IndexedFile:
@@ -418,7 +443,7 @@ class IndexAnswers:
         for path, places in where.items():
             found = places.as_file(path)
             if path in self.gone:
-                found = replace(found, verdict="unknown", reason=_GONE)
+                found = replace(found, verdict="unknown", reason=GONE)
             files[path] = found
         return files
 

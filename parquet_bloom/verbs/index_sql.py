@@ -15,6 +15,7 @@ from parquet_bloom.index.manifest import Places, Segment, existing
 from parquet_bloom.index.opened import OpenSegment
 from parquet_bloom.index.slices import SlicesFile, SlicesFiles
 from parquet_bloom.index.sorted_map import MapFile
+from parquet_bloom.index.states import lasting
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.folder import Folder
@@ -220,7 +221,8 @@ class _Query:
         )
 
     def _named(self, name: str) -> str:
-        path = self._folder.path_of(name)
+        # A query is run from anywhere.
+        (path,) = lasting([self._folder.path_of(name)])
         if isinstance(path, Address) and self._engine in _DECODE_NOTHING:
             path = path.undecoded
         return self._file.format(str(path).replace("'", "''"))

@@ -3,15 +3,17 @@ there in the column itself."""
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from parquet_bloom.container import number_of
+from parquet_bloom.container.by_name import or_null
 from parquet_bloom.errors import (
     ColumnError,
     MissingKeyError,
@@ -19,6 +21,7 @@ from parquet_bloom.errors import (
     UnsupportedError,
     ValueTypeError,
 )
+from parquet_bloom.index.states import GONE, states_of
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.reads.columns import telling, whole_column
 from parquet_bloom.storage.cache import CacheUse
@@ -50,6 +53,9 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.candidates import Candidate, Candidates, Places
     from parquet_bloom.verbs.listed_files import ListedFiles
     from parquet_bloom.vocabulary import Format
+
+
+_NOT_FOUND: Final = (FileNotFoundError, NotADirectoryError)
 
 
 class _Left(NamedTuple):
@@ -179,8 +185,10 @@ class RowSearch:
             return MissingKeyError(f"{first}; {also}")
         return first
 
-    def _take_back_nulls(self) -> None:
+    def _check_nulls(self) -> None:
         """Without a file that has the column, nobody knows that it is one: it may be misspelt."""
+        if not self._is_by_name or self._is_column:
+            return
         for path, error in self._without.items():
             # Others are unknown for another reason.
             if self._read.pop(path, None) is not None:
@@ -191,9 +199,8 @@ class RowSearch:
         """The files that are unknown; of one that lacks what others have, what its user may say."""
         is_hinted = self._is_column and not self._is_by_name
         for file in self._unknown:
-            # What it has under a name that is close may be meant.
-            if is_hinted and file.path in self._without and not file.reason.endswith("?"):
-                yield UnknownFile(file.path, f"{file.reason}; null there with union_by_name=True")
+            if is_hinted and file.path in self._without:
+                yield UnknownFile(file.path, or_null(file.reason))
             else:
                 yield file
 
@@ -213,7 +220,7 @@ class RowSearch:
     ) -> FindReport:
         rows: list[FoundRow] = []
         by, num_candidates = candidates.by, len(candidates.found)
-        self._is_column = by is not None and by.is_column
+        self._is_column = candidates.have_column
         if self._tables is not None and num_candidates:
             self._partitions = self._partitions_of(self._tables, candidates, files)
         for done, candidate in enumerate(candidates.found):
@@ -227,8 +234,7 @@ class RowSearch:
             self._ask_others(self._tables, candidates, files)
         if progress:
             progress(num_candidates, num_candidates)
-        if self._is_by_name and not self._is_column:
-            self._take_back_nulls()
+        self._check_nulls()
         if not candidates.are_by_index:
             # What an index has looked up is an answer, whatever has become of the files.
             self._check_answers(candidates, files)
@@ -283,10 +289,12 @@ class RowSearch:
 
     def are_held(self, candidates: Candidates, files: ListedFiles) -> NDArray[np.bool_] | None:
         """Of each value, whether a row holds it; None if a file cannot be read."""
+        self._is_column = candidates.have_column
         are_held = np.zeros(len(self.values), np.bool_)
         for candidate in candidates.found:
             for each in self._looked_into(candidate, files, _as_found) or ():
                 are_held[each.values] = True
+        self._check_nulls()
         is_unsure = (
             candidates.not_held or self._unknown or self._not_listed or self.left_out.all_unlisted
         )
@@ -336,7 +344,8 @@ class RowSearch:
                 self._read[path] = AskedFile(path, file.source.size, file.source.version, by)
                 return answer(file, found)
         except (ParquetBloomError, OSError) as error:
-            self._add_unknown(path, error)
+            is_gone = isinstance(error, _NOT_FOUND) and _is_gone(candidate, files)
+            self._add_unknown(path, FileNotFoundError(errno.ENOENT, GONE) if is_gone else error)
             return None
 
     def _column_of(self, file: Askable) -> Column:
@@ -518,6 +527,12 @@ class RowSearch:
                 by_filters += is_by_filters
                 by_statistics += not is_by_filters
         return _Left(places, by_statistics, by_filters)
+
+
+def _is_gone(candidate: Candidate, files: ListedFiles) -> bool:
+    """Whether a file that is not found was there when it was indexed: a link to it may be there still."""
+    path = candidate.path
+    return not candidate.is_listed and states_of([path], files.options)[path] is None
 
 
 def _first_of(paths: Sequence[str]) -> str:

@@ -42,7 +42,13 @@ from pyspark.sql.types import (
 
 import parquet_bloom as pb
 from parquet_bloom import spark as lake
-from parquet_bloom.errors import ColumnError, EncryptionError, RewriteError, ValueTypeError
+from parquet_bloom.errors import (
+    ColumnError,
+    EncryptionError,
+    FormatError,
+    RewriteError,
+    ValueTypeError,
+)
 from parquet_bloom.index.manifest import existing
 from parquet_bloom.spark import executors
 from parquet_bloom.spark.asked_types import check_type
@@ -189,6 +195,10 @@ def test_the_command_and_the_frame_of_values(spark, tmp_path, capfd):
                 expected.add((value, None, None, "absent", None))
     expected.add((None, None, None, "unknown", "null: cannot be looked for"))
     assert rows == expected
+    by_name = lake.files_for(spark, index, "n", frame, union_by_name=True)
+    reasons = {row.reason for row in answer.collect()} - {row.reason for row in by_name.collect()}
+    lacking = "no column n; the file has other, x; null there with union_by_name=True"
+    assert reasons == {lacking}
     only_null = lake.files_for(spark, index, "n", frame.where("number is null"))
     assert [each.verdict for each in only_null.collect()] == ["unknown"]
     (reason,) = {row[4] for row in rows if row[1] == f"{source}/broken.parquet"}
@@ -223,6 +233,10 @@ def test_what_is_refused(tmp_path):
         lake.files_for(None, index, "id", frame)
     with pytest.raises(FileNotFoundError, match="no index"):
         lake.files_for(None, tmp_path / "none", "id", frame)
+    (lost,) = index.glob("*.map.parquet")
+    lost.unlink()
+    with pytest.raises(FormatError, match=f"^{lost}: is not there$"):
+        lake.index(None, index=index)
 
 
 # What Spark has in a column, by what is indexed: the types that are asked as they are, and what others are cast to.

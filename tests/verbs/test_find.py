@@ -773,8 +773,12 @@ def test_a_file_that_is_gone_is_said_in_words(tmp_path):
     pq.write_table(pa.table({"id": [5]}), path)
     pb.Index.build(tmp_path / "ix", [path], "id").close()
     path.unlink()
-    (gone,) = pb.find(None, "id", 5, index=tmp_path / "ix").unknown
-    assert gone.reason == "No such file or directory"
+    for cache in (None, pb.Cache()):
+        (gone,) = pb.find(None, "id", 5, index=tmp_path / "ix", cache=cache).unknown
+        with pb.Index(tmp_path / "ix") as index:
+            (file,) = index.probe("id", 5).results[0].files
+        assert (gone.path, gone.reason) == (file.path, file.reason)
+        assert gone.reason.startswith("gone since it was indexed, perhaps moved: index add brings")
 
 
 def test_values_in_no_file_are_absent_unless_one_is_unknown(tmp_path):

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import shutil
+import time
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyorc
 import pytest
-from make.commands import on_a_terminal, outcome, run_printed
+from make.commands import on_a_terminal, outcome
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -218,6 +219,46 @@ def test_a_file_that_was_named_may_go(lake, tmp_path):
         assert index.add().removed == 1
 
 
+def test_an_index_is_about_the_moment_at_which_files_were_listed(lake, tmp_path):
+    """What comes while they are read is not in it; and nobody looks where files are forgotten, or segments merged."""
+
+    def made(index: pb.Index) -> float:
+        return index.probe("id", 5).made
+
+    began: list[float] = []
+
+    def note(done: int, _: int) -> None:
+        began.append(time.time())
+
+    index = pb.Index.build(tmp_path / "index", lake, "id", progress=note)
+    assert made(index) < began[0]
+    shutil.copy(lake / "01.parquet", lake / "new.parquet")
+    began.clear()
+    index.add(progress=note)
+    last = made(index)
+    assert last < began[0]
+    index.remove(lake / "02.parquet")
+    assert index.compact(everything=True).merged == 2
+    assert (made(index), index.generation) == (last, 4)
+    found = pb.find(None, "id", 5, index=index.path)
+    assert (found.made, index.check().made) == (last, last)
+    index.close()
+
+
+def test_a_file_in_whose_folder_s_place_is_a_file_is_gone(lake, tmp_path):
+    (lake / "moved").mkdir()
+    (lake / "03.parquet").rename(lake / "moved" / "03.parquet")
+    value = pq.read_table(lake / "moved")["id"][0].as_py()
+    with pb.Index.build(tmp_path / "index", lake, "id") as index:
+        shutil.rmtree(lake / "moved")
+        (lake / "moved").write_text("a file")
+        (file,) = index.probe("id", value).results[0].files
+        (found,) = pb.find(None, "id", value, index=tmp_path / "index").unknown
+        assert file.reason == found.reason
+        assert file.reason.startswith("gone since it was indexed")
+        assert index.add().removed == 1
+
+
 @pytest.mark.parametrize("places", ["file", "row-group", "page"])
 def test_of_a_file_that_is_gone_its_own_values_are_unknown(lake, tmp_path, places):
     """It may have another name now."""
@@ -391,7 +432,8 @@ def test_what_cannot_be_indexed_is_unknown(lake, tmp_path):
         reasons = {Path(file.path).name: file.reason for file in result.files}
         assert result.verdict == "unknown"
         assert set(reasons) == {"95.parquet", "96.parquet", "97.parquet"}
-        assert reasons["95.parquet"] == "no column id; the file has other"
+        lacks = "no column id; the file has other; null there with union_by_name=True"
+        assert reasons["95.parquet"] == lacks
         # A number is no text; another reader might make one of it.
         (result,) = index.probe("id", "text").results
         assert {Path(file.path).name for file in result.files if file.verdict == "maybe"} == {
@@ -785,7 +827,10 @@ def patchy(tmp_path, monkeypatch):
 
 
 def test_candidates_are_told_from_files_that_may_hold_any_value(patchy):
-    lacks = f"{patchy}/lacks.parquet: may hold any value: no column id; the file has other"
+    lacks = (
+        f"{patchy}/lacks.parquet: may hold any value: no column id; the file has other; null there with"
+        " --union-by-name"
+    )
     asked = ["index", "probe", "--index", "ix", "-c", "id"]
     few = outcome(*asked, "-v", "7", "-v", "50")
     assert few.code == 2
@@ -966,7 +1011,9 @@ def test_a_file_that_cannot_be_read_is_trouble_once(tmp_path):
         "1 file that cannot be read in full: unchanged since that was found, and not tried again;"
     )
     assert again.stderr == f"pbloom: {told} `pbloom index check --index {index}` names all\n"
-    assert run_printed(again.stderr)
+    checked = outcome("index", "check", "--index", index)
+    assert (checked.code, f"{lake}/b.parquet: id: not indexed: " in checked.stderr) == (2, True)
+    assert f": 0 findings: {files.partition(': ')[2]}, 1 key; " in checked.stdout
     # Whatever becomes of the segments.
     with pb.Index(index) as opened:
         opened.compact(everything=True)

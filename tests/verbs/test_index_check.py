@@ -49,7 +49,7 @@ def index(lake: Path, tmp_path: Path, request: pytest.FixtureRequest) -> pb.Inde
 
 
 def problems(report: pb.IndexCheck) -> list[tuple[str, str]]:
-    assert report.ok == (report.findings == ())
+    assert report.ok == (report.findings == () and report.failed == 0)
     return [(finding.problem, finding.message) for finding in report.findings]
 
 
@@ -88,18 +88,25 @@ def test_what_is_unknown_in_every_answer_is_named(lake, tmp_path):
         report, deep = index.check(), index.check(deep=True)
     assert problems(report) == problems(deep) == []
     assert deep.not_indexed == report.not_indexed
+    assert (deep.failed, deep.ok) == (report.failed, report.ok) == (1, False)
     found = [(Path(each.path).name, each.column) for each in report.not_indexed]
     assert found == [("0.parquet", "even"), ("0.parquet", "id"), ("9.parquet", "even")]
     for more in ((), ("--deep",)):
         told = outcome("index", "check", "--index", tmp_path / "index", *more)
-        assert told.code == 0
-        assert ": 0 findings: 5 files, 2 of them not fully indexed, " in told.stdout
+        assert told.code == 2
+        unknown = "2 of them not fully indexed (1 cannot be read in full)"
+        assert f": 0 findings: 5 files, {unknown}, " in told.stdout
         # What is wrong with all columns of a file is said once.
         assert (
             f"{lake}/0.parquet: even, id: not indexed: not a Parquet file: 7 bytes" in told.stderr
         )
         assert len(told.stderr.splitlines()) == 2
         assert f"{lake}/9.parquet: even: not indexed: no column even" in told.stderr
+    # Another one is there by now.
+    write(lake / "0.parquet", 0)
+    changed = outcome("index", "check", "--index", tmp_path / "index")
+    assert changed.code == 1
+    assert ": 1 finding: 5 files, 2 of them not fully indexed, " in changed.stdout
 
 
 def test_values_that_changed_behind_the_back_of_the_file_system(index, lake):
@@ -395,7 +402,8 @@ def test_a_file_that_cannot_be_read_is_tried_again_and_nothing_else_comes_of_it(
     for _ in range(2):
         checked = outcome("index", "check", *index)
         assert checked.stdout.splitlines()[1] == f"unread: {link}: {reason}; index add tries again"
-        assert (checked.code, "next: " in checked.stdout) == (1, False)
+        assert (checked.code, "next: " in checked.stdout) == (2, False)
+        assert "of which cannot be read in full, " in checked.stdout
         added = outcome("index", "add", *index)
         counts = "1 of which cannot be read in full: 0 added, 0 changed, 0 removed"
         assert (added.code, counts in added.stdout) == (2, True)
@@ -575,9 +583,10 @@ def test_no_answer_is_from_an_index_that_lacks_a_file(lake, tmp_path, form, suff
     for words in (("index", "probe", *asked), ("find", *asked), ("index", "probe", *asked, lake)):
         result = outcome(*words)
         assert (result.code, result.stdout, result.complaint) == (2, "", told + anew)
-    if suffix == "units":
-        # Not the file whose name is next to it.
+    # Whether anything is new or not; and not the file whose name is next to it.
+    for _ in range(2):
         assert outcome("index", "add", "--index", folder).complaint == told + anew
+        write(lake / "new.parquet", 8_000_000)
     if form == "map":
         with pb.Index(folder) as index:
             assert index.probe("even", 5).results[0].verdict == "absent"

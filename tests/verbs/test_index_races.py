@@ -183,6 +183,34 @@ def test_the_loser_of_a_race_tells_of_the_index_that_it_has_made(tmp_path, once_
         assert ours.check().files == 8
 
 
+def test_an_index_is_as_old_as_what_was_looked_at_first(tmp_path, once_before_commit):
+    rival = Rival(tmp_path, 1)
+    pb.Index.build(rival.index, rival.lake, "n").close()
+    write_file(tmp_path / "mine.parquet", random.Random(7))
+
+    def made(index: pb.Index) -> float:
+        return index.check().made
+
+    with pb.Index(rival.index) as ours, pb.Index(rival.index) as theirs:
+        # Who was first, and had looked later.
+        seen: list[float] = []
+
+        def add() -> None:
+            rival.create()
+            theirs.add()
+            seen.append(made(theirs))
+
+        once_before_commit(add)
+        ours.add(tmp_path / "mine.parquet")
+        assert made(ours) < seen[0]
+        # Who was first, and has looked at nothing.
+        before = made(ours)
+        rival.create()
+        once_before_commit(lambda: theirs.compact(everything=True))
+        ours.add()
+        assert made(ours) > before
+
+
 @pytest.mark.parametrize("form", ["map", "auto"])
 def test_what_both_have_done_is_counted_once(tmp_path, once_before_commit, form):
     rival = Rival(tmp_path, 1)

@@ -153,6 +153,9 @@ def test_slices_of_no_filters_are_told(tmp_path):
     orc.write_table(pa.table({"id": [5]}), tmp_path / "a.orc")
     told = outcome(*build[:4], tmp_path / "a.orc", *build[5:], tmp_path / "orc").stderr.splitlines()
     assert told[0] == nothing.partition(", and pbloom build")[0]
+    # Of a column by itself, too.
+    told = outcome(*build, tmp_path / "both", "-c", "s.a")
+    assert (told.code, told.stderr.splitlines()[0]) == (0, nothing.replace(": ", ": s.a: ", 1))
     pb.Index.build(tmp_path / "nested", lake, ["s.a", "s.b.list.element"]).close()
     with pb.Index(tmp_path / "nested") as index, pytest.raises(ColumnError) as caught:
         index.probe("s.b", 2)

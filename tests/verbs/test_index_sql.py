@@ -76,6 +76,17 @@ def test_engines_answer_as_probe_does(lake, tmp_path, engine, places):
             assert len(found) == len(rows)
 
 
+@pytest.mark.parametrize("form", ["map", "slices"])
+def test_a_query_is_run_from_anywhere(lake, tmp_path, monkeypatch, form):
+    pb.build(lake / "1.parquet", in_place=True, columns="id")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pb.Index.build("index", lake / "1.parquet", "id", form=form) as index:
+        query = index.sql("id", 100)
+    monkeypatch.chdir("elsewhere")
+    assert {row["path"] for row in duckdb(query)} == {str(lake / "1.parquet")}
+
+
 @pytest.mark.parametrize("places", ["file", "row-group", "page"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_value_of_several_hashes_is_in_a_place_once(tmp_path, engine, places):

@@ -70,6 +70,27 @@ def test_reports_name_them(lake: Path) -> None:
     )
 
 
+def test_links_to_folders_are_told_apart(lake: Path) -> None:
+    for name in ("2023", "c.parquet", "d", "e"):
+        (lake / name).symlink_to(lake.parent)
+    with pytest.warns(pb.LeftOutWarning) as told:
+        pb.rows(lake, {"id": 2})
+    assert str(told[0].message) == (
+        f"4 files left out, such as {lake}/000000_0, {lake}/b.parquet.snappy, {lake}/c.par;"
+        " their names are not those of data files: to include them, name them one by one;"
+        f" 4 links to folders left out, such as {lake}/2023, {lake}/c.parquet, {lake}/d;"
+        " such links are not followed: to include what is there, name them one by one"
+    )
+    for name in (*LEFT_OUT, "2023", "c.parquet", "d"):
+        (lake / name).unlink()
+    with pytest.warns(pb.LeftOutWarning) as told:
+        pb.rows(lake, {"id": 2})
+    assert str(told[0].message) == (
+        f"1 link to a folder left out: {lake}/e;"
+        " such links are not followed: to include what is there, name it itself"
+    )
+
+
 def test_a_folder_that_nobody_may_list_stays_an_error(lake: Path, monkeypatch: Any) -> None:
     import os
 
