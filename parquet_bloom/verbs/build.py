@@ -193,6 +193,7 @@ def build(
     destination = Destination.of(given, in_place=append_in_place or in_place)
     change = partial(build_file, keys=keys, advised=advised)
     report: BuildReport = change_each(
+        "build",
         source,
         options,
         destination,

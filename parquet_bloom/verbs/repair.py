@@ -160,6 +160,7 @@ def repair(
     options, destination = RepairOptions.of(given), Destination.of(given)
     change = partial(repair_file, keys=keys)
     report: RepairReport = change_each(
+        "repair",
         source,
         options,
         destination,

@@ -42,7 +42,7 @@ from parquet_bloom.storage.paths import (
 from parquet_bloom.storage.source import is_url, local_path
 from parquet_bloom.threads import threads_for_files, threads_to_change
 from parquet_bloom.verbs.documents import MOST_ROWS, VerbReport
-from parquet_bloom.verbs.table_folders import warn_of_tables
+from parquet_bloom.verbs.table_folders import warn_of_copied_tables, warn_of_tables
 from parquet_bloom.vocabulary import DRY_RUN
 
 if TYPE_CHECKING:
@@ -439,6 +439,7 @@ def _use_of(cache: Cache) -> CacheUse:
 
 
 def change_each(
+    verb: str,
     files: Any,
     options: Any,
     destination: Destination,
@@ -448,8 +449,9 @@ def change_each(
     progress: Progress | None = None,
     keys: Keys | None = None,
 ) -> Any:
-    """The report of `change`, or a FilesReport; of several files, the output is a folder. Raises as read_each,
-    RewriteError if two have the same output, and ValueError to resume without a folder."""
+    """The report of `change`, or a FilesReport; of several files, the output is a folder. `verb`: what the public
+    function is called. Raises as read_each, RewriteError if two have the same output, and ValueError to resume
+    without a folder."""
     path = one_of(files)
     check = partial(check_some_have, opened=lambda path: open_file(path, keys, storage_options))
     if destination.resume and (
@@ -463,7 +465,11 @@ def change_each(
         named = {} if progress is None else {"progress": progress}
         with telling_near_names():
             return change(with_options(path, storage_options), options, destination, **named)
-    inputs = _inputs_named(files, storage_options)
+    names = files_given("path", files)
+    # Where they would be changed in place, they are refused.
+    if not destination.in_place:
+        warn_of_copied_tables(names, verb)
+    inputs = _inputs_named(names, storage_options)
     check(united_columns(options), [found.path for found in inputs])
     outputs: dict[str, Path] = {}
     if destination.output is not None:
@@ -501,9 +507,9 @@ def one_of(files: Any) -> OneFile | None:
     return files if is_name and not stands_for_several(os.fspath(files)) else None
 
 
-def _inputs_named(files: Any, storage_options: Mapping[str, str] | None) -> list[Input]:
-    """The files that names mean. Raises FileNotFoundError for a name that means nothing, TypeError."""
-    inputs, errors = expand(files_given("path", files), storage_options)
+def _inputs_named(names: Sequence[str], storage_options: Mapping[str, str] | None) -> list[Input]:
+    """The files that names mean. Raises FileNotFoundError for a name that means nothing."""
+    inputs, errors = expand(names, storage_options)
     if errors:
         raise errors[0]
     return inputs

@@ -107,7 +107,13 @@ def strip(
     options, destination = StripOptions.of(given), Destination.of(given)
     change = partial(strip_file, keys=keys)
     report: StripReport = change_each(
-        source, options, destination, change, storage_options=storage_options, keys=keys
+        "strip",
+        source,
+        options,
+        destination,
+        change,
+        storage_options=storage_options,
+        keys=keys,
     )
     return report
 
