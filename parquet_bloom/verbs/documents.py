@@ -17,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, fields, is_dataclass
+from enum import StrEnum
 from functools import cache
 from itertools import islice
 from typing import Any, ClassVar
@@ -342,6 +343,8 @@ class _Converters(dict[Any, "Callable[[Any], Any] | None"]):
             return lambda value: {key: self.inner(each) for key, each in value.items()}
         if is_dataclass(kind):
             return self._of_fields(kind)
+        if issubclass(kind, StrEnum):
+            return str
         return bytes.hex if issubclass(kind, bytes) else None
 
     def _of_fields(self, report: Any) -> Callable[[Any], dict[str, Any]]:

@@ -245,7 +245,7 @@ def test_one_is_no_plural_and_a_page_has_the_notes(paths):
     assert report._repr_html_().endswith(f"<ul><li>{html.escape(note)}</li></ul>")
     assert repr(replace(built, notes=(note, "y"))).endswith(f"; note: {note}; note: y>")
     assert repr(replace(built, notes=(note, "y", "z"))).endswith("; 3 notes>")
-    assert "note" not in repr(replace(built, notes=()))
+    assert "; note" not in repr(replace(built, notes=()))
     assert "<ul>" not in pb.validate(paths[1])._repr_html_()
 
 
@@ -352,7 +352,7 @@ def test_validation_of_several_files_shows_the_worst_of_each(broken):
 
 def test_findings_of_whole_files_and_many_of_them(broken):
     (finding,) = pb.report(broken).validation.findings
-    of_file = replace(finding, column=None, place=None, severity="warning")
+    of_file = replace(finding, column=None, place=None, severity=pb.Severity.WARNING)
     assert of_file.line == f"warning PB402 all-bits-clear: {finding.statement}"
     report = pb.report(broken)
     many = replace(report.validation, findings=(of_file,) * 60 + (finding,))
