@@ -203,14 +203,17 @@ def _paths(report: object) -> dict[str, str]:
 
 
 def _facts(report: Any) -> Iterator[str]:
-    """What a report says, field by field, with the number of items instead of the items."""
-    units = units_of(report)
-    for each in _shown(report):
+    """What a report says, field by field, with the number of items instead of the items, unless a field says it."""
+    units, found = units_of(report), list(_shown(report))
+    numbers = {each.name: getattr(report, each.name) for each in found if each.type == "int"}
+    for each in found:
         value = getattr(report, each.name)
         is_elsewhere = each.name.startswith("path") or each.name == "notes"
         if is_elsewhere or value is None or isinstance(value, VerbReport):
             continue
         if isinstance(value, _COLLECTIONS):
+            if numbers.get(f"num_{each.name}") == len(value):
+                continue
             name = key_of(each.name, units)
             named = all(isinstance(item, str) for item in value) and len(str(value)) < LONGEST_SHOWN
             noun = name.removesuffix("s") if len(value) == 1 else name

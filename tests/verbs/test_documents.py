@@ -216,7 +216,17 @@ def test_lines_say_what_was_done(paths):
     found = pb.probe(paths[1], "id", [5, 6, -5])
     read = f"{found.bytes_read:,} bytes read"
     assert repr(found) == f"<ProbeReport {paths[1]}: id: 1 absent, 2 maybe; {read}>"
-    assert "ok=True, 0 findings, checked=Checked(filters=" in repr(pb.validate(paths[1]))
+    checked = f"Checked(filters={filters}, values={ROWS})"
+    assert repr(pb.validate(paths[1])).endswith(f"ok=True, 0 findings, checked={checked}>")
+
+
+def test_a_line_says_nothing_twice(paths):
+    told = repr(pb.inspect(paths[1]))
+    name, number = ("row_group", 3) if paths[1].suffix == ".parquet" else ("stripe", 1)
+    assert f", num_{name}s={number}, filter_bytes=" in told
+    if number == 3:
+        of_some = repr(pb.inspect(paths[1], row_groups=[0, 2]))
+        assert f", num_{name}s=3, 2 {name}s, filter_bytes=" in of_some
 
 
 def test_a_line_on_a_table_counts_the_chunks_that_were_skipped():
