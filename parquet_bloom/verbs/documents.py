@@ -20,7 +20,7 @@ from dataclasses import Field, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from itertools import islice
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.container import Units, number_of
 from parquet_bloom.container.shown_names import NamedAsShown, key_of, place_fields, units_of
@@ -35,11 +35,13 @@ _PLAIN = re.compile(r"(str|int|float|bool)( \| None)?")
 _OBEYED = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]")
 _BEGIN_OBEYED = (b"\x7f", b"\xc2", b"\xe2\x80", b"\xe2\x81")
 
-# What notebooks show of a table.
+# What notebooks show of a table: every sentence whole, as nobody points at paper.
 MOST_ROWS = 50
-LONGEST_SHOWN = 80
+LONGEST_CELL = 1000
 # What is longer is text to read.
 LONGEST_WORD = 40
+# What fits a line with others.
+LONGEST_SHOWN = 80
 # What a line does.
 MOST_NOTES = 2
 
@@ -47,14 +49,25 @@ MOST_NOTES = 2
 class VerbReport(NamedAsShown):
     """What the reports of all verbs can do. `_rows`: the field whose items are the rows of the report
     as a table; a second one is a field of these items; without any, the report is its only row. `_item`: the
-    class of the items, where the field does not tell; `_left_out`: fields that are not in the only row.
+    class of the items, where the field does not tell; `_left_out`: fields that are not in the only row;
+    `_merged`: a field whose own fields stand in its place.
     `_shown_first`: the columns that a notebook begins with, those that answer."""
 
     __slots__ = ()
     _rows: ClassVar[tuple[str, ...]] = ()
     _item: ClassVar[type | None] = None
     _left_out: ClassVar[tuple[str, ...]] = ()
+    _merged: ClassVar[str] = ""
     _shown_first: ClassVar[tuple[str, ...]] = ()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if self._merged and not name.startswith("_") and name != self._merged:
+                merged = getattr(self, self._merged)
+                if hasattr(merged, name):
+                    return getattr(merged, name)
+            return super().__getattr__(name)
 
     def to_dict(self) -> dict[str, Any]:
         """The document that the command prints with --json, see docs/json.md. Raises UnsupportedError if
@@ -171,15 +184,14 @@ def html_table(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _html_cell(text: str) -> str:
-    """What is too long for a cell is what the pointer shows; in a table wider than the page, a sentence keeps a width
-    that it can be read in."""
+    """In a table wider than the page, a sentence keeps a width that it can be read in, and what has no spaces is as
+    wide."""
     from html import escape
 
     if len(text) <= LONGEST_WORD:
         return f"<td>{escape(text)}</td>"
-    shown = escape(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…")
-    told = "" if len(text) <= LONGEST_SHOWN else f' title="{escape(text)}"'
-    return f'<td style="min-width: 20em; text-align: left"{told}>{shown}</td>'
+    shown = escape(text if len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]}…")
+    return f'<td style="min-width: 20em; text-align: left; overflow-wrap: anywhere">{shown}</td>'
 
 
 def _html_list(lines: Sequence[str]) -> str:

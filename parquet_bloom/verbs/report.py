@@ -130,6 +130,16 @@ class FileReport(VerbReport):
         """That of `validation`."""
         return self.validation.state
 
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Those of `validation`."""
+        return self.validation.findings
+
+    @property
+    def worst(self) -> Finding | None:
+        """That of `validation`."""
+        return self.validation.worst
+
     def __repr__(self) -> str:
         filters = (
             f"{number_of(self.num_filters, 'filter')} in {number_of(len(self.columns), 'column')}"

@@ -20,7 +20,13 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.container import number_of
-from parquet_bloom.verbs.documents import LONGEST_SHOWN, MOST_ROWS, VerbReport, as_json
+from parquet_bloom.verbs.documents import (
+    LONGEST_CELL,
+    LONGEST_SHOWN,
+    MOST_ROWS,
+    VerbReport,
+    as_json,
+)
 from parquet_bloom.verbs.table_step import ChangedFile, SkippedColumn
 
 ROWS = 3000
@@ -340,9 +346,9 @@ def test_reports_of_several_files_say_which_is_not_right(broken):
     told = "<FileReports of 2 files: 1 not ok, 1 ok; 4 filters>"
     assert repr(reports) == told
     worst = html.escape(reports.reports[0].validation.worst.line)
-    page = re.sub(" style=.*? title=", " title=", reports._repr_html_())
+    page = re.sub(" style=.*?>", ">", reports._repr_html_())
     rows = re.findall(r"<tr>(.*?)</tr>", page)
-    told = f'<td title="{worst}">{worst[:LONGEST_SHOWN]}…</td>'
+    told = f"<td>{worst}</td>"
     assert rows == [
         "".join(
             f"<th>{each}</th>"
@@ -425,8 +431,22 @@ def test_a_page_of_advice_begins_with_it(heads):
     assert told == [("id", "keep", "build"), ("session", "build", "build")]
     assert [each.to_do for each in report.columns] == ["keep", "build"]
     reason = html.escape(report.columns[0].reason)
-    shown = f'<td style="min-width: 20em; text-align: left" title="{reason}">{reason[:LONGEST_SHOWN]}…</td>'
-    assert shown in report._repr_html_()
+    # Whole, as who has it on paper cannot point at it.
+    assert len(reason) > LONGEST_SHOWN
+    assert f'; overflow-wrap: anywhere">{reason}</td>' in report._repr_html_()
+
+
+def test_a_page_ends_what_is_endless(paths):
+    built = pb.build(paths[0], columns="id", dry_run=True)
+    page = replace(built, output="x" * (LONGEST_CELL + 1), filters=())._repr_html_()
+    assert len(page) < LONGEST_CELL
+    left = pb.LeftChunk(pb.Place(0), "id", "y" * (LONGEST_CELL + 1))
+    many = replace(pb.strip(paths[0], dry_run=True), removed=(left,))
+    assert f">{'y' * LONGEST_CELL}…</td>" in many._repr_html_()
+    dumped = pb.dump(paths[1], "id", 0, index_group=None if paths[1].suffix == ".parquet" else 0)
+    long = re.findall(">([0-9a-f]{64,}.*?)</td>", dumped._repr_html_())
+    of_file = filter(None, (dumped.bitset, dumped.message))
+    assert long == [f"{each[:32].hex()}…" for each in of_file]
 
 
 def test_a_page_of_an_inspection_begins_with_what_filters_are(heads):

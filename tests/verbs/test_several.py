@@ -350,7 +350,7 @@ def test_a_notebook_has_a_row_for_each_file(lake):
 
 def test_a_notebook_sees_what_remains_to_be_read(lake):
     page = pb.probe("lake", "id", [2, 900])._repr_html_()
-    assert "<th>is_absent</th><th>row_groups</th><th>row_groups_to_read</th>" in page
+    assert "<th>is_absent</th><th>num_row_groups</th><th>num_row_groups_to_read</th>" in page
     assert f"<td>{A}</td>" in page
 
 
