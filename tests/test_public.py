@@ -88,6 +88,7 @@ def test_tab_completion_offers_public_names_and_nothing_else():
             "path",
             "requests",
         ),
+        *("num_groups", "num_groups_to_read"),
         *("results", "to_arrow", "to_dict", "to_read", "unverified"),
     }
 

@@ -173,12 +173,17 @@ class FilesReport(VerbReport, Generic[Report_co]):
 
 
 if TYPE_CHECKING:
-    # As type checkers see verbs: of one file the report, of several one over all. That a name may be a folder, a glob
-    # or a table is not in its type. Text is an iterable of text, too, but the first that fits is taken.
+    # As type checkers see verbs: of one file the report, of several, and of a table, one over all. That a name may be
+    # a folder or a glob is not in its type. Text is an iterable of text, too, but the first that fits is taken. No
+    # argument can be taken out of those of a verb: with a table, the others are not checked.
 
     class ReadsSeveral(Protocol[Given, Report_co]):
         """A verb that reads."""
 
+        @overload
+        def __call__(
+            self, path: OneFile, *args: Any, table: TableChoice | TableView, **named: Any
+        ) -> FilesReport[Report_co]: ...
         @overload
         def __call__(  # type: ignore[overload-overlap]
             self, path: OneFile, *args: Given.args, **named: Given.kwargs
