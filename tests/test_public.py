@@ -307,6 +307,15 @@ def test_where_to_write_is_told_before_a_file_is_opened(verb, missing):
             "pb.rows(LOADED, {'id': 1}, table='delta')",
             "files: a loaded table, expected a path or a list of paths, as str or os.PathLike: its table_uri is one",
         ),
+        (
+            "pb.build(5, 'b', columns='id')",
+            "source: 5, expected a path or a list of paths, as str or os.PathLike",
+        ),
+        ("pb.Index(5)", "path: 5, expected one path or URL, as str or os.PathLike"),
+        (
+            "pb.Index.build(5, FILE, 'id')",
+            "path: 5, expected one path or URL, as str or os.PathLike",
+        ),
         ("pb.advise(5)", "path: 5, expected a path or a list of paths, as str or os.PathLike"),
         (
             "pb.validate(DATA.to_pandas())",
@@ -358,7 +367,7 @@ def test_where_to_write_is_told_before_a_file_is_opened(verb, missing):
             "fpp: 2, expected more than 0 and less than 1",
         ),
     ],
-    ids=range(42),
+    ids=range(45),
 )
 def test_a_wrong_guess_is_told_in_one_line(call, message):
     import pyarrow as pa

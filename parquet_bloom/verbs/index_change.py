@@ -12,9 +12,11 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from parquet_bloom.arguments import (
+    PATH_OR_URL,
     columns_needed,
     files_given,
     flag_given,
+    path_given,
     paths_given,
     threads_given,
 )
@@ -229,7 +231,7 @@ def _sources(
 def _folder(
     index: str | os.PathLike[str], storage_options: Mapping[str, str] | None
 ) -> WritableFolder:
-    return open_folder(with_options(os.fspath(index), storage_options))
+    return open_folder(with_options(path_given("path", index, PATH_OR_URL), storage_options))
 
 
 @dataclass(frozen=True, slots=True)

@@ -470,7 +470,7 @@ def change_each(
         named = {} if progress is None else {"progress": progress}
         with telling_near_names():
             return change(with_options(path, storage_options), options, destination, **named)
-    names = files_given("path", files)
+    names = files_given("source", files)
     # Where they would be changed in place, they are refused.
     if not destination.in_place:
         warn_of_copied_tables(names, verb)
@@ -489,9 +489,9 @@ def change_each(
         return change(path, _with_threads(options, of_each), here)
 
     gathered = _Gathered()
-    _each([found.path for found in left], work, gathered.take, at_a_time, progress)
-    undone = {found.path for found in left}
+    undone = dict.fromkeys(found.path for found in left)
     done_before = tuple(found.path for found in inputs if found.path not in undone)
+    _each([*undone], work, gathered.take, at_a_time, progress, num_others=len(done_before))
     return replace(gathered.report(), done_before=done_before)
 
 
@@ -543,8 +543,10 @@ def _each(
     take: Take,
     at_a_time: int,
     progress: Progress | None,
+    num_others: int = 0,
 ) -> None:
-    """Work on every file, whatever becomes of the others. Raises what the first one did if all fail."""
+    """Work on every file, whatever becomes of the others. Raises what the first one did if all fail, and there are no
+    others, which were done before."""
 
     def attempt(path: str) -> Any:
         try:
@@ -562,7 +564,7 @@ def _each(
             take(path, found)
             if progress:
                 progress(done, len(paths))
-    if first is not None and num_failed == len(paths):
+    if first is not None and num_failed == len(paths) and not num_others:
         raise first
 
 
