@@ -359,6 +359,11 @@ def test_where_to_write_is_told_before_a_file_is_opened(verb, missing):
             "words: expected a contiguous, one-dimensional uint32 array",
         ),
         ("pb.strip(FILE, b'a')", "output: b'a', expected one path, as str or os.PathLike"),
+        ("pb.merged_sketches([])", "parts: none, expected at least one"),
+        (
+            "pb.dump(FILE, 'int64', 0).in_format('xml')",
+            "name: xml, expected raw, hex, json, npy",
+        ),
         ("pb.open(FILE).probe(0, 5)", "column: 0, expected one name"),
         ("pb.open(FILE).bloom_filter(True, 'int64')", "row_group: True, expected a whole number"),
         ("pb.open(FILE).bloom_filter(0, 0)", "column: 0, expected one name"),
@@ -367,7 +372,7 @@ def test_where_to_write_is_told_before_a_file_is_opened(verb, missing):
             "fpp: 2, expected more than 0 and less than 1",
         ),
     ],
-    ids=range(45),
+    ids=range(47),
 )
 def test_a_wrong_guess_is_told_in_one_line(call, message):
     import pyarrow as pa

@@ -93,11 +93,11 @@ class TableBuildReport(VerbReport):
     skipped: tuple[SkippedColumn, ...]
     num_filters: int
     bytes_added: int
+    bytes_returning: int
     properties: Mapping[str, str]
     dry_run: bool
     seconds: float
     notes: tuple[str, ...] = ()
-    bytes_returning: int = 0
     num_returning: int = field(default=0, metadata=IN_PYTHON)
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 

@@ -17,7 +17,7 @@ from parquet_bloom.native.lazy import np
 from parquet_bloom.options import check_dialect
 from parquet_bloom.storage.near_names import telling_near_names
 from parquet_bloom.verbs.documents import VerbReport, as_json, document_of
-from parquet_bloom.vocabulary import DumpFormat, Format
+from parquet_bloom.vocabulary import DumpFormat, Format, check_word
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Place
@@ -83,12 +83,13 @@ class Dump(VerbReport):
     def in_format(self, name: DumpFormat) -> bytes:
         """The filter as `raw`, `hex`, `json` or `npy`.
 
-        Raises FilterError for the words of a bitset that is encrypted.
+        Raises FilterError for the words of a bitset that is encrypted, ValueError for another format.
         """
         return b"".join(self.parts(name))
 
     def parts(self, name: DumpFormat) -> Iterator[bytes]:
         """The same in parts, as a filter can be large, and in hex twice as large."""
+        check_word("name", name, DumpFormat)
         return _FORMATS[name](self)
 
 

@@ -24,6 +24,7 @@ from parquet_bloom.container import IN_PYTHON, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
     HASH_KEY,
+    INDEX_ADD,
     ColumnError,
     EncryptionError,
     MissingKeyError,
@@ -165,7 +166,7 @@ def _check_free(folder: WritableFolder, overwrite: bool, *, is_keyed: bool) -> N
     ask without a key, if everybody could ask the new one: who forgets the key would let them try any value."""
     if not overwrite and newest_name(folder) is not None:
         raise RewriteError(
-            f"{folder.path}: is an index already, expected a new folder, also for other columns; pbloom index add"
+            f"{folder.path}: is an index already, expected a new folder, also for other columns; {INDEX_ADD}"
             " adds files to it, overwrite=True makes it anew"
         )
     if data := next(filter(is_data_file, folder.file_names("")), None):

@@ -317,7 +317,7 @@ def test_without_columns_and_properties(table):
         ("idd", "no column idd; did you mean id?"),
         (
             "day",
-            "column day: is a partition column, whose values are not in the files; find and probe take --where day=VALUE (in Python, where=)",
+            "column day: is a partition column, whose values are not in the files; find and probe take --where day=VALUE (in Python, pb.TableView(where=…))",
         ),
     ],
 )

@@ -243,7 +243,20 @@ def test_a_line_on_a_table_counts_the_chunks_that_were_skipped():
     def line(*skipped):
         return repr(
             pb.TableBuildReport(
-                "lake", "delta", 3, None, (), ("id",), tuple(files), skipped, 0, 0, {}, False, 1.0
+                "lake",
+                "delta",
+                3,
+                None,
+                (),
+                ("id",),
+                tuple(files),
+                skipped,
+                0,
+                0,
+                0,
+                {},
+                False,
+                1.0,
             )
         )
 
