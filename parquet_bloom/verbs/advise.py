@@ -270,8 +270,8 @@ class AdviceReport(VerbReport):
 
     _rows: ClassVar = ("columns",)
     _shown_first: ClassVar = (
-        *("column", "to_do", "verdict", "ndv", "filter_bytes", "filter_share"),
-        *("groups_statistics", "groups_filter", "reason"),
+        *("column", "to_do", "verdict", "reason", "ndv", "filter_bytes", "filter_share"),
+        *("groups_statistics", "groups_filter"),
     )
 
     path: str

@@ -66,6 +66,7 @@ class BuildReport(VerbReport):
     filters, such as which readers will ignore them, and about the file."""
 
     _rows: ClassVar = ("filters",)
+    _told_below: ClassVar = ("skipped",)
 
     path: str
     format: Format

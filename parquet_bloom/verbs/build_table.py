@@ -82,6 +82,8 @@ class TableBuildReport(VerbReport):
     brought back into sight."""
 
     _rows: ClassVar = ("files",)
+    _shown_first: ClassVar = ("file", "action", "reason")
+    _told_below: ClassVar = ("skipped",)
 
     path: str
     table: TableKind

@@ -51,7 +51,8 @@ class VerbReport(NamedAsShown):
     as a table; a second one is a field of these items; without any, the report is its only row. `_item`: the
     class of the items, where the field does not tell; `_left_out`: fields that are not in the only row;
     `_merged`: a field whose own fields stand in its place.
-    `_shown_first`: the columns that a notebook begins with, those that answer."""
+    `_shown_first`: the columns that a notebook begins with, those that answer, and fit a page of paper;
+    `_told_below`: fields whose items it sums up below the rows."""
 
     __slots__ = ()
     _rows: ClassVar[tuple[str, ...]] = ()
@@ -59,6 +60,7 @@ class VerbReport(NamedAsShown):
     _left_out: ClassVar[tuple[str, ...]] = ()
     _merged: ClassVar[str] = ""
     _shown_first: ClassVar[tuple[str, ...]] = ()
+    _told_below: ClassVar[tuple[str, ...]] = ()
 
     if not TYPE_CHECKING:
 
@@ -136,8 +138,8 @@ class VerbReport(NamedAsShown):
 
     def _page_notes(self) -> Sequence[str]:
         """What a notebook says below the rows."""
-        notes: Sequence[str] = getattr(self, "notes", ())
-        return notes
+        told = [line for name in self._told_below for line in _summed_up(name, getattr(self, name))]
+        return [*told, *getattr(self, "notes", ())]
 
     def _as_row(self) -> dict[str, Any]:
         """What the report says, field by field, in a row about its file: of items, their number."""
@@ -247,6 +249,18 @@ def _chunks(items: Iterable[object], noun: str) -> str:
     """`20 chunks skipped` of items that stand for so many each: beside files, `1 skipped` would be one of these."""
     chunks = [each.num_chunks for each in items if hasattr(each, "num_chunks")]
     return f"{number_of(sum(chunks), 'chunk')} {noun}" if chunks else ""
+
+
+def _summed_up(name: str, items: Iterable[Any]) -> Iterator[str]:
+    """`skipped id, 4 chunks: has a filter already`"""
+    chunks: Counter[tuple[str | None, str, str]] = Counter()
+    for each in items:
+        rule = getattr(each, "rule", "")
+        chunks[each.column, rule, each.reason] += getattr(each, "num_chunks", 1)
+    for (column, rule, reason), count in chunks.items():
+        where = f"{name} {column or ''}".rstrip()
+        what = f"{rule}: {reason}" if rule else reason
+        yield f"{where}, {number_of(count, 'chunk')}: {what}"
 
 
 def _actions(items: Iterable[object]) -> str:

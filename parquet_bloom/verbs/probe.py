@@ -235,6 +235,8 @@ class ProbeReport(VerbReport):
 
     def __repr__(self) -> str:
         found = f"{self.column}: {self.results.counts}; {self.bytes_read:,} bytes read"
+        if self.explanations is not None:
+            found += f"; {number_of(len(self.explanations), 'explanation')}"
         return f"<ProbeReport {self.path}: {found}>"
 
     def to_arrow(self) -> Any:

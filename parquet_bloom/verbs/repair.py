@@ -85,6 +85,8 @@ class RepairReport(VerbReport):
     next to nothing. `notes`: what to know about the file."""
 
     _rows: ClassVar = ("repaired",)
+    _shown_first: ClassVar = ("part", "column", "action", "rule", "reason")
+    _told_below: ClassVar = ("left",)
 
     path: str
     format: Format

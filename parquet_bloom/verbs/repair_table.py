@@ -64,6 +64,8 @@ class TableRepairReport(VerbReport):
     `looked_up`, `useless`: see RepairReport. `notes`: what to know about it."""
 
     _rows: ClassVar = ("files",)
+    _shown_first: ClassVar = ("file", "action", "reason")
+    _told_below: ClassVar = ("repaired", "left")
 
     path: str
     table: TableKind

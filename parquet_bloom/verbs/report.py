@@ -96,6 +96,14 @@ class FileReport(VerbReport):
     """
 
     _rows: ClassVar = ("columns",)
+    _shown_first: ClassVar = (
+        "column",
+        "filters",
+        "findings",
+        "reason",
+        "filter_bytes",
+        "worst_fpp",
+    )
 
     inspection: FileInspection
     validation: ValidationReport

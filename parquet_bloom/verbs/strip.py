@@ -38,6 +38,7 @@ class StripReport(VerbReport):
     BuildReport. `notes`: what to know about the file."""
 
     _rows: ClassVar = ("removed",)
+    _told_below: ClassVar = ("left",)
 
     path: str
     format: Format

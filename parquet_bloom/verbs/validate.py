@@ -55,6 +55,10 @@ class ValidationReport(VerbReport):
     """One file. `ok`: no finding at or above the severity that fails it, in what could be seen."""
 
     _rows: ClassVar = ("findings",)
+    _shown_first: ClassVar = (
+        *("part", "group", "rule", "severity", "column", "message"),
+        *("expected", "found", "next"),
+    )
 
     path: str
     format: Format
@@ -110,7 +114,10 @@ class ValidationReport(VerbReport):
         return ", ".join(told) or "no findings"
 
     def _as_row(self) -> dict[str, Any]:
-        return VerbReport._as_row(self) | {"worst": self.worst and self.worst.line}
+        # `ok` is also what has no filters.
+        worst = self.worst and self.worst.line
+        first = {"path": self.path, "ok": self.ok, "state": self.state, "worst": worst}
+        return first | VerbReport._as_row(self)
 
 
 @reads_several

@@ -27,6 +27,7 @@ from parquet_bloom.verbs.documents import (
     VerbReport,
     as_json,
 )
+from parquet_bloom.verbs.repair import LeftFilter
 from parquet_bloom.verbs.table_step import ChangedFile, SkippedColumn
 
 ROWS = 3000
@@ -222,6 +223,8 @@ def test_lines_say_what_was_done(paths):
     found = pb.probe(paths[1], "id", [5, 6, -5])
     read = f"{found.bytes_read:,} bytes read"
     assert repr(found) == f"<ProbeReport {paths[1]}: id: 1 absent, 2 maybe; {read}>"
+    explained = pb.probe(paths[1], "id", [5, 6, -5], explain=True)
+    assert repr(explained).endswith(f"; {len(explained.explanations)} explanations>")
     checked = f"Checked(filters={filters}, values={ROWS})"
     assert repr(pb.validate(paths[1])).endswith(f"ok=True, 0 findings, checked={checked}>")
 
@@ -365,10 +368,12 @@ def test_reports_of_several_files_say_which_is_not_right(broken):
     assert rows == [
         "".join(
             f"<th>{each}</th>"
-            for each in ("path", "format", "ok", "findings", "worst", "columns", "num_filters")
+            for each in (
+                *("path", "ok", "state", "worst", "format", "findings", "columns", "num_filters"),
+            )
         ),
-        f"<td>a.parquet</td><td>parquet</td><td>False</td><td>1</td>{told}<td>2</td><td>2</td>",
-        "<td>b.parquet</td><td>parquet</td><td>True</td><td>0</td><td></td><td>2</td><td>2</td>",
+        f"<td>a.parquet</td><td>False</td><td>not ok</td>{told}<td>parquet</td><td>1</td><td>2</td><td>2</td>",
+        "<td>b.parquet</td><td>True</td><td>ok</td><td></td><td>parquet</td><td>0</td><td>2</td><td>2</td>",
     ]
 
 
@@ -377,6 +382,10 @@ def test_validation_of_several_files_shows_the_worst_of_each(broken):
     assert ">error PB402 all-bits-clear: column id, row group 1: " in page
     assert pb.validate(broken, max_fpp=1e-9).counts == "2 errors"
     assert pb.validate("b.parquet").worst is None
+    pb.strip("b.parquet", "c.parquet")
+    page = pb.validate(["b.parquet", "c.parquet"])._repr_html_()
+    assert "<td>b.parquet</td><td>True</td><td>ok</td><td>" in page
+    assert "<td>c.parquet</td><td>True</td><td>without filters</td><td>" in page
 
 
 def test_findings_of_whole_files_and_many_of_them(broken):
@@ -435,8 +444,8 @@ def test_a_page_of_advice_begins_with_it(heads):
     report = pb.advise("a.parquet")
     names, rows = heads(report)
     assert names[:9] == [
-        *("column", "to_do", "verdict", "ndv", "filter_bytes", "filter_share"),
-        *("row_groups_statistics", "row_groups_filter", "reason"),
+        *("column", "to_do", "verdict", "reason", "ndv", "filter_bytes", "filter_share"),
+        *("row_groups_statistics", "row_groups_filter"),
     ]  # fmt: skip
     assert len(names) == len({*names})
     # As `pbloom advise` prints it.
@@ -462,11 +471,42 @@ def test_a_page_ends_what_is_endless(paths):
     assert long == [f"{each[:32].hex()}…" for each in of_file]
 
 
+def test_a_page_of_a_build_says_why_chunks_were_skipped(heads):
+    page = pb.build("a.parquet", columns=["id", "session"], dry_run=True)._repr_html_()
+    assert page.endswith("<ul><li>skipped id, 3 chunks: has a filter already</li></ul>")
+
+
+def test_a_page_of_a_repair_says_what_is_still_wrong(broken):
+    left = LeftFilter(pb.Place(0), "id", "PB401", "values are missing")
+    report = replace(pb.repair(broken, dry_run=True), left=(left, replace(left, column=None)))
+    told = [
+        "left id, 1 chunk: PB401: values are missing",
+        "left, 1 chunk: PB401: values are missing",
+    ]
+    assert re.findall("<li>(.*?)</li>", report._repr_html_()) == told
+
+
+def test_a_page_of_a_table_says_what_was_done_in_how_many_chunks():
+    skipped = SkippedColumn("id", "has a filter already", 20), SkippedColumn("k", "no column k", 1)
+    files = (ChangedFile("a", "too small", 9, 9, reason="9 bytes"),)
+    report = pb.TableBuildReport(
+        "lake", "delta", 3, None, (), ("id",), files, skipped, 0, 0, 0, {}, False, 1.0, ("note",)
+    )
+    page = report._repr_html_()
+    told = (
+        "skipped id, 20 chunks: has a filter already",
+        "skipped k, 1 chunk: no column k",
+        "note",
+    )
+    assert page.endswith(f"<ul>{''.join(f'<li>{each}</li>' for each in told)}</ul>")
+    assert "<th>file</th><th>action</th><th>reason</th>" in page
+
+
 def test_a_page_of_an_inspection_begins_with_what_filters_are(heads):
     names, rows = heads(pb.inspect("a.parquet"))
     assert names[:7] == [
-        *("row_group", "column", "filter.stored_bytes", "filter.fill", "filter.fpp"),
-        *("filter.ndv_estimate", "reason"),
+        *("row_group", "column", "reason", "filter.stored_bytes", "filter.fill", "filter.fpp"),
+        "filter.ndv_estimate",
     ]  # fmt: skip
     assert rows[1]["reason"] == "no filter"
     names, rows = heads(pb.inspect(["a.parquet", "b.parquet"]))
