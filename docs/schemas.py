@@ -10,6 +10,7 @@ import json
 import re
 import sys
 from dataclasses import Field, fields, is_dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -120,13 +121,22 @@ def of_annotation(annotation: str, kind: type[Any], units: Units) -> Schema:
         found = {"type": "array", "items": of_annotation(listed[1], kind, units)}
     elif (meant := class_named(name, kind)) is not None:
         found = of_class(meant, units)
-    elif hasattr(vocabulary, name):
+    elif words := words_of(name, kind):
         # There may be more in versions to come.
-        found = {"type": "string", "examples": list(vocabulary.words(getattr(vocabulary, name)))}
+        found = {"type": "string", "examples": words}
     else:
         # Values of columns, and what has several types.
         return {}
     return {"anyOf": [found, {"type": "null"}]} if name != annotation else found
+
+
+def words_of(name: str, kind: type[Any]) -> list[str]:
+    """Those of a closed list that an annotation in a class means; none if it means something else."""
+    if hasattr(vocabulary, name):
+        return list(vocabulary.words(getattr(vocabulary, name)))
+    meant = getattr(sys.modules[kind.__module__], name, None)
+    is_list = isinstance(meant, type) and issubclass(meant, StrEnum)
+    return [str(each) for each in meant] if is_list else []
 
 
 def class_named(name: str, kind: type[Any]) -> type[Any] | None:

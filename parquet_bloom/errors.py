@@ -306,6 +306,9 @@ AS_COLUMN = "without read_as, it is a value of the column"
 CATALOG = "catalog=NAME"
 IN_CATALOG = "catalog=NAME, in a TableView for what reads"
 
+# What takes more files.
+INDEX_ADD = "add of pb.Index"
+
 # What gives the key that the hashes of an index are made with.
 HASH_KEY = "hash_key=KEYSPEC"
 
@@ -329,6 +332,7 @@ _BY_COMMAND = {
     IN_CATALOG: "--catalog NAME",
     CATALOG: "--catalog NAME",
     HASH_KEY: "--hash-key",
+    INDEX_ADD: "pbloom index add",
     "expected columns=": "name them with -c",
     LIST: "repeat -v for each",
     "to_arrow of what `probe` answers can be joined": (

@@ -113,6 +113,22 @@ class Kept:
     b: str = "b"
 
 
+@dataclass(frozen=True)
+class Described:
+    a: int | None
+    b: int | None = None
+    c: Kept | None = None
+    d: str | None = "d"
+
+
+def test_what_is_none_by_default_is_not_shown():
+    """So that it can be written as it is shown."""
+    for shown in ("Described(a=None)", "Described(a=1, b=2, c=Kept(a=3, b='b'), d=None)"):
+        told = repr(eval(shown))
+        assert told == (shown if "b=2" in shown else f"{shown[:-1]}, d='d')")
+        assert eval(told) == eval(shown)
+
+
 def test_they_are_pickled():
     assert pickle.loads(pickle.dumps(Kept(1))) == Kept(1)
     assert copy.deepcopy(Kept(1)) == Kept(1)

@@ -88,6 +88,7 @@ def test_tab_completion_offers_public_names_and_nothing_else():
             "path",
             "requests",
         ),
+        *("num_groups", "num_groups_to_read"),
         *("results", "to_arrow", "to_dict", "to_read", "unverified"),
     }
 
@@ -306,6 +307,15 @@ def test_where_to_write_is_told_before_a_file_is_opened(verb, missing):
             "pb.rows(LOADED, {'id': 1}, table='delta')",
             "files: a loaded table, expected a path or a list of paths, as str or os.PathLike: its table_uri is one",
         ),
+        (
+            "pb.build(5, 'b', columns='id')",
+            "source: 5, expected a path or a list of paths, as str or os.PathLike",
+        ),
+        ("pb.Index(5)", "path: 5, expected one path or URL, as str or os.PathLike"),
+        (
+            "pb.Index.build(5, FILE, 'id')",
+            "path: 5, expected one path or URL, as str or os.PathLike",
+        ),
         ("pb.advise(5)", "path: 5, expected a path or a list of paths, as str or os.PathLike"),
         (
             "pb.validate(DATA.to_pandas())",
@@ -349,6 +359,11 @@ def test_where_to_write_is_told_before_a_file_is_opened(verb, missing):
             "words: expected a contiguous, one-dimensional uint32 array",
         ),
         ("pb.strip(FILE, b'a')", "output: b'a', expected one path, as str or os.PathLike"),
+        ("pb.merged_sketches([])", "parts: none, expected at least one"),
+        (
+            "pb.dump(FILE, 'int64', 0).in_format('xml')",
+            "name: xml, expected raw, hex, json, npy",
+        ),
         ("pb.open(FILE).probe(0, 5)", "column: 0, expected one name"),
         ("pb.open(FILE).bloom_filter(True, 'int64')", "row_group: True, expected a whole number"),
         ("pb.open(FILE).bloom_filter(0, 0)", "column: 0, expected one name"),
@@ -357,7 +372,7 @@ def test_where_to_write_is_told_before_a_file_is_opened(verb, missing):
             "fpp: 2, expected more than 0 and less than 1",
         ),
     ],
-    ids=range(42),
+    ids=range(47),
 )
 def test_a_wrong_guess_is_told_in_one_line(call, message):
     import pyarrow as pa

@@ -54,7 +54,7 @@ from parquet_bloom.commands.sections import (
     values_option,
 )
 from parquet_bloom.commands.store_options import stores
-from parquet_bloom.commands.table_options import table_views
+from parquet_bloom.commands.table_options import table_views, tell_tables
 from parquet_bloom.container import number_of
 from parquet_bloom.options import MAX_SEED, Destination
 from parquet_bloom.parallel import LEAST_MEMORY, set_memory
@@ -66,6 +66,7 @@ from parquet_bloom.render.wording import either, shortened, size
 from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.storage.paths import not_listed, outputs_in
 from parquet_bloom.storage.source import is_url, local_name
+from parquet_bloom.verbs.table_folders import copied_tables
 from parquet_bloom.vocabulary import Dialect, FileLayout, LiteralType, Verdict, words
 
 if TYPE_CHECKING:
@@ -705,6 +706,8 @@ def destinations(command: Callback) -> Callback:
             raise click.UsageError(
                 "--resume: not with --auto, which judges all files: name each --column"
             )
+        if not in_place:
+            tell_tables(copied_tables(files.names, "--table {}"))
         outputs = {} if output_dir is None else outputs_in(output_dir, inputs.files)
         files.narrow(inputs)
         if resume:

@@ -56,7 +56,7 @@ from parquet_bloom.render.terminal import (
 )
 from parquet_bloom.render.wording import in_the_first, shortened, size
 from parquet_bloom.rules.finding import statement_of
-from parquet_bloom.rules.rule import SEVERITIES
+from parquet_bloom.rules.rule import Severity
 from parquet_bloom.verbs.inspect_summary import InspectionSummarizer
 from parquet_bloom.verbs.table_folders import tables_among
 from parquet_bloom.vocabulary import words
@@ -679,7 +679,7 @@ def _write_findings(report: Report) -> None:
             statement = statement_of(each["message"], each["expected"], each["found"])
             alike = found.setdefault(likeness, _Alike(document["path"], statement))
             alike.add(document["path"], statement)
-    rows = sorted(found.items(), key=lambda each: -SEVERITIES[each[0][1]])
+    rows = sorted(found.items(), key=lambda each: -Severity(each[0][1]).rank)
     if not rows:
         return
     write_table(

@@ -34,8 +34,9 @@ def place_fields(place: Place | None, units: Units) -> dict[str, int | None]:
 
 
 class NamedAsShown:
-    """Whose fields can also be called as documents and tables call them: `num_parts` as `num_row_groups`, or as
-    `num_stripes`, of a report on an ORC file. Type checkers know the names that all formats share."""
+    """Whose fields and properties can also be called as documents and tables call them: `num_parts` as
+    `num_row_groups`, or as `num_stripes`, of a report on an ORC file. Type checkers know the names that all formats
+    share."""
 
     __slots__ = ()
 
@@ -52,6 +53,8 @@ class NamedAsShown:
 
 @cache
 def _renamed(kind: type) -> Mapping[str, str]:
-    """The fields by those names that are not theirs, of any format."""
-    keys = {key_of(name, units): name for units in UNITS.values() for name in kind.__annotations__}
+    """The fields and properties by those names that are not theirs, of any format."""
+    properties = [name for name, each in vars(kind).items() if isinstance(each, property)]
+    names = (*kind.__annotations__, *properties)
+    keys = {key_of(name, units): name for units in UNITS.values() for name in names}
     return {key: name for key, name in keys.items() if key != name}

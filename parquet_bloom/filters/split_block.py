@@ -40,6 +40,9 @@ class SplitBlockBloomFilter:
         _check_blocks(view.nbytes)
         self._words = view
 
+    def __repr__(self) -> str:
+        return f"<SplitBlockBloomFilter: {self.num_bytes:,} bytes, {100 * self.fill:.0f} % full>"
+
     @classmethod
     def empty(cls, num_blocks: int) -> Self:
         """A filter of `num_blocks` blocks (1 <= num_blocks < 2^31) with every bit clear."""

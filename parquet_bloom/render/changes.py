@@ -375,13 +375,11 @@ class TableBuildView(_TableView["TableBuildReport"]):
         # What a commit brings into sight was not skipped.
         is_visible = {APPENDED_BEFORE} if report.committed is not None else set()
         visible = (each.num_chunks for each in report.skipped if each.reason in is_visible)
-        earlier = [file for file in report.files if file.action == "appended before"]
-        earlier_bytes = sum(file.size - file.recorded for file in earlier)
         numbers = {
             "filters": report.num_filters,
             "visible": sum(visible) + report.num_returning,
-            "bytes": report.bytes_added - earlier_bytes,
-            "earlier": earlier_bytes,
+            "bytes": report.bytes_added,
+            "earlier": report.bytes_returning,
         }
         remarks = [
             Remark(

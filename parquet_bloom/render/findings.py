@@ -92,7 +92,7 @@ class FindingGroup:
             what=f"{painted(first.severity)} {first.definition.heading}{': ' if columns else ''}{columns}",
             why=without_list("; ".join(filter(None, parts))),
             text=without_list("; ".join([*map(str.strip, self.painted_lines), *commands_in_order])),
-            rank=first.rank,
+            rank=first.severity.rank,
             varies=any(each.statement != first.statement for each in self.findings),
             next=for_any(commands[0], path) if commands else None,
             comes_first=any(each.is_to_be_looked_at for each in self.findings),
@@ -121,7 +121,7 @@ def _groups_of(
         groups.setdefault(likeness(finding), []).append(finding)
     return sorted(
         (FindingGroup(tuple(members)) for members in groups.values()),
-        key=lambda group: -group.first.rank,
+        key=lambda group: -group.first.severity.rank,
     )
 
 
@@ -278,7 +278,7 @@ def _may_be_diagnosed(found: Finding) -> bool:
 
 def numbers_of(report: ValidationReport) -> Counter[str]:
     """What is added up."""
-    numbers = Counter(item.severity for item in report.findings)
+    numbers = Counter[str](item.severity for item in report.findings)
     values = report.checked.values
     numbers.update(filters=report.checked.filters, values=values or 0, deep=values is not None)
     pages = report.checked.pages
@@ -305,7 +305,7 @@ def findings_in(numbers: Mapping[str, int]) -> str:
 
 def severities_in(numbers: Mapping[str, int]) -> str:
     """`3 errors, 1 note`; `no findings`"""
-    severities = map(str, sorted(Severity, reverse=True))
+    severities = sorted(Severity, reverse=True)
     found = [number_of(numbers[each], each) for each in severities if numbers.get(each)]
     return ", ".join(found) or "no findings"
 

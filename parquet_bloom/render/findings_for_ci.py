@@ -111,7 +111,7 @@ def github_annotations(
             broken = _Broken(report.path, tuple(groups))
             likeness = groups[0].first.rule, *(each.likeness for each in broken.remarks)
             alike.setdefault(likeness, []).append(broken)
-    for those in sorted(alike.values(), key=lambda those: -those[0].groups[0].first.rank):
+    for those in sorted(alike.values(), key=lambda those: -those[0].groups[0].first.severity.rank):
         first = those[0].groups[0].first
         lines = _message_lines(those[0].groups)
         if len(those) > 1:
@@ -279,7 +279,7 @@ def sarif_log(reports: Sequence[ValidationReport], failures: Sequence[Failure]) 
     and a notification says so."""
     found = sorted(
         ((report.path, finding) for report in reports for finding in report.findings),
-        key=lambda item: -item[1].rank,
+        key=lambda item: -item[1].severity.rank,
     )
     kept = found[:MAX_RESULTS]
     broken = sorted({finding.rule for _, finding in kept})

@@ -437,7 +437,7 @@ def _helps_of(broken: Broken) -> list[str]:
 
 
 def _urgency(first: Finding) -> tuple[int, bool]:
-    return -first.rank, not first.is_against_filter
+    return -first.severity.rank, not first.is_against_filter
 
 
 def steps_of(

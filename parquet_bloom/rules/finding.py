@@ -10,7 +10,7 @@ from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.diagnosis.diagnosis import NOTHING_TELLS, PAGES_MAY_HAVE_CHANGED, Diagnosis
 from parquet_bloom.errors import DID_YOU_MEAN, quoted_name
-from parquet_bloom.rules.rule import SEVERITIES, Rule, Severity, rules
+from parquet_bloom.rules.rule import Rule, Severity, rules
 
 # The rules of filters that are not there.
 _NOT_THERE: Final = frozenset({"PB310", "PB313"})
@@ -44,14 +44,14 @@ def statement_of(message: str, expected: str | None, found: str | None) -> str:
 class Finding(Located):
     """A broken rule, by its id; `place` and `column` are None if it concerns the whole file.
 
-    `severity` is a word of Severity. `rows`: those whose values are missing, if that is what is wrong. `undiagnosed`:
+    `rows`: those whose values are missing, if that is what is wrong. `undiagnosed`:
     what was tried, if a diagnosis was asked for and nothing fits, and what pages prove, if they were decoded, or
     cannot have changed unnoticed. `examples`: some of the values concerned, as literals. `next`: the command that
     helps, for a shell, None if none does; see next_commands.
     """
 
     rule: str
-    severity: str
+    severity: Severity
     place: Place | None
     column: str | None
     message: str
@@ -113,11 +113,6 @@ class Finding(Located):
         return command.startswith("pbloom strip ") and " -c " in command and " -g " not in command
 
     @property
-    def rank(self) -> Severity:
-        """The severity, for comparisons."""
-        return SEVERITIES[self.severity]
-
-    @property
     def statement(self) -> str:
         """The message with what was expected and found."""
         return statement_of(self.message, self.expected, self.found)
@@ -134,7 +129,9 @@ class Finding(Located):
     def is_against_filter(self) -> bool:
         """Whether a filter that is there has to go, by this error."""
         return (
-            self.rank is Severity.ERROR and self.column is not None and self.rule not in _NOT_THERE
+            self.severity is Severity.ERROR
+            and self.column is not None
+            and self.rule not in _NOT_THERE
         )
 
     @property
@@ -190,7 +187,7 @@ def finding(
     """A finding of the rule with this id, at the rule's severity; `more`: other fields."""
     return Finding(
         rule=rule,
-        severity=str(rules()[rule].severity),
+        severity=rules()[rule].severity,
         place=place,
         column=column,
         message=message,

@@ -203,7 +203,7 @@ class NextCommands:
             return command
         if command.startswith("pbloom strip "):
             # Wrong filters go, and an empty chunk needs none.
-            is_kept = found.rank < Severity.ERROR and "ROW_GROUP" not in command
+            is_kept = found.severity < Severity.ERROR and "ROW_GROUP" not in command
             if not is_kept:
                 return command
             # Others help. Without this one alone, validate and advise would ask for it to be built again.

@@ -186,7 +186,7 @@ class Policy:
         """Whether the finding is at or above the severity that fails a file, and not ignored."""
         if self.fail_on is None or self.ignores(finding):
             return False
-        return finding.rank >= self.fail_on
+        return finding.severity >= self.fail_on
 
     @property
     def but_for_never(self) -> Policy:

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from enum import IntEnum
+from enum import StrEnum
 from functools import cache
 from pkgutil import get_data
 from textwrap import fill
@@ -53,24 +53,38 @@ _KEPT = "\N{NO-BREAK SPACE}"
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)]*)\)")
 
 
-class Severity(IntEnum):
-    """Severities compare by rank; `str()` gives the word.
+class Severity(StrEnum):
+    """Severities compare by rank, and with words as with each other: `finding.severity >= "warning"`. Raises
+    ValueError for a word that is none of them.
 
     error      readers lose rows, fail or leak, or a filter misses the user's requirements
     warning    some readers do, or the filter is not worth its bytes
     note       good to know
     """
 
-    NOTE = 1
-    WARNING = 2
-    ERROR = 3
+    NOTE = "note"
+    WARNING = "warning"
+    ERROR = "error"
 
-    def __str__(self) -> str:
-        return _WORDS[self]
+    @property
+    def rank(self) -> int:
+        """1 is the lowest."""
+        return _RANKS[self]
+
+    def __lt__(self, other: str) -> bool:
+        return self.rank < Severity(other).rank
+
+    def __le__(self, other: str) -> bool:
+        return self.rank <= Severity(other).rank
+
+    def __gt__(self, other: str) -> bool:
+        return self.rank > Severity(other).rank
+
+    def __ge__(self, other: str) -> bool:
+        return self.rank >= Severity(other).rank
 
 
-_WORDS: Final = {severity: severity.name.lower() for severity in Severity}
-SEVERITIES: Final = {str(severity): severity for severity in Severity}
+_RANKS: Final = {severity: rank for rank, severity in enumerate(Severity, 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,5 +202,5 @@ def _read_kind(name: str) -> Kind:
 
 
 def _rule(id: str, kind: str, facts: dict[str, Any]) -> Rule:
-    severity, formats = Severity[facts.pop("severity").upper()], tuple(facts.pop("formats"))
+    severity, formats = Severity(facts.pop("severity")), tuple(facts.pop("formats"))
     return Rule(id=id, kind=kind, severity=severity, formats=formats, **facts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -63,6 +64,9 @@ def open_table(
     """
     check_word("table", kind, TableChoice)
     name = path_given("table", where, _NAME if catalog is not None else PATH_OR_URL)
+    if not name:
+        # As of a variable that is not set: not the current folder, which may be a table.
+        raise FileNotFoundError(errno.ENOENT, "an empty name, expected that of a table")
     if as_of is not None and not isinstance(as_of, datetime):
         raise TypeError(f"as_of: {as_of!r}, expected a datetime")
     if version is not None and as_of is not None:

@@ -227,7 +227,7 @@ class TableColumns:
             import shlex
 
             value = shlex.quote(f"{name}=VALUE")
-            where_option = f"find and probe take --where {value} (in Python, where=)"
+            where_option = f"find and probe take --where {value} (in Python, pb.TableView(where=…))"
             problem = f"is a partition column, whose values are not in the files; {where_option}"
             raise ColumnError(f"{where}: column {name}: {problem}")
         if name in self.doubled:

@@ -270,8 +270,8 @@ class AdviceReport(VerbReport):
 
     _rows: ClassVar = ("columns",)
     _shown_first: ClassVar = (
-        *("column", "to_do", "verdict", "ndv", "filter_bytes", "filter_share"),
-        *("groups_statistics", "groups_filter", "reason"),
+        *("column", "to_do", "verdict", "reason", "ndv", "filter_bytes", "filter_share"),
+        *("groups_statistics", "groups_filter"),
     )
 
     path: str
@@ -489,7 +489,10 @@ def merged_sketches(parts: Iterable[bytes]) -> bytes:
     """One sketch of the files of all parts, at least one, which are those of one table. It is the same
     however the files were split, and in whatever order they come. Raises ValueError for parts of
     several tables, FormatError for what is no sketch."""
-    first, *others = map(TableSketch.from_bytes, parts)
+    sketches = [*map(TableSketch.from_bytes, parts)]
+    if not sketches:
+        raise ValueError("parts: none, expected at least one")
+    first, *others = sketches
     for other in others:
         first.merge(other)
     return first.to_bytes()

@@ -65,7 +65,9 @@ def _columns(report: Any) -> dict[str, pa.DataType]:
     columns: dict[str, pa.DataType] = {name: pa.string() for name in names if hasattr(report, name)}
     kind: type[Any] = type(report)
     if not report._rows:
-        return columns | dict(_flat(_of_class(kind, units, report._left_out)))
+        types = _of_class(kind, units, report._left_out)
+        merged = types.pop(report._merged, {})
+        return columns | dict(_flat({**types, **merged}))
     for level, name in enumerate(report._rows):
         kind = report._item or _item_class(kind, name) if level == 0 else _item_class(kind, name)
         columns |= dict(_flat(_of_class(kind, units, report._rows[level + 1 :])))

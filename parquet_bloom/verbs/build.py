@@ -66,6 +66,7 @@ class BuildReport(VerbReport):
     filters, such as which readers will ignore them, and about the file."""
 
     _rows: ClassVar = ("filters",)
+    _told_below: ClassVar = ("skipped",)
 
     path: str
     format: Format
@@ -193,6 +194,7 @@ def build(
     destination = Destination.of(given, in_place=append_in_place or in_place)
     change = partial(build_file, keys=keys, advised=advised)
     report: BuildReport = change_each(
+        "build",
         source,
         options,
         destination,

@@ -77,10 +77,13 @@ class TableBuildReport(VerbReport):
     new sizes are recorded, None if nothing is; `commits`: it and those before it, in their order;
     `columns`: that filters were built for, by the table's names; `skipped`: column chunks without a filter, and row
     groups of files without the column; `properties`: that were set, by which its writers go on by themselves.
-    `notes`: what to know about it. `bytes_added`: by which the records are more; `num_returning`: filters of other
-    columns, which were appended before, and which a commit has brought back into sight."""
+    `notes`: what to know about it. `bytes_added`: by which the files grew; `bytes_returning`: by which their records
+    are more besides, as it was appended before; `num_returning`: filters of other columns in that, which a commit has
+    brought back into sight."""
 
     _rows: ClassVar = ("files",)
+    _shown_first: ClassVar = ("file", "action", "reason")
+    _told_below: ClassVar = ("skipped",)
 
     path: str
     table: TableKind
@@ -92,6 +95,7 @@ class TableBuildReport(VerbReport):
     skipped: tuple[SkippedColumn, ...]
     num_filters: int
     bytes_added: int
+    bytes_returning: int
     properties: Mapping[str, str]
     dry_run: bool
     seconds: float
@@ -194,6 +198,7 @@ def build_in_table(
         skipped=done.skipped,
         num_filters=sum(file.num_filters for file in done.files),
         bytes_added=done.bytes_added,
+        bytes_returning=done.bytes_returning,
         properties=properties,
         notes=done.notes,
         num_returning=sum(done.returning.values()) if done.commits else 0,

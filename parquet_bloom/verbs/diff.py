@@ -95,6 +95,7 @@ class FileDiff(VerbReport):
     store."""
 
     _rows: ClassVar = ("filters",)
+    _shown_first: ClassVar = ("part", "group", "column", "status", "reason")
 
     path_a: str
     path_b: str

@@ -17,9 +17,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, fields, is_dataclass
+from enum import StrEnum
 from functools import cache
 from itertools import islice
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.container import Units, number_of
 from parquet_bloom.container.shown_names import NamedAsShown, key_of, place_fields, units_of
@@ -34,11 +35,13 @@ _PLAIN = re.compile(r"(str|int|float|bool)( \| None)?")
 _OBEYED = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]")
 _BEGIN_OBEYED = (b"\x7f", b"\xc2", b"\xe2\x80", b"\xe2\x81")
 
-# What notebooks show of a table.
+# What notebooks show of a table: every sentence whole, as nobody points at paper.
 MOST_ROWS = 50
-LONGEST_SHOWN = 80
+LONGEST_CELL = 1000
 # What is longer is text to read.
 LONGEST_WORD = 40
+# What fits a line with others.
+LONGEST_SHOWN = 80
 # What a line does.
 MOST_NOTES = 2
 
@@ -46,14 +49,27 @@ MOST_NOTES = 2
 class VerbReport(NamedAsShown):
     """What the reports of all verbs can do. `_rows`: the field whose items are the rows of the report
     as a table; a second one is a field of these items; without any, the report is its only row. `_item`: the
-    class of the items, where the field does not tell; `_left_out`: fields that are not in the only row.
-    `_shown_first`: the columns that a notebook begins with, those that answer."""
+    class of the items, where the field does not tell; `_left_out`: fields that are not in the only row;
+    `_merged`: a field whose own fields stand in its place.
+    `_shown_first`: the columns that a notebook begins with, those that answer, and fit a page of paper;
+    `_told_below`: fields whose items it sums up below the rows."""
 
     __slots__ = ()
     _rows: ClassVar[tuple[str, ...]] = ()
     _item: ClassVar[type | None] = None
     _left_out: ClassVar[tuple[str, ...]] = ()
+    _merged: ClassVar[str] = ""
     _shown_first: ClassVar[tuple[str, ...]] = ()
+    _told_below: ClassVar[tuple[str, ...]] = ()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if self._merged and not name.startswith("_") and name != self._merged:
+                merged = getattr(self, self._merged)
+                if hasattr(merged, name):
+                    return getattr(merged, name)
+            return super().__getattr__(name)
 
     def to_dict(self) -> dict[str, Any]:
         """The document that the command prints with --json, see docs/json.md. Raises UnsupportedError if
@@ -122,8 +138,8 @@ class VerbReport(NamedAsShown):
 
     def _page_notes(self) -> Sequence[str]:
         """What a notebook says below the rows."""
-        notes: Sequence[str] = getattr(self, "notes", ())
-        return notes
+        told = [line for name in self._told_below for line in _summed_up(name, getattr(self, name))]
+        return [*told, *getattr(self, "notes", ())]
 
     def _as_row(self) -> dict[str, Any]:
         """What the report says, field by field, in a row about its file: of items, their number."""
@@ -170,15 +186,14 @@ def html_table(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _html_cell(text: str) -> str:
-    """What is too long for a cell is what the pointer shows; in a table wider than the page, a sentence keeps a width
-    that it can be read in."""
+    """In a table wider than the page, a sentence keeps a width that it can be read in, and what has no spaces is as
+    wide."""
     from html import escape
 
     if len(text) <= LONGEST_WORD:
         return f"<td>{escape(text)}</td>"
-    shown = escape(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…")
-    told = "" if len(text) <= LONGEST_SHOWN else f' title="{escape(text)}"'
-    return f'<td style="min-width: 20em; text-align: left"{told}>{shown}</td>'
+    shown = escape(text if len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]}…")
+    return f'<td style="min-width: 20em; text-align: left; overflow-wrap: anywhere">{shown}</td>'
 
 
 def _html_list(lines: Sequence[str]) -> str:
@@ -202,14 +217,17 @@ def _paths(report: object) -> dict[str, str]:
 
 
 def _facts(report: Any) -> Iterator[str]:
-    """What a report says, field by field, with the number of items instead of the items."""
-    units = units_of(report)
-    for each in _shown(report):
+    """What a report says, field by field, with the number of items instead of the items, unless a field says it."""
+    units, found = units_of(report), list(_shown(report))
+    numbers = {each.name: getattr(report, each.name) for each in found if each.type == "int"}
+    for each in found:
         value = getattr(report, each.name)
         is_elsewhere = each.name.startswith("path") or each.name == "notes"
         if is_elsewhere or value is None or isinstance(value, VerbReport):
             continue
         if isinstance(value, _COLLECTIONS):
+            if numbers.get(f"num_{each.name}") == len(value):
+                continue
             name = key_of(each.name, units)
             named = all(isinstance(item, str) for item in value) and len(str(value)) < LONGEST_SHOWN
             noun = name.removesuffix("s") if len(value) == 1 else name
@@ -231,6 +249,18 @@ def _chunks(items: Iterable[object], noun: str) -> str:
     """`20 chunks skipped` of items that stand for so many each: beside files, `1 skipped` would be one of these."""
     chunks = [each.num_chunks for each in items if hasattr(each, "num_chunks")]
     return f"{number_of(sum(chunks), 'chunk')} {noun}" if chunks else ""
+
+
+def _summed_up(name: str, items: Iterable[Any]) -> Iterator[str]:
+    """`skipped id, 4 chunks: has a filter already`"""
+    chunks: Counter[tuple[str | None, str, str]] = Counter()
+    for each in items:
+        rule = getattr(each, "rule", "")
+        chunks[each.column, rule, each.reason] += getattr(each, "num_chunks", 1)
+    for (column, rule, reason), count in chunks.items():
+        where = f"{name} {column or ''}".rstrip()
+        what = f"{rule}: {reason}" if rule else reason
+        yield f"{where}, {number_of(count, 'chunk')}: {what}"
 
 
 def _actions(items: Iterable[object]) -> str:
@@ -342,6 +372,8 @@ class _Converters(dict[Any, "Callable[[Any], Any] | None"]):
             return lambda value: {key: self.inner(each) for key, each in value.items()}
         if is_dataclass(kind):
             return self._of_fields(kind)
+        if issubclass(kind, StrEnum):
+            return str
         return bytes.hex if issubclass(kind, bytes) else None
 
     def _of_fields(self, report: Any) -> Callable[[Any], dict[str, Any]]:

@@ -17,7 +17,7 @@ from parquet_bloom.native.lazy import np
 from parquet_bloom.options import check_dialect
 from parquet_bloom.storage.near_names import telling_near_names
 from parquet_bloom.verbs.documents import VerbReport, as_json, document_of
-from parquet_bloom.vocabulary import DumpFormat, Format
+from parquet_bloom.vocabulary import DumpFormat, Format, check_word
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Place
@@ -39,10 +39,12 @@ _BYTES = ("u1", (-1,))
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Dump(VerbReport):
-    """One filter of a file. `unverified`: why the footer of an encrypted file may have been replaced,
-    None if it cannot have been. `requests`: sent to the object store that has the file."""
+    """One filter of a file, whose attributes are those of `stored`, too. `unverified`: why the footer of an encrypted
+    file may have been replaced, None if it cannot have been. `requests`: sent to the object store that has the
+    file."""
 
     _left_out: ClassVar = ("unverified", "requests")
+    _merged: ClassVar = "stored"
 
     path: str
     format: Format
@@ -66,18 +68,28 @@ class Dump(VerbReport):
     def to_dict(self) -> dict[str, Any]:
         """The document that `pbloom dump --format json` prints."""
         document = document_of(self)
-        stored: dict[str, Any] = document.pop("stored")
+        stored: dict[str, Any] = document.pop(self._merged)
         return document | stored
+
+    def _page_rows(self) -> Iterator[dict[str, Any]]:
+        """With as much of the bits as a line of `hex` has."""
+        digits = 2 * HEX_LINE_BYTES
+        for row in self._items():
+            cut = {name: row.get(name) or "" for name in ("bitset", "message")}
+            yield row | {
+                name: f"{each[:digits]}…" for name, each in cut.items() if len(each) > digits
+            }
 
     def in_format(self, name: DumpFormat) -> bytes:
         """The filter as `raw`, `hex`, `json` or `npy`.
 
-        Raises FilterError for the words of a bitset that is encrypted.
+        Raises FilterError for the words of a bitset that is encrypted, ValueError for another format.
         """
         return b"".join(self.parts(name))
 
     def parts(self, name: DumpFormat) -> Iterator[bytes]:
         """The same in parts, as a filter can be large, and in hex twice as large."""
+        check_word("name", name, DumpFormat)
         return _FORMATS[name](self)
 
 

@@ -55,11 +55,13 @@ class FooterRow:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FooterDump(VerbReport):
-    """The footer of a file. `unverified`: why the footer of an encrypted file may have been replaced,
-    None if it cannot have been. `requests`: sent to the object store that has the file."""
+    """The footer of a file, whose attributes are those of `footer`, too. `unverified`: why the footer of an encrypted
+    file may have been replaced, None if it cannot have been. `requests`: sent to the object store that has the
+    file."""
 
     _rows: ClassVar = ("rows",)
     _item: ClassVar = FooterRow
+    _merged: ClassVar = "footer"
 
     path: str
     format: Format

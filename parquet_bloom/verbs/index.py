@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from parquet_bloom.arguments import PATH_OR_URL, path_given
 from parquet_bloom.index.asking import AskedIndex
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.storage import open_folder, with_options
@@ -47,7 +48,7 @@ class Index:
         *,
         hash_key: bytes | str | None = None,
     ) -> None:
-        self._place = with_options(os.fspath(path), storage_options)
+        self._place = with_options(path_given("path", path, PATH_OR_URL), storage_options)
         self._hash_key = hash_key
         self._options = storage_options
         self._open()

@@ -12,9 +12,11 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from parquet_bloom.arguments import (
+    PATH_OR_URL,
     columns_needed,
     files_given,
     flag_given,
+    path_given,
     paths_given,
     threads_given,
 )
@@ -22,6 +24,7 @@ from parquet_bloom.container import IN_PYTHON, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
     HASH_KEY,
+    INDEX_ADD,
     ColumnError,
     EncryptionError,
     MissingKeyError,
@@ -164,7 +167,7 @@ def _check_free(folder: WritableFolder, overwrite: bool, *, is_keyed: bool) -> N
     ask without a key, if everybody could ask the new one: who forgets the key would let them try any value."""
     if not overwrite and newest_name(folder) is not None:
         raise RewriteError(
-            f"{folder.path}: is an index already, expected a new folder, also for other columns; pbloom index add"
+            f"{folder.path}: is an index already, expected a new folder, also for other columns; {INDEX_ADD}"
             " adds files to it, overwrite=True makes it anew"
         )
     if data := next(filter(is_data_file, folder.file_names("")), None):
@@ -231,7 +234,7 @@ def _sources(
 def _folder(
     index: str | os.PathLike[str], storage_options: Mapping[str, str] | None
 ) -> WritableFolder:
-    return open_folder(with_options(os.fspath(index), storage_options))
+    return open_folder(with_options(path_given("path", index, PATH_OR_URL), storage_options))
 
 
 @dataclass(frozen=True, slots=True)

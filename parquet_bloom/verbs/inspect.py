@@ -56,8 +56,8 @@ class FileInspection(VerbReport):
 
     _rows: ClassVar = ("parts", "columns")
     _shown_first: ClassVar = (
-        *("part", "column", "filter.stored_bytes", "filter.fill", "filter.fpp"),
-        *("filter.ndv_estimate", "reason"),
+        *("part", "column", "reason", "filter.stored_bytes", "filter.fill", "filter.fpp"),
+        "filter.ndv_estimate",
     )
 
     path: str

@@ -23,7 +23,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.options import AdviseOptions, InspectOptions, ValidateOptions
 from parquet_bloom.rules.finding import Finding
-from parquet_bloom.rules.rule import SEVERITIES
+from parquet_bloom.rules.rule import Severity
 from parquet_bloom.tables.partitions import NULL
 from parquet_bloom.verbs.advise import ANY_FILE, MAX_IN_NEED, AdviceReport, TableAdvisor
 from parquet_bloom.verbs.documents import document_of
@@ -242,7 +242,7 @@ class LakeReporter:
         self._counts: Counter[str] = Counter()
         self._partitions: dict[str | None, PartitionOverview] = {}
         self._worst: list[tuple[tuple[int, int, float], int, FileOverview]] = []
-        self._broken: dict[tuple[str, str], BrokenRule] = {}
+        self._broken: dict[tuple[Severity, str], BrokenRule] = {}
         self._broken_columns: dict[str, dict[str, set[str]]] = {}
         self._traces: dict[str, dict[str, None]] = {}
         self._with_filters: dict[str, list[str]] = {}
@@ -283,7 +283,7 @@ class LakeReporter:
         self._checked["unknown"] += bool(found.validation.checked.encrypted_chunks)
         self._add_to_partition(path, file)
         self._add_to_worst(file)
-        by_rule: dict[tuple[str, str], list[Finding]] = {}
+        by_rule: dict[tuple[Severity, str], list[Finding]] = {}
         for each in findings:
             by_rule.setdefault((each.severity, each.rule), []).append(each)
             # The advice is about the other files.
@@ -337,7 +337,7 @@ class LakeReporter:
 
     def report(self) -> LakeReport:
         """All that was added."""
-        broken = sorted(self._broken.items(), key=lambda item: -SEVERITIES[item[0][0]])
+        broken = sorted(self._broken.items(), key=lambda item: -item[0][0].rank)
         summary = self._summarizer.summary()
         return LakeReport(
             names=self._names,
@@ -400,9 +400,9 @@ def _overview(path: str, found: FileLookedAt) -> FileOverview:
         num_filters=inspection.num_filters,
         filter_bytes=inspection.filter_bytes,
         worst_fpp=max(rates, default=None),
-        errors=severities["error"],
-        warnings=severities["warning"],
-        first=max(findings, key=lambda each: each.rank, default=None),
+        errors=severities[Severity.ERROR],
+        warnings=severities[Severity.WARNING],
+        first=max(findings, key=lambda each: each.severity, default=None),
     )
 
 

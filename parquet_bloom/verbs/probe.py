@@ -235,6 +235,8 @@ class ProbeReport(VerbReport):
 
     def __repr__(self) -> str:
         found = f"{self.column}: {self.results.counts}; {self.bytes_read:,} bytes read"
+        if self.explanations is not None:
+            found += f"; {number_of(len(self.explanations), 'explanation')}"
         return f"<ProbeReport {self.path}: {found}>"
 
     def to_arrow(self) -> Any:
@@ -261,10 +263,9 @@ class ProbeReport(VerbReport):
 
     def _as_row(self) -> dict[str, Any]:
         row = VerbReport._as_row(self)
-        groups = key_of("groups", units_of(self))
         row["is_absent"] = self.is_absent
-        row[groups] = self.results.num_groups
-        row[f"{groups}_to_read"] = int(self.to_read.any(axis=0).sum())
+        for name in ("num_groups", "num_groups_to_read"):
+            row[key_of(name, units_of(self))] = getattr(self, name)
         return row
 
     @staticmethod
@@ -288,6 +289,16 @@ class ProbeReport(VerbReport):
     def is_absent(self) -> bool:
         """Whether no value can be in the file."""
         return self.results.is_absent
+
+    @property
+    def num_groups(self) -> int:
+        """How many row groups were asked, or index groups of an ORC file."""
+        return self.results.num_groups
+
+    @property
+    def num_groups_to_read(self) -> int:
+        """How many of these may have any of the values."""
+        return sum(not group.are_absent for group in self.results.groups)
 
     @property
     def to_read(self) -> NDArray[np.bool_]:

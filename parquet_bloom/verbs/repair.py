@@ -82,6 +82,8 @@ class RepairReport(VerbReport):
     next to nothing. `notes`: what to know about the file."""
 
     _rows: ClassVar = ("repaired",)
+    _shown_first: ClassVar = ("part", "column", "action", "rule", "reason")
+    _told_below: ClassVar = ("left",)
 
     path: str
     format: Format
@@ -157,6 +159,7 @@ def repair(
     options, destination = RepairOptions.of(given), Destination.of(given)
     change = partial(repair_file, keys=keys)
     report: RepairReport = change_each(
+        "repair",
         source,
         options,
         destination,

@@ -60,10 +60,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TableRepairReport(VerbReport):
-    """What repair_table did to one table. `version`, `committed`, `commits`: see TableBuildReport;
+    """What repair_table did to one table. `version`, `committed`, `commits`, `bytes_added`: see TableBuildReport;
     `looked_up`, `useless`: see RepairReport. `notes`: what to know about it."""
 
     _rows: ClassVar = ("files",)
+    _shown_first: ClassVar = ("file", "action", "reason")
+    _told_below: ClassVar = ("repaired", "left")
 
     path: str
     table: TableKind

@@ -96,6 +96,14 @@ class FileReport(VerbReport):
     """
 
     _rows: ClassVar = ("columns",)
+    _shown_first: ClassVar = (
+        "column",
+        "filters",
+        "findings",
+        "reason",
+        "filter_bytes",
+        "worst_fpp",
+    )
 
     inspection: FileInspection
     validation: ValidationReport
@@ -129,6 +137,16 @@ class FileReport(VerbReport):
     def state(self) -> str:
         """That of `validation`."""
         return self.validation.state
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Those of `validation`."""
+        return self.validation.findings
+
+    @property
+    def worst(self) -> Finding | None:
+        """That of `validation`."""
+        return self.validation.worst
 
     def __repr__(self) -> str:
         filters = (
@@ -267,9 +285,9 @@ class _Seen:
         # By the rank of the worst finding, then by the position of the column and the row group.
         self._pictures: dict[int, dict[tuple[int, int], FilterPicture]] = defaultdict(dict)
         self._ranks = {
-            (finding.row_group, finding.column): finding.rank
-            for finding in sorted(findings, key=lambda finding: finding.rank)
-            if finding.rank > Severity.NOTE
+            (finding.row_group, finding.column): finding.severity.rank
+            for finding in sorted(findings, key=lambda finding: finding.severity)
+            if finding.severity > Severity.NOTE
         }
 
     def take(self, place: Place, position: int, found: ChunkDescription, read: GetBits) -> None:
@@ -325,7 +343,7 @@ def _broken(findings: Iterable[Finding]) -> Mapping[str | None, dict[str, None]]
 
 
 def _worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    return sorted(findings, key=lambda each: -each.rank)
+    return sorted(findings, key=lambda each: -each.severity.rank)
 
 
 def _summary(

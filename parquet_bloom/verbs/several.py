@@ -42,7 +42,7 @@ from parquet_bloom.storage.paths import (
 from parquet_bloom.storage.source import is_url, local_path
 from parquet_bloom.threads import threads_for_files, threads_to_change
 from parquet_bloom.verbs.documents import MOST_ROWS, VerbReport
-from parquet_bloom.verbs.table_folders import warn_of_tables
+from parquet_bloom.verbs.table_folders import warn_of_copied_tables, warn_of_tables
 from parquet_bloom.vocabulary import DRY_RUN
 
 if TYPE_CHECKING:
@@ -173,12 +173,17 @@ class FilesReport(VerbReport, Generic[Report_co]):
 
 
 if TYPE_CHECKING:
-    # As type checkers see verbs: of one file the report, of several one over all. That a name may be a folder, a glob
-    # or a table is not in its type. Text is an iterable of text, too, but the first that fits is taken.
+    # As type checkers see verbs: of one file the report, of several, and of a table, one over all. That a name may be
+    # a folder or a glob is not in its type. Text is an iterable of text, too, but the first that fits is taken. No
+    # argument can be taken out of those of a verb: with a table, the others are not checked.
 
     class ReadsSeveral(Protocol[Given, Report_co]):
         """A verb that reads."""
 
+        @overload
+        def __call__(
+            self, path: OneFile, *args: Any, table: TableChoice | TableView, **named: Any
+        ) -> FilesReport[Report_co]: ...
         @overload
         def __call__(  # type: ignore[overload-overlap]
             self, path: OneFile, *args: Given.args, **named: Given.kwargs
@@ -439,6 +444,7 @@ def _use_of(cache: Cache) -> CacheUse:
 
 
 def change_each(
+    verb: str,
     files: Any,
     options: Any,
     destination: Destination,
@@ -448,8 +454,9 @@ def change_each(
     progress: Progress | None = None,
     keys: Keys | None = None,
 ) -> Any:
-    """The report of `change`, or a FilesReport; of several files, the output is a folder. Raises as read_each,
-    RewriteError if two have the same output, and ValueError to resume without a folder."""
+    """The report of `change`, or a FilesReport; of several files, the output is a folder. `verb`: what the public
+    function is called. Raises as read_each, RewriteError if two have the same output, and ValueError to resume
+    without a folder."""
     path = one_of(files)
     check = partial(check_some_have, opened=lambda path: open_file(path, keys, storage_options))
     if destination.resume and (
@@ -463,7 +470,11 @@ def change_each(
         named = {} if progress is None else {"progress": progress}
         with telling_near_names():
             return change(with_options(path, storage_options), options, destination, **named)
-    inputs = _inputs_named(files, storage_options)
+    names = files_given("source", files)
+    # Where they would be changed in place, they are refused.
+    if not destination.in_place:
+        warn_of_copied_tables(names, verb)
+    inputs = _inputs_named(names, storage_options)
     check(united_columns(options), [found.path for found in inputs])
     outputs: dict[str, Path] = {}
     if destination.output is not None:
@@ -478,9 +489,9 @@ def change_each(
         return change(path, _with_threads(options, of_each), here)
 
     gathered = _Gathered()
-    _each([found.path for found in left], work, gathered.take, at_a_time, progress)
-    undone = {found.path for found in left}
+    undone = dict.fromkeys(found.path for found in left)
     done_before = tuple(found.path for found in inputs if found.path not in undone)
+    _each([*undone], work, gathered.take, at_a_time, progress, num_others=len(done_before))
     return replace(gathered.report(), done_before=done_before)
 
 
@@ -501,9 +512,9 @@ def one_of(files: Any) -> OneFile | None:
     return files if is_name and not stands_for_several(os.fspath(files)) else None
 
 
-def _inputs_named(files: Any, storage_options: Mapping[str, str] | None) -> list[Input]:
-    """The files that names mean. Raises FileNotFoundError for a name that means nothing, TypeError."""
-    inputs, errors = expand(files_given("path", files), storage_options)
+def _inputs_named(names: Sequence[str], storage_options: Mapping[str, str] | None) -> list[Input]:
+    """The files that names mean. Raises FileNotFoundError for a name that means nothing."""
+    inputs, errors = expand(names, storage_options)
     if errors:
         raise errors[0]
     return inputs
@@ -532,8 +543,10 @@ def _each(
     take: Take,
     at_a_time: int,
     progress: Progress | None,
+    num_others: int = 0,
 ) -> None:
-    """Work on every file, whatever becomes of the others. Raises what the first one did if all fail."""
+    """Work on every file, whatever becomes of the others. Raises what the first one did if all fail, and there are no
+    others, which were done before."""
 
     def attempt(path: str) -> Any:
         try:
@@ -551,7 +564,7 @@ def _each(
             take(path, found)
             if progress:
                 progress(done, len(paths))
-    if first is not None and num_failed == len(paths):
+    if first is not None and num_failed == len(paths) and not num_others:
         raise first
 
 

@@ -38,6 +38,7 @@ class StripReport(VerbReport):
     BuildReport. `notes`: what to know about the file."""
 
     _rows: ClassVar = ("removed",)
+    _told_below: ClassVar = ("left",)
 
     path: str
     format: Format
@@ -107,7 +108,13 @@ def strip(
     options, destination = StripOptions.of(given), Destination.of(given)
     change = partial(strip_file, keys=keys)
     report: StripReport = change_each(
-        source, options, destination, change, storage_options=storage_options, keys=keys
+        "strip",
+        source,
+        options,
+        destination,
+        change,
+        storage_options=storage_options,
+        keys=keys,
     )
     return report
 

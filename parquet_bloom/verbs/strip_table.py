@@ -47,6 +47,7 @@ class TableStripReport(VerbReport):
     the sizes of before for the new ones; `bytes_removed`: by which the records are less."""
 
     _rows: ClassVar = ("files",)
+    _shown_first: ClassVar = ("file", "action", "reason")
 
     path: str
     table: TableKind

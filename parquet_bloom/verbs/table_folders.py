@@ -20,6 +20,22 @@ _UNCHANGED: Final = ", and none of these is changed in place"
 def tables_among(names: Iterable[str], option: str, besides: str = _UNCHANGED) -> Iterator[str]:
     """What to say of each local folder among names of files that is a table's; `option`: what takes the table
     instead, with `{}` for its kind; `besides`: what else is to be known of all files."""
+    return _said_of(
+        names,
+        f"of which {option} takes the live files; this is about all files in its folder{besides}",
+    )
+
+
+def copied_tables(names: Iterable[str], option: str) -> Iterator[str]:
+    """The same to whom copies files with other filters. `option`: what changes those of the table instead."""
+    return _said_of(
+        names,
+        f"whose live files {option} changes, with a commit; this is about all files in its folder,"
+        " whatever the table has deleted",
+    )
+
+
+def _said_of(names: Iterable[str], what: str) -> Iterator[str]:
     for name in names:
         if is_url(name) or not os.path.isdir(local_name(name)):
             continue
@@ -27,17 +43,23 @@ def tables_among(names: Iterable[str], option: str, besides: str = _UNCHANGED) -
 
         with suppress(OSError):
             if format := table_at(local_name(name)):
-                yield (
-                    f"{name}: {format.table}, of which {option.format(format.kind)} takes the live files;"
-                    f" this is about all files in its folder{besides}"
-                )
+                yield f"{name}: {format.table}, {what.format(format.kind)}"
 
 
 def warn_of_tables(
     names: Iterable[str], option: str = 'table="{}"', besides: str = _UNCHANGED
 ) -> None:
     """Say it to the caller of this package as a warning; `option`, `besides`: as in tables_among."""
-    for said in tables_among(names, option, besides):
+    _warn(tables_among(names, option, besides))
+
+
+def warn_of_copied_tables(names: Iterable[str], verb: str) -> None:
+    """The same as copied_tables, of one of the functions that have a twin for tables."""
+    _warn(copied_tables(names, f"pb.{verb}_table"))
+
+
+def _warn(said_of_tables: Iterable[str]) -> None:
+    for said in said_of_tables:
         warnings.warn(said, TableFolderWarning, level_of_caller())
 
 

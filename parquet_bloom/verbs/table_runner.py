@@ -124,8 +124,14 @@ class ChangedTable:
 
     @property
     def bytes_added(self) -> int:
-        """To the records of those that a commit records: others may have more bytes than these, too."""
-        return sum(file.size - file.recorded for file in self.files if file.action in _COMMITTED)
+        """To those that a commit records."""
+        return sum(file.bytes_added for file in self.files if file.action in _COMMITTED)
+
+    @property
+    def bytes_returning(self) -> int:
+        """By which their records are more besides: others may have more bytes than these, too."""
+        recorded = [f.size - f.recorded for f in self.files if f.action in _COMMITTED]
+        return sum(recorded) - self.bytes_added
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 class ChangedFile:
     """What became of one file. `recorded`: its size in the table before, in bytes; `size`: that was
     found or made, which the table records if it was committed; `num_deleted`: rows that a deletion
-    vector leaves out, which filters know nevertheless; `reason`: why it was left as it was."""
+    vector leaves out, which filters know nevertheless; `reason`: why it was left as it was;
+    `bytes_added`: by how much the file itself grew, as what was appended before is not recorded either."""
 
     file: str
     action: TableAction
@@ -35,6 +36,7 @@ class ChangedFile:
     num_filters: int = 0
     num_deleted: int = 0
     reason: str | None = None
+    bytes_added: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,8 @@ def appended(file: TableFile, before: int, after: int, num_filters: int) -> Chan
         action = "appended"
     elif after != file.size:
         action = "appended before"
-    return ChangedFile(file.name, action, file.size, after, num_filters, file.num_deleted)
+    changed = ChangedFile(file.name, action, file.size, after, num_filters, file.num_deleted)
+    return replace(changed, bytes_added=after - before)
 
 
 def failed(file: TableFile, problem: str) -> FileResult:

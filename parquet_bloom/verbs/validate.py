@@ -24,7 +24,7 @@ from parquet_bloom.rules.examine import examine
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.next_commands import NextCommands
 from parquet_bloom.rules.policy import Policy, policy_given
-from parquet_bloom.rules.rule import SEVERITIES
+from parquet_bloom.rules.rule import Severity
 from parquet_bloom.storage.source import LocalSource
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.several import one_of, read_each, reads_several
@@ -55,6 +55,10 @@ class ValidationReport(VerbReport):
     """One file. `ok`: no finding at or above the severity that fails it, in what could be seen."""
 
     _rows: ClassVar = ("findings",)
+    _shown_first: ClassVar = (
+        *("part", "group", "rule", "severity", "column", "message"),
+        *("expected", "found", "next"),
+    )
 
     path: str
     format: Format
@@ -96,17 +100,24 @@ class ValidationReport(VerbReport):
     @property
     def worst(self) -> Finding | None:
         """The first of the most severe findings; None if there are none."""
-        return max(self.findings, key=lambda each: each.rank, default=None)
+        return max(self.findings, key=lambda each: each.severity, default=None)
 
     @property
     def counts(self) -> str:
         """`1 error, 2 notes`; `no findings`"""
         numbers = Counter(each.severity for each in self.findings)
-        told = (number_of(numbers[each], each) for each in reversed(SEVERITIES) if numbers[each])
+        told = (
+            number_of(numbers[each], each)
+            for each in sorted(Severity, reverse=True)
+            if numbers[each]
+        )
         return ", ".join(told) or "no findings"
 
     def _as_row(self) -> dict[str, Any]:
-        return VerbReport._as_row(self) | {"worst": self.worst and self.worst.line}
+        # `ok` is also what has no filters.
+        worst = self.worst and self.worst.line
+        first = {"path": self.path, "ok": self.ok, "state": self.state, "worst": worst}
+        return first | VerbReport._as_row(self)
 
 
 @reads_several

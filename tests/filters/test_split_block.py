@@ -352,3 +352,10 @@ def test_a_filter_above_the_target_is_not_folded() -> None:
     filter = filter_of(random_hashes(3, 1000), 4)
     assert filter.fpp > 0.5
     assert filter.fold_to_fpp(0.01, 1) is filter
+
+
+def test_it_says_how_full_it_is() -> None:
+    filter = SplitBlockBloomFilter.empty(64)
+    assert repr(filter) == "<SplitBlockBloomFilter: 2,048 bytes, 0 % full>"
+    filter.insert_hashes(np.arange(1000, dtype=np.uint64) << np.uint64(40))
+    assert repr(filter).startswith("<SplitBlockBloomFilter: 2,048 bytes, ")

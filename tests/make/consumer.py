@@ -35,6 +35,10 @@ built: pb.BuildReport = pb.build(source="a.parquet", output="b.parquet", columns
 paths: Sequence[Path] = sorted(Path("lake").glob("*.parquet"))
 listed: Iterable[str] = map(str, paths)
 inspected: pb.FilesReport[pb.FileInspection] = pb.inspect(paths)
+of_table: pb.FilesReport[pb.ProbeReport] = pb.probe("users", "id", [1], table="delta")
+of_view: pb.FilesReport[pb.FileInspection] = pb.inspect(path="users", table=pb.TableView(version=3))
+of_tables: pb.FilesReport[pb.AdviceReport] = pb.advise(["users", "orders"], table="auto")
+of_none: pb.ValidationReport = pb.validate("a.parquet", table=None)
 stripped: pb.FilesReport[pb.StripReport] = pb.strip(source=listed, dry_run=True)
 in_lists: list[int] = [
     each.num_filters for each in pb.build(["lake/*.parquet"], "out", columns="id").reports
@@ -45,5 +49,6 @@ pb.inspect([7])  # type: ignore[list-item]
 pb.build("a.parquet", "b.parquet", columns=7)  # type: ignore[call-overload]
 pb.build("a.parquet", "b.parquet", columns="user_id", existing="no")  # type: ignore[call-overload]
 pb.probe(7, "user_id", 42)  # type: ignore[call-overload]
+pb.inspect("users", table="hudi")  # type: ignore[call-overload]
 pb.literal(42)  # type: ignore[arg-type]
 pb.nothing  # type: ignore[attr-defined]  # noqa: B018

@@ -317,7 +317,7 @@ def test_without_columns_and_properties(table):
         ("idd", "no column idd; did you mean id?"),
         (
             "day",
-            "column day: is a partition column, whose values are not in the files; find and probe take --where day=VALUE (in Python, where=)",
+            "column day: is a partition column, whose values are not in the files; find and probe take --where day=VALUE (in Python, pb.TableView(where=…))",
         ),
     ],
 )
@@ -367,7 +367,24 @@ def test_ends_that_are_not_recorded_are_not_added_by_others(tmp_path):
     build(table, columns=["id"], commit=False)
     report = build(table, columns=["late"])
     (appended,) = [file for file in report.files if file.action == "appended"]
-    assert report.bytes_added == appended.size - appended.recorded
+    assert report.bytes_added == appended.bytes_added
+    assert report.bytes_added + report.bytes_returning == appended.size - appended.recorded
+
+
+def test_bytes_added_are_those_of_the_run(table):
+    """Neither where nothing is added to it, nor where more is."""
+    first = build(table, columns=["id"], commit=False)
+    assert (first.bytes_added > 0, first.bytes_returning) == (True, 0)
+    tried = build(table, columns=["id"], dry_run=True)
+    assert (tried.bytes_added, tried.bytes_returning) == (0, first.bytes_added)
+    before = sum(file.size for file in first.files)
+    printed = outcome("build", str(table), "--table", "delta", "-c", "n", "--all-sizes", "--json")
+    second = json.loads(printed.stdout)
+    assert {file["action"] for file in second["files"]} == {"appended"}
+    after = sum(file["size"] for file in second["files"])
+    assert second["bytes_added"] == after - before > 0
+    assert second["bytes_returning"] == first.bytes_added
+    assert sum(file["bytes_added"] for file in second["files"]) == second["bytes_added"]
 
 
 def test_classic_checkpoints(table):

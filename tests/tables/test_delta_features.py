@@ -176,7 +176,7 @@ def test_engines_that_lose_rows_are_named_with_the_columns_of_the_table(tmp_path
     [
         (
             "day",
-            "column day: is a partition column, whose values are not in the files; find and probe take --where day=VALUE (in Python, where=)",
+            "column day: is a partition column, whose values are not in the files; find and probe take --where day=VALUE (in Python, pb.TableView(where=…))",
         ),
         ("who.nam", "no column who.nam; did you mean who.name?"),
         ("nobody", "no column nobody; the table has id, n, tags.list.element, who.name"),

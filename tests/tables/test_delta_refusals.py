@@ -326,6 +326,17 @@ def test_no_table(tmp_path):
     assert refused(tmp_path) == expected
 
 
+def test_no_name_is_not_the_current_folder(table, monkeypatch):
+    """As of a variable that is not set: nobody has named the table that is there."""
+    before = Judge(str(table)).version()
+    monkeypatch.chdir(table)
+    for ask in (pb.build_table, pb.strip_table, pb.repair_table, pb.open_table):
+        given = {"columns": "id"} if ask is pb.build_table else {}
+        with pytest.raises(FileNotFoundError, match="an empty name, expected that of a table"):
+            ask("", **given)
+    assert Judge(str(table)).version() == before
+
+
 def test_another_kind(tmp_path):
     (tmp_path / "metadata").mkdir()
     (tmp_path / "metadata" / "v1.metadata.json").touch()

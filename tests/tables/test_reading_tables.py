@@ -140,7 +140,7 @@ def test_a_partition_column_is_not_in_the_files(table, verb):
     assert result.code == 2
     assert result.complaint == (
         f"{table}: column day: is a partition column, whose values are not in the files;"
-        " find and probe take --where day=VALUE (in Python, where=)"
+        " find and probe take --where day=VALUE (in Python, pb.TableView(where=…))"
     )
 
 
@@ -148,11 +148,14 @@ def test_a_partition_column_that_shells_would_cut(tmp_path):
     rows = pa.table({"id": [1, 2], "my day": ["x", "y"]})
     write_deltalake(tmp_path / "t", rows, partition_by=["my day"])
     result = outcome("inspect", tmp_path / "t", "--table", "auto", "-c", "my day")
-    assert "find and probe take --where 'my day=VALUE' (in Python, where=)" in result.complaint
+    assert (
+        "find and probe take --where 'my day=VALUE' (in Python, pb.TableView(where=…))"
+        in result.complaint
+    )
 
 
 def test_find_says_as_much_of_a_partition_column(table):
-    refused = f"{table}: column day: is a partition column, whose values are not in the files; find and probe take --where day=VALUE (in Python, where=)"
+    refused = f"{table}: column day: is a partition column, whose values are not in the files; find and probe take --where day=VALUE (in Python, pb.TableView(where=…))"
     asked = ("find", table, "--table", "auto", "-c")
     assert outcome(*asked, "day", "-v", "x").complaint == refused
     with pytest.raises(pb.ColumnError) as raised:

@@ -20,7 +20,14 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.container import number_of
-from parquet_bloom.verbs.documents import LONGEST_SHOWN, MOST_ROWS, VerbReport, as_json
+from parquet_bloom.verbs.documents import (
+    LONGEST_CELL,
+    LONGEST_SHOWN,
+    MOST_ROWS,
+    VerbReport,
+    as_json,
+)
+from parquet_bloom.verbs.repair import LeftFilter
 from parquet_bloom.verbs.table_step import ChangedFile, SkippedColumn
 
 ROWS = 3000
@@ -216,7 +223,19 @@ def test_lines_say_what_was_done(paths):
     found = pb.probe(paths[1], "id", [5, 6, -5])
     read = f"{found.bytes_read:,} bytes read"
     assert repr(found) == f"<ProbeReport {paths[1]}: id: 1 absent, 2 maybe; {read}>"
-    assert "ok=True, 0 findings, checked=Checked(filters=" in repr(pb.validate(paths[1]))
+    explained = pb.probe(paths[1], "id", [5, 6, -5], explain=True)
+    assert repr(explained).endswith(f"; {len(explained.explanations)} explanations>")
+    checked = f"Checked(filters={filters}, values={ROWS})"
+    assert repr(pb.validate(paths[1])).endswith(f"ok=True, 0 findings, checked={checked}>")
+
+
+def test_a_line_says_nothing_twice(paths):
+    told = repr(pb.inspect(paths[1]))
+    name, number = ("row_group", 3) if paths[1].suffix == ".parquet" else ("stripe", 1)
+    assert f", num_{name}s={number}, filter_bytes=" in told
+    if number == 3:
+        of_some = repr(pb.inspect(paths[1], row_groups=[0, 2]))
+        assert f", num_{name}s=3, 2 {name}s, filter_bytes=" in of_some
 
 
 def test_a_line_on_a_table_counts_the_chunks_that_were_skipped():
@@ -227,7 +246,20 @@ def test_a_line_on_a_table_counts_the_chunks_that_were_skipped():
     def line(*skipped):
         return repr(
             pb.TableBuildReport(
-                "lake", "delta", 3, None, (), ("id",), tuple(files), skipped, 0, 0, {}, False, 1.0
+                "lake",
+                "delta",
+                3,
+                None,
+                (),
+                ("id",),
+                tuple(files),
+                skipped,
+                0,
+                0,
+                0,
+                {},
+                False,
+                1.0,
             )
         )
 
@@ -245,7 +277,7 @@ def test_one_is_no_plural_and_a_page_has_the_notes(paths):
     assert report._repr_html_().endswith(f"<ul><li>{html.escape(note)}</li></ul>")
     assert repr(replace(built, notes=(note, "y"))).endswith(f"; note: {note}; note: y>")
     assert repr(replace(built, notes=(note, "y", "z"))).endswith("; 3 notes>")
-    assert "note" not in repr(replace(built, notes=()))
+    assert "; note" not in repr(replace(built, notes=()))
     assert "<ul>" not in pb.validate(paths[1])._repr_html_()
 
 
@@ -330,16 +362,18 @@ def test_reports_of_several_files_say_which_is_not_right(broken):
     told = "<FileReports of 2 files: 1 not ok, 1 ok; 4 filters>"
     assert repr(reports) == told
     worst = html.escape(reports.reports[0].validation.worst.line)
-    page = re.sub(" style=.*? title=", " title=", reports._repr_html_())
+    page = re.sub(" style=.*?>", ">", reports._repr_html_())
     rows = re.findall(r"<tr>(.*?)</tr>", page)
-    told = f'<td title="{worst}">{worst[:LONGEST_SHOWN]}…</td>'
+    told = f"<td>{worst}</td>"
     assert rows == [
         "".join(
             f"<th>{each}</th>"
-            for each in ("path", "format", "ok", "findings", "worst", "columns", "num_filters")
+            for each in (
+                *("path", "ok", "state", "worst", "format", "findings", "columns", "num_filters"),
+            )
         ),
-        f"<td>a.parquet</td><td>parquet</td><td>False</td><td>1</td>{told}<td>2</td><td>2</td>",
-        "<td>b.parquet</td><td>parquet</td><td>True</td><td>0</td><td></td><td>2</td><td>2</td>",
+        f"<td>a.parquet</td><td>False</td><td>not ok</td>{told}<td>parquet</td><td>1</td><td>2</td><td>2</td>",
+        "<td>b.parquet</td><td>True</td><td>ok</td><td></td><td>parquet</td><td>0</td><td>2</td><td>2</td>",
     ]
 
 
@@ -348,11 +382,15 @@ def test_validation_of_several_files_shows_the_worst_of_each(broken):
     assert ">error PB402 all-bits-clear: column id, row group 1: " in page
     assert pb.validate(broken, max_fpp=1e-9).counts == "2 errors"
     assert pb.validate("b.parquet").worst is None
+    pb.strip("b.parquet", "c.parquet")
+    page = pb.validate(["b.parquet", "c.parquet"])._repr_html_()
+    assert "<td>b.parquet</td><td>True</td><td>ok</td><td>" in page
+    assert "<td>c.parquet</td><td>True</td><td>without filters</td><td>" in page
 
 
 def test_findings_of_whole_files_and_many_of_them(broken):
     (finding,) = pb.report(broken).validation.findings
-    of_file = replace(finding, column=None, place=None, severity="warning")
+    of_file = replace(finding, column=None, place=None, severity=pb.Severity.WARNING)
     assert of_file.line == f"warning PB402 all-bits-clear: {finding.statement}"
     report = pb.report(broken)
     many = replace(report.validation, findings=(of_file,) * 60 + (finding,))
@@ -406,8 +444,8 @@ def test_a_page_of_advice_begins_with_it(heads):
     report = pb.advise("a.parquet")
     names, rows = heads(report)
     assert names[:9] == [
-        *("column", "to_do", "verdict", "ndv", "filter_bytes", "filter_share"),
-        *("row_groups_statistics", "row_groups_filter", "reason"),
+        *("column", "to_do", "verdict", "reason", "ndv", "filter_bytes", "filter_share"),
+        *("row_groups_statistics", "row_groups_filter"),
     ]  # fmt: skip
     assert len(names) == len({*names})
     # As `pbloom advise` prints it.
@@ -415,15 +453,60 @@ def test_a_page_of_advice_begins_with_it(heads):
     assert told == [("id", "keep", "build"), ("session", "build", "build")]
     assert [each.to_do for each in report.columns] == ["keep", "build"]
     reason = html.escape(report.columns[0].reason)
-    shown = f'<td style="min-width: 20em; text-align: left" title="{reason}">{reason[:LONGEST_SHOWN]}…</td>'
-    assert shown in report._repr_html_()
+    # Whole, as who has it on paper cannot point at it.
+    assert len(reason) > LONGEST_SHOWN
+    assert f'; overflow-wrap: anywhere">{reason}</td>' in report._repr_html_()
+
+
+def test_a_page_ends_what_is_endless(paths):
+    built = pb.build(paths[0], columns="id", dry_run=True)
+    page = replace(built, output="x" * (LONGEST_CELL + 1), filters=())._repr_html_()
+    assert len(page) < LONGEST_CELL
+    left = pb.LeftChunk(pb.Place(0), "id", "y" * (LONGEST_CELL + 1))
+    many = replace(pb.strip(paths[0], dry_run=True), removed=(left,))
+    assert f">{'y' * LONGEST_CELL}…</td>" in many._repr_html_()
+    dumped = pb.dump(paths[1], "id", 0, index_group=None if paths[1].suffix == ".parquet" else 0)
+    long = re.findall(">([0-9a-f]{64,}.*?)</td>", dumped._repr_html_())
+    of_file = filter(None, (dumped.bitset, dumped.message))
+    assert long == [f"{each[:32].hex()}…" for each in of_file]
+
+
+def test_a_page_of_a_build_says_why_chunks_were_skipped(heads):
+    page = pb.build("a.parquet", columns=["id", "session"], dry_run=True)._repr_html_()
+    assert page.endswith("<ul><li>skipped id, 3 chunks: has a filter already</li></ul>")
+
+
+def test_a_page_of_a_repair_says_what_is_still_wrong(broken):
+    left = LeftFilter(pb.Place(0), "id", "PB401", "values are missing")
+    report = replace(pb.repair(broken, dry_run=True), left=(left, replace(left, column=None)))
+    told = [
+        "left id, 1 chunk: PB401: values are missing",
+        "left, 1 chunk: PB401: values are missing",
+    ]
+    assert re.findall("<li>(.*?)</li>", report._repr_html_()) == told
+
+
+def test_a_page_of_a_table_says_what_was_done_in_how_many_chunks():
+    skipped = SkippedColumn("id", "has a filter already", 20), SkippedColumn("k", "no column k", 1)
+    files = (ChangedFile("a", "too small", 9, 9, reason="9 bytes"),)
+    report = pb.TableBuildReport(
+        "lake", "delta", 3, None, (), ("id",), files, skipped, 0, 0, 0, {}, False, 1.0, ("note",)
+    )
+    page = report._repr_html_()
+    told = (
+        "skipped id, 20 chunks: has a filter already",
+        "skipped k, 1 chunk: no column k",
+        "note",
+    )
+    assert page.endswith(f"<ul>{''.join(f'<li>{each}</li>' for each in told)}</ul>")
+    assert "<th>file</th><th>action</th><th>reason</th>" in page
 
 
 def test_a_page_of_an_inspection_begins_with_what_filters_are(heads):
     names, rows = heads(pb.inspect("a.parquet"))
     assert names[:7] == [
-        *("row_group", "column", "filter.stored_bytes", "filter.fill", "filter.fpp"),
-        *("filter.ndv_estimate", "reason"),
+        *("row_group", "column", "reason", "filter.stored_bytes", "filter.fill", "filter.fpp"),
+        "filter.ndv_estimate",
     ]  # fmt: skip
     assert rows[1]["reason"] == "no filter"
     names, rows = heads(pb.inspect(["a.parquet", "b.parquet"]))

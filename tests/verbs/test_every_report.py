@@ -1,9 +1,11 @@
 """What python.md promises of every report, asked of a real one of each class."""
 
 import copy
+import html
 import json
 import pickle
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -125,7 +127,7 @@ def test_a_compaction_is_one_row(made):
 
 
 # Whose documents are made of something else.
-OF_THEIR_OWN = {"Dump", "FooterDump"}
+OF_THEIR_OWN = {"FooterDump"}
 # In Python, the report has them together, as a table.
 IN_A_TABLE = {"FoundRow.values"}
 
@@ -148,6 +150,88 @@ def without_attribute(value: Any, document: Any) -> Iterator[str]:
 def test_what_documents_show_are_attributes(made, name):
     report = made[name]
     assert {*without_attribute(report, report.to_dict())} <= IN_A_TABLE
+
+
+def rows_of(report: VerbReport) -> list[tuple[Any, ...]]:
+    """What each row of a table is about: the report, and an item, or an item of an item."""
+    outer, *inner = type(report)._rows or ("",)
+    items = [(report, each) for each in getattr(report, outer)] if outer else [(report,)]
+    for name in inner:
+        items = [(*row, each) for row in items for each in getattr(row[-1], name)]
+    return items
+
+
+def has(things: tuple[Any, ...], name: str) -> bool:
+    """Whether one of them has the attribute: `filter.fpp`, that of its filter, if there is one."""
+    first, *others = name.split(".", 1)
+    found = [getattr(each, first) for each in things if hasattr(each, first)]
+    return any(each is None or not others or has((each,), others[0]) for each in found)
+
+
+def heads_of(page: str) -> list[str]:
+    return [html.unescape(each) for each in re.findall("<th>(.*?)</th>", page)]
+
+
+# Its page sums up first.
+WITH_SUMS = {"ReadPlan"}
+
+
+@pytest.mark.parametrize("name", sorted({*CLASSES} - {"FilesReport"}))
+def test_the_columns_of_tables_are_attributes(made, name):
+    report = made[name]
+    shown = [] if name in WITH_SUMS else heads_of(report._repr_html_())
+    names = {*report.to_arrow().column_names, *shown}
+    things = rows_of(report)
+    without = {each for each in names if not any(has(row, each) for row in things)}
+    assert things or name in ("CleaningReport", "IndexCheck", "RepairReport")
+    assert not things or {each for each in without if not each.startswith("values.")} == set()
+
+
+@pytest.mark.parametrize("name", sorted({*CLASSES} - {"FilesReport"}))
+def test_a_table_has_what_the_items_have(made, name):
+    """The columns of a class and the rows of its items are made apart."""
+    report = made[name]
+    table = report.to_arrow()
+    for told, row in zip(report._items(), table.to_pylist(), strict=True):
+        assert {*told} - {*row} <= {"filter", "a", "b", "rows", "diagnosis", "values"}
+        assert [
+            each for each, value in told.items() if value and row.get(each, value) is None
+        ] == []
+
+
+SEVERAL: dict[str, Callable[[list[Path]], Any]] = {
+    "build": lambda files: pb.build(files, columns="id", dry_run=True),
+    "strip": lambda files: pb.strip(files, dry_run=True),
+    "repair": lambda files: pb.repair(files, dry_run=True),
+    "inspect": pb.inspect,
+    "probe": lambda files: pb.probe(files, "id", [5, -5]),
+    "validate": lambda files: pb.validate(files, require="id"),
+    "advise": pb.advise,
+    "report": pb.report,
+}
+
+
+@pytest.mark.parametrize("verb", SEVERAL)
+def test_the_columns_of_several_files_are_attributes_of_their_reports(tmp_path, verb):
+    a, b = tmp_path / "a.parquet", tmp_path / "b.orc"
+    pq.write_table(pa.table({"id": range(9)}), a, row_group_size=5)
+    orc.write_table(pa.table({"id": range(9), "more": range(9)}), b)
+    pb.build([a, b], columns="id", in_place=True)
+    reports = SEVERAL[verb]([a, b])
+    names = heads_of(reports._repr_html_())
+    assert "path" in names
+    assert [each for each in names if not any(has((report,), each) for report in reports)] == []
+
+
+def test_what_remains_to_be_read_is_called_as_in_tables(tmp_path):
+    path = tmp_path / "a.orc"
+    orc.write_table(pa.table({"id": range(3000)}), path, row_index_stride=1000)
+    pb.build(path, columns="id", in_place=True)
+    report = pb.probe(path, "id", [5, -5])
+    assert (report.num_index_groups, report.num_index_groups_to_read) == (3, 1)
+    assert (report.num_groups, report.num_groups_to_read) == (3, 1)
+    with pytest.raises(AttributeError, match="'ProbeReport' object has no attribute 'num_row_gr"):
+        _ = report.num_row_groups
 
 
 ORC_VERBS = {

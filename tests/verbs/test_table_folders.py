@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -62,6 +64,55 @@ def test_an_index_of_its_files(table: Path, tmp_path: Path) -> None:
     with pytest.warns(pb.TableFolderWarning) as told:
         pb.Index.build(tmp_path / "index", table, "id").close()
     assert [each.filename for each in told] == [__file__]
+
+
+COPYING: dict[str, Callable[..., Any]] = {
+    "build": lambda folder, output=None, **to: pb.build(folder, output, columns="id", **to),
+    "strip": pb.strip,
+    "repair": pb.repair,
+}
+
+
+@pytest.mark.parametrize("is_dry", [False, True])
+@pytest.mark.parametrize("verb", COPYING)
+def test_who_copies_its_files_is_warned_too(
+    table: Path, tmp_path: Path, verb: str, is_dry: bool
+) -> None:
+    with pytest.warns(pb.TableFolderWarning) as told:
+        COPYING[verb](table, None if is_dry else tmp_path / "copies", dry_run=is_dry)
+    (warning,) = told
+    assert str(warning.message) == (
+        f"{table}: a Delta table, whose live files pb.{verb}_table changes, with a commit; this is about all"
+        " files in its folder, whatever the table has deleted"
+    )
+    assert warning.filename == __file__
+
+
+@pytest.mark.parametrize("verb", COPYING)
+def test_who_would_change_them_is_refused_instead(table: Path, verb: str) -> None:
+    for dry_run in (False, True):
+        with pytest.raises(pb.RewriteError, match=rf"table {re.escape(str(table))}, which records"):
+            COPYING[verb](table, in_place=True, dry_run=dry_run)
+
+
+@pytest.mark.parametrize("verb", COPYING)
+def test_copies_of_some_files_need_no_warning(table: Path, tmp_path: Path, verb: str) -> None:
+    live = DeltaTable(table).file_uris()
+    COPYING[verb](live, tmp_path / "copies")
+    assert len(os.listdir(tmp_path / "copies")) == len(live)
+
+
+@pytest.mark.parametrize("verb", COPYING)
+def test_commands_say_it_of_copies(table: Path, tmp_path: Path, verb: str) -> None:
+    columns = ["-c", "id"] if verb == "build" else []
+    for options in (["--output-dir", str(tmp_path / "copies")], ["--dry-run"]):
+        said = outcome(verb, str(table), *columns, *options).stderr.splitlines()
+        assert said[0] == (
+            f"pbloom: {table}: a Delta table, whose live files --table delta changes, with a commit;"
+            " this is about all files in its folder, whatever the table has deleted"
+        )
+    said = outcome(verb, str(table), *columns, "--in-place").stderr.splitlines()
+    assert not any("whatever the table has deleted" in line for line in said)
 
 
 @pytest.mark.parametrize("command", ["find -c id -v 4", "probe -c id -v 4", "inspect"])

@@ -242,6 +242,31 @@ def test_severities_have_an_order_and_words():
     assert [str(severity) for severity in Severity] == ["note", "warning", "error"]
 
 
+def test_the_severity_of_a_finding_compares_as_users_write_it():
+    found = finding("PB621", "words").severity
+    assert found == "warning"
+    assert found == Severity.WARNING
+    assert {found, Severity.WARNING, "warning"} == {"warning"}
+    for other in Severity:
+        # By their letters, `error` would be the lowest.
+        for each in (other, str(other)):
+            assert (found < each, found <= each) == (other.rank > 2, other.rank >= 2)
+            assert (found > each, found >= each) == (other.rank < 2, other.rank <= 2)
+            assert (each < found, each >= found) == (other.rank < 2, other.rank >= 2)
+    assert f"{found}" == "warning"
+    with pytest.raises(ValueError, match="'eror' is not a valid Severity"):
+        _ = found >= "eror"
+
+
+def test_the_severity_is_plain_text_in_documents(tmp_path):
+    path = tmp_path / "plain.parquet"
+    pq.write_table(pa.table({"a": [1]}), path)
+    report = validate(path, require="a")
+    (told,) = report.to_dict()["findings"]
+    assert type(told["severity"]) is str
+    assert report.to_arrow()["severity"].to_pylist() == ["error"]
+
+
 def test_rules_have_unique_names_and_ids_of_their_kind():
     assert list(rules()) == sorted(rules())
     assert len({rule.name for rule in rules().values()}) == len(rules())
