@@ -234,7 +234,7 @@ class WithFilters(Outline, Protocol):
 
 class Prober(Protocol):
     """Asks the filters of one column in one part, which are read once for all values; `asked` is what
-    `encode` returned. Methods raise TamperedError."""
+    `encode` returned."""
 
     def answers(self, asked: object) -> Iterable[GroupAnswers]:
         """What each group answers; of many groups, one is asked when the one before has been looked at."""
