@@ -143,6 +143,10 @@ class Overview(Protocol):
     def missing_key_arguments(self) -> tuple[str, ...]:
         """Those that give a command the key without which it cannot change the file; none if it can."""
 
+    def missing_column_keys(self, names: Collection[str] | None) -> Mapping[str, tuple[str, ...]]:
+        """Those that give a command the keys of columns for which there is none, by their names: of these, or of all
+        for None, as far as the file has them."""
+
     @property
     def in_commands(self) -> InCommands:
         """How the command that helps next names it."""
