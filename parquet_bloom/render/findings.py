@@ -119,10 +119,12 @@ def grouped_in_text(findings: Sequence[Finding]) -> list[FindingGroup]:
     return _groups_of(findings, lambda each: (each.column is None, *each.likeness))
 
 
-def _said_of(finding: Finding) -> tuple[str | None, str]:
-    """The column, and what is said of it alone; of a whole column, what may be said of others."""
+def _said_of(finding: Finding) -> tuple[str | None, ...]:
+    """The column; of a whole one for which no command helps, what may be said of others, too."""
     is_of_whole = finding.column is not None and finding.place is None
-    return ("", statement(finding)) if is_of_whole else (finding.column, "")
+    if is_of_whole and finding.next is None:
+        return "", statement(finding), finding.by_hand
+    return (finding.column,)
 
 
 def _groups_of(
