@@ -32,7 +32,13 @@ from parquet_bloom.options import DEFAULT_FPP, AdviseOptions
 from parquet_bloom.program import options_again
 from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.engine_use import in_words, limits, notes, users
-from parquet_bloom.render.hints import for_all, on_replaced_too, united, would_refuse
+from parquet_bloom.render.hints import (
+    for_all,
+    on_replaced_too,
+    united,
+    with_key_hint,
+    would_refuse,
+)
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView, Summary
 from parquet_bloom.render.schemas import MOST_IN_FULL, differences
@@ -138,11 +144,15 @@ def advise(
     advisor = of_files or TableAdvisor(options, keys)
     # The options that commands which change the files need besides.
     missing_keys: dict[tuple[str, ...], None] = {}
+    # By column, those with which they read it in files that lack its key: others have it, so that it may be advised.
+    column_keys: dict[str, dict[tuple[str, ...], None]] = {}
 
     def work(path: str) -> None:
         with progress(path) as show, inputs.open(path, keys) as file:
             advisor.add_file(file, show)
             missing_keys[file.missing_key_arguments] = None
+            for name, arguments in file.missing_column_keys(columns).items():
+                column_keys.setdefault(name, {})[arguments] = None
 
     code = inputs.each(work, complaints=inputs.complaints(answers.at_once))
     reports = list(of_files.reports() if of_files else advisor.tables())
@@ -162,6 +172,8 @@ def advise(
         to_build = _to_build(reports, options, inputs, judging, advisor.in_need)
         lighter = list(_to_lighten(reports, inputs))
         steps = [*_to_repair(reports), *to_build]
+        for each in chain.from_iterable(_all_to_build(_judged(report)) for report in reports):
+            missing_keys |= column_keys.get(each.column, {})
         of_keys = (*arguments_of(keys), *chain.from_iterable(missing_keys))
         lines = _next_lines(reports, options, inputs, [*steps, *lighter], of_keys)
         write_next = write_line if answers.verbose else write_text
@@ -340,7 +352,7 @@ def _reasons(judged: Sequence[_Judged], verbose: bool) -> Iterator[str]:
     and a clause that would come again, in a note behind."""
     if verbose:
         for each in judged:
-            yield f"{painted(each.verdict)} {each.advice.column}: {each.advice.reason}"
+            yield f"{painted(each.verdict)} {each.advice.column}: {with_key_hint(each.advice.reason)}"
         return
     alike: dict[tuple[str, str], list[ColumnAdvice]] = {}
     for each in judged:
@@ -353,7 +365,7 @@ def _reasons(judged: Sequence[_Judged], verbose: bool) -> Iterator[str]:
         for clause in again:
             repeated.setdefault(clause, []).extend(those)
         why = in_one(_without(each.reason, again) for each in those)
-        yield f"{painted(verdict)} {_those(verdict, those, judged)}: {why}"
+        yield f"{painted(verdict)} {_those(verdict, those, judged)}: {with_key_hint(why)}"
     for names, clauses in _by_columns(repeated, len(judged)):
         yield f"note: {names}: {'; '.join(clauses)}"
 
@@ -452,7 +464,7 @@ def _row(judged: _Judged) -> Cells:
         size(judged.filter_bytes) if judged.filter_bytes else "",
         percent(judged.filter_share) if judged.filter_bytes else "",
         _read(advice.groups_statistics, judged.groups_filter),
-        advice.reason,
+        with_key_hint(advice.reason),
     )
 
 

@@ -20,7 +20,7 @@ from parquet_bloom.diagnosis.diagnosis import without_list
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.program import FINE, NO
-from parquet_bloom.render.findings import grouped, grouped_for_terminal
+from parquet_bloom.render.findings import grouped, grouped_in_text
 from parquet_bloom.render.hints import next_line
 from parquet_bloom.render.terminal import Cells, is_cut, write_json, write_table, write_text
 from parquet_bloom.render.wording import shortened, shows_parts, size, where
@@ -167,7 +167,7 @@ def _write_by_column(filters: Sequence[FilterDiff], units: Units) -> None:
 def _wrong_lines(filters: Iterable[FilterDiff], verbose: bool) -> Iterator[str]:
     """What the values of each file say about its filters, as `validate` says it,
     a line for the like in several groups."""
-    groups = grouped if verbose else grouped_for_terminal
+    groups = grouped if verbose else grouped_in_text
     looked_up = [item for item in filters if item.wrong_a is not None]
     for side in ("a", "b"):
         wrong = [each for item in looked_up for each in getattr(item, f"wrong_{side}")]

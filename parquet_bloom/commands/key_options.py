@@ -166,8 +166,8 @@ def key_options(command: Callback) -> Callback:
 
 
 def _tell_of_columns(keys: GivenKeys, named: Collection[str]) -> None:
-    """Which of these, that have keys, are columns of no file."""
-    for name, problem in keys.no_columns.items() if keys and named else ():
+    """Which of these have keys that were of no use, as they are columns of no file, or have the footer's key."""
+    for name, problem in keys.useless.items() if keys and named else ():
         if name in named:
             complain(f"{SETTINGS['columns'].option}: {problem}")
 

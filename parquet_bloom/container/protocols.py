@@ -143,6 +143,10 @@ class Overview(Protocol):
     def missing_key_arguments(self) -> tuple[str, ...]:
         """Those that give a command the key without which it cannot change the file; none if it can."""
 
+    def missing_column_keys(self, names: Collection[str] | None) -> Mapping[str, tuple[str, ...]]:
+        """Those that give a command the keys of columns for which there is none, by their names: of these, or of all
+        for None, as far as the file has them."""
+
     @property
     def in_commands(self) -> InCommands:
         """How the command that helps next names it."""
@@ -234,7 +238,7 @@ class WithFilters(Outline, Protocol):
 
 class Prober(Protocol):
     """Asks the filters of one column in one part, which are read once for all values; `asked` is what
-    `encode` returned. Methods raise TamperedError."""
+    `encode` returned."""
 
     def answers(self, asked: object) -> Iterable[GroupAnswers]:
         """What each group answers; of many groups, one is asked when the one before has been looked at."""

@@ -14,13 +14,14 @@ from typing import Final
 
 from parquet_bloom.arguments import mapping_given, path_given
 from parquet_bloom.encryption.cipher import Key, Secretive
-from parquet_bloom.encryption.clients import Kms, KmsClient, as_bytes, ask
+from parquet_bloom.encryption.clients import Kms, KmsClient, as_bytes, ask, denied
 from parquet_bloom.encryption.key_material import (
     ExternalMaterial,
     KeyCache,
     Unwrap,
     describe_key,
     describe_wrapping,
+    is_key_material,
     key_material,
     material_path,
     named_master_key,
@@ -29,7 +30,8 @@ from parquet_bloom.encryption.key_material import (
 )
 from parquet_bloom.encryption.keyspec import Secret, parse_prefix, read_key
 from parquet_bloom.encryption.settings import key_arguments
-from parquet_bloom.errors import MissingKeyError, UnsupportedError, no_column, similar
+from parquet_bloom.errors import MissingKeyError, UnsupportedError, no_column, quoted_name, similar
+from parquet_bloom.vocabulary import OF_FOOTER
 
 # Who has more has a list, and to compare each with each column takes long.
 _MOST_COMPARED: Final = 20
@@ -139,10 +141,16 @@ class Keys(Secretive):
         """Take note of the leaf columns of a file, whether they are encrypted or not."""
         self._asked_for.note(file, columns)
 
+    def note_of_footer(self, path: tuple[str, ...], footer_key: Key) -> None:
+        """Take note of a leaf column that is encrypted with the footer's key, whichever was given for it."""
+        name = self.given_for(path)
+        if name and self._columns[name].revealed() != footer_key.revealed():
+            self._asked_for.of_footer.add(name)
+
     @property
-    def no_columns(self) -> dict[str, str]:
-        """What is wrong with the names of columns with keys that no file had: they may be misspelt. Nothing, if there
-        was a file whose columns nobody knows."""
+    def useless(self) -> dict[str, str]:
+        """What is wrong with the columns whose keys were of no use, by their names: that no file had them, which may
+        be misspelt, unless there was a file whose columns nobody knows; or that their key is the footer's."""
         return self._asked_for.problems
 
     def footer_key(self, key_metadata: bytes | None) -> Key:
@@ -156,6 +164,7 @@ class Keys(Secretive):
         """The key of a leaf column; a name in `path` may contain a dot. Raises MissingKeyError if
         there is none, EncryptionError if a KMS or key retriever fails or key material is invalid."""
         name = self.given_for(path)
+        self._asked_for.used.add(name)
         found = self._find(self._columns[name] if name else None, key_metadata)
         if found is None:
             column = ".".join(path)
@@ -217,21 +226,34 @@ class Keys(Secretive):
 
     def _missing(self, what: str, key_metadata: bytes | None, others: str = "") -> MissingKeyError:
         """The error for a key that nobody has given. `others`: that were given for something else."""
-        master_key = self.named_master_key(key_metadata)
-        wrapping = describe_wrapping(master_key) if master_key else ""
-        given = [each for each in (others, self._like_master_key(master_key)) if each]
-        missed = f"no key for {what} ({wrapping or describe_key(key_metadata)})"
-        problem = MissingKeyError("; ".join((missed, *given)))
-        problem.detail = "; ".join((*filter(None, (wrapping,)), *given))
+        described = self._described(key_metadata)
+        like_master_key = self._like_master_key(self.named_master_key(key_metadata))
+        given = [each for each in (others, like_master_key) if each]
+        problem = MissingKeyError("; ".join((f"no key for {what} ({described})", *given)))
+        problem.detail = "; ".join((*([described] if key_metadata is not None else ()), *given))
         return problem
+
+    def _described(self, key_metadata: bytes | None) -> str:
+        """The key that a file names, by the master key that wraps it if there is one."""
+        master_key = self.named_master_key(key_metadata)
+        return describe_wrapping(master_key) if master_key else describe_key(key_metadata)
 
     def named_master_key(self, key_metadata: bytes | None) -> str:
         """The id of the master key that wraps the key of a footer or column; empty if none does, or nobody can
         tell."""
         return named_master_key(key_metadata, self._material)
 
+    def arguments_for(
+        self, key_metadata: bytes | None, otherwise: tuple[str, str]
+    ) -> tuple[str, str]:
+        """The options that give a command a key that is missing, and change no other key: the master key if one wraps
+        it, or the key of this id; `otherwise` where the file names none."""
+        if is_key_material(key_metadata):
+            return "--master-key", f"{self.named_master_key(key_metadata) or 'ID'}=KEYSPEC"
+        return ("--key-id", f"{_text(key_metadata)}=KEYSPEC") if key_metadata else otherwise
+
     def _with_id(self, key_metadata: bytes) -> Key | None:
-        return self._key_ids.get(key_metadata.decode(errors="replace"))
+        return self._key_ids.get(_text(key_metadata))
 
     def _unwrap(self, key_metadata: bytes) -> Key | None:
         if self._kms is None and not self._master_keys:
@@ -253,17 +275,21 @@ class Keys(Secretive):
         def retrieve() -> Key:
             secret = ask(lambda: retriever(key_metadata), what)
             if secret is None:
-                raise MissingKeyError(f"{what}: no key")
+                # The master key in key material beside the file, too, which nobody looks for before.
+                raise denied(f"key retriever, {self._described(key_metadata)}: returned None")
             return Key(as_bytes(secret, what), what)
 
         return self._cache.get(key_metadata, retrieve)
 
 
 class _AskedFor:
-    """The names that keys were given for, and which of them no file had yet."""
+    """The names that keys were given for, and which of them no file had yet, or had no use for."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._left = {*names}
+        # Those of columns that have a key of their own, and of others that have the footer's.
+        self.used: set[str] = set()
+        self.of_footer: set[str] = set()
         # How many files were opened, and of how many the columns are known.
         self.opened = self._noted = 0
         # The latest file, its columns, and whether there was another one.
@@ -282,11 +308,15 @@ class _AskedFor:
 
     @property
     def problems(self) -> dict[str, str]:
+        ignored = {
+            name: f"column {quoted_name(name)}: {OF_FOOTER}, not this one, which was ignored"
+            for name in sorted(self.of_footer - self.used)
+        }
         if not self._noted or self._noted != self.opened:
-            return {}
+            return ignored
         what = "files" if self._are_several else "file"
         names = [".".join(path) for path in self._columns]
-        return {name: no_column(name, names, what) for name in sorted(self._left)}
+        return ignored | {name: no_column(name, names, what) for name in sorted(self._left)}
 
 
 def _like(names: Sequence[str], column: str) -> str:
@@ -297,6 +327,11 @@ def _like(names: Sequence[str], column: str) -> str:
     ends = [name for name in names if column.endswith(f".{name}")]
     found = dict.fromkeys([*ends, *similar(column, names, cutoff=0.8)])
     return f"one was given for {', '.join(found)}" if found else ""
+
+
+def _text(key_metadata: bytes) -> str:
+    """As a key id is given."""
+    return key_metadata.decode(errors="replace")
 
 
 def _keys(argument: str, secrets: Mapping[str, Secret] | None, what: str) -> dict[str, Key]:

@@ -113,8 +113,6 @@ class ParquetValues:
             return "the column chunk is in another file"
         try:
             stored = bloom.read_usable_header(source, footer, chunk)
-        except TamperedError:
-            raise
         except MissingKeyError:
             return chunk.no_key
         except ParquetBloomError as error:
@@ -129,7 +127,10 @@ class ParquetValues:
 
 def _bitset(source: Source, stored: bloom.StoredFilter) -> bytes | str:
     """The bits, or why they cannot be believed."""
-    found = bloom.bits(source, stored)(0, stored.num_bytes)
+    try:
+        found = bloom.bits(source, stored)(0, stored.num_bytes)
+    except TamperedError as error:
+        return str(error).removeprefix(f"{stored.where}: ")
     return NO_BIT_SET if stored.chunk.may_have_values and are_clear(found) else found
 
 

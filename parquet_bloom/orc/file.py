@@ -76,6 +76,9 @@ class OrcContainer(OrcReader):
     key_arguments: tuple[str, ...] = ()
     missing_key_arguments: tuple[str, ...] = ()
 
+    def missing_column_keys(self, names: Collection[str] | None) -> Mapping[str, tuple[str, ...]]:
+        return {}
+
     page_notes: tuple[str, ...] = ()
     leaves: tuple[()] = ()
 

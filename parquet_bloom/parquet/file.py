@@ -71,6 +71,13 @@ class ParquetContainer(OpenFile):
     def missing_key_arguments(self) -> tuple[str, ...]:
         return self.footer.protection.missing
 
+    def missing_column_keys(self, names: Collection[str] | None) -> Mapping[str, tuple[str, ...]]:
+        if not (self.is_encrypted and self.num_row_groups):
+            return {}
+        wanted = [leaf for leaf in self.leaves if names is None or leaf.name in names]
+        missing = {chunk.leaf.name: chunk.missing_key_arguments for chunk in self.chunks(0, wanted)}
+        return {name: arguments for name, arguments in missing.items() if arguments}
+
     @property
     def num_rows(self) -> int:
         return self.footer.num_rows

@@ -1,8 +1,8 @@
 """What `pbloom validate` prints for people: one line for what is wrong the same way in many places.
 
 In a file of 1,000 row groups, everything is wrong 1,000 times. Findings of one rule in one leaf column
-form a group if their messages differ only in numbers. Where the columns are too many for a terminal, such
-groups of several columns are one.
+form a group if their messages differ only in numbers. What is said of several whole columns in the same words is
+one line. Where the columns are too many for a terminal, groups of several columns are one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from parquet_bloom.render.hints import OF_FILES, NextLines, for_any, united
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import is_cut, write_line, write_text
-from parquet_bloom.render.wording import asked_for, shortened, where
+from parquet_bloom.render.wording import MOST_SHOWN, asked_for, shortened, where
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import Severity
 from parquet_bloom.verbs.validate import ValidationReport
@@ -51,6 +51,11 @@ class FindingGroup:
     def columns(self) -> str:
         """`column user_id`; `columns a, b`; empty if they are about none."""
         return _columns_of(self.findings)
+
+    @property
+    def is_shortened(self) -> bool:
+        """Whether some of the columns are not named."""
+        return len({each.column for each in self.findings}) > MOST_SHOWN
 
     @property
     def diagnosis(self) -> str | None:
@@ -105,12 +110,21 @@ def grouped(findings: Iterable[Finding]) -> list[FindingGroup]:
     return _groups_of(findings, lambda each: (each.column, *each.likeness))
 
 
-def grouped_for_terminal(findings: Sequence[Finding]) -> list[FindingGroup]:
-    """The same; where these are too many for a terminal, one for like findings in several columns."""
-    found = grouped(findings)
+def grouped_in_text(findings: Sequence[Finding]) -> list[FindingGroup]:
+    """The same, but one for what is said of several whole columns in the same words; and where these are too many for
+    a terminal, one for like findings in several columns."""
+    found = _groups_of(findings, lambda each: (*_said_of(each), *each.likeness))
     if not is_cut(len(found)):
         return found
     return _groups_of(findings, lambda each: (each.column is None, *each.likeness))
+
+
+def _said_of(finding: Finding) -> tuple[str | None, ...]:
+    """The column; of a whole one for which no command helps, what may be said of others, too."""
+    is_of_whole = finding.column is not None and finding.place is None
+    if is_of_whole and finding.next is None:
+        return "", statement(finding), finding.by_hand
+    return (finding.column,)
 
 
 def _groups_of(
@@ -221,7 +235,7 @@ class ValidationView(SummarizedView[ValidationReport]):
             line=self._painted_summary(report),
             remarks=[
                 group.remark(report.path, self._diagnosing(report.path, group.findings))
-                for group in grouped_for_terminal(report.findings)
+                for group in grouped_in_text(report.findings)
             ],
             numbers=numbers_of(report),
         )
@@ -233,13 +247,14 @@ class ValidationView(SummarizedView[ValidationReport]):
         """One line about the file, then one per group of findings, all findings if `verbose`, and the
         commands that help."""
         write_text(f"{report.path}: {self._painted_summary(report)}")
-        groups, found = grouped(report.findings), grouped_for_terminal(report.findings)
+        groups, found = grouped(report.findings), grouped_in_text(report.findings)
         if verbose:
             found = [FindingGroup((each,)) for group in groups for each in group.findings]
+        hides_some = is_cut(len(groups)) or any(each.is_shortened for each in found)
         for group in found:
             for line in group.painted_lines:
                 write_text(f"  {line if verbose else without_list(line)}")
-        if len(found) < len(groups):
+        if len(found) < len(groups) and hides_some:
             write_text("  -c NAME shows a column, --verbose shows all.")
         # Where nothing is cut, no command is.
         write_next = write_line if verbose else write_text

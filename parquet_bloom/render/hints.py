@@ -59,13 +59,14 @@ _HINTS: Final = {
 }
 # By reasons that have numbers or names in them: patterns, which few commands need, so that none is compiled before.
 _HINTS_LIKE: Final = {
-    rf"(^|: ){NO_KEY}: ({OF_FOOTER} \()?wrapped by master key [^;]*$": WRAPPED_KEY_GIVEN_BY,
-    rf"(^|: ){NO_KEY}: {OF_FOOTER}(, not [^;]*)?$": FOOTER_KEY_GIVEN_BY,
-    r"(^|: )(the footer is )?encrypted: no key for [^;]* \((wrapped by master key|key material) [^;]*\)$": (
+    rf"(^|: ){NO_KEY}: ({OF_FOOTER} \()?(wrapped by master key|key material) [^;]*$": WRAPPED_KEY_GIVEN_BY,
+    rf"(^|: ){NO_KEY}: {OF_FOOTER}( \(key id [^;]*\))?(, not [^;]*)?$": FOOTER_KEY_GIVEN_BY,
+    rf"(^|: ){NO_KEY}: key id [^;]*$": COLUMN_KEY_GIVEN_BY,
+    r"(^|: )(the footer is )?encrypted: ([^;]*: )?no key for [^;]* \((wrapped by master key|key material) [^;]*\)$": (
         WRAPPED_KEY_GIVEN_BY
     ),
     r"(^|: )encrypted: no key for column [^;]*\)$": COLUMN_KEY_GIVEN_BY,
-    r"(^|: )(the footer is )?encrypted: no key for the footer \([^;]*\)$": FOOTER_KEY_GIVEN_BY,
+    r"(^|: )(the footer is )?encrypted: ([^;]*: )?no key for the footer \([^;]*\)$": FOOTER_KEY_GIVEN_BY,
     r"the most allowed: misses the target of [\d.]+ %$": (
         "a higher --max-bytes or --fpp allows one, --force writes this one"
     ),

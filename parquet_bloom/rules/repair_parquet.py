@@ -18,7 +18,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import replace
 from itertools import count
 from typing import NamedTuple
@@ -219,18 +219,11 @@ def _examine_bits(
             return
         if stored.offset not in clear:
             clear[stored.offset] = is_clear_from(read, 0, stored.num_bytes)
-        if clear[stored.offset] and not _holds_only_nulls(file, each.chunk):
+        if clear[stored.offset] and not holds_only_nulls(file.source, file.footer, each.chunk):
             message = "no bit is set: every value seems absent"
             each.doubt = chunk_finding("PB402", each.chunk, message)
     except TamperedError as error:
         each.add(structure_parquet.does_not_open(file, each.chunk, error))
-
-
-def _holds_only_nulls(file: ParquetContainer, chunk: ColumnChunk) -> bool:
-    """By its pages; whether these are what was encrypted matters to those who look up values."""
-    with suppress(TamperedError):
-        return holds_only_nulls(file.source, file.footer, chunk)
-    return False
 
 
 # ------------------------------------------------------------------------------------------------

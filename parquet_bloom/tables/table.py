@@ -285,6 +285,10 @@ def opened_as(
     return cast("_DataFile", opened)
 
 
+# Of a file that a version has, which may be an older one, and the store has not.
+_CLEANED_UP: Final = "; a clean-up of the table, such as VACUUM, may have removed it"
+
+
 class LakeTable(ABC):
     """A table at one version."""
 
@@ -527,8 +531,13 @@ class LakeTable(ABC):
         if file.unfit is not None:
             raise UnsupportedError(f"{file.path}: {file.unfit}")
         valued = self.valued_without(file)
-        opened = opened_as(
-            self.names, self.columns, file.path, file.size, keys, opener, valued, self.types
-        )
+        try:
+            opened = opened_as(
+                self.names, self.columns, file.path, file.size, keys, opener, valued, self.types
+            )
+        except FileNotFoundError as error:
+            raise FileNotFoundError(
+                error.errno, f"{error.strerror}{_CLEANED_UP}", error.filename
+            ) from None
         opened.stand_for(self.in_commands_of(file))
         return opened

@@ -151,8 +151,8 @@ def build_table(
     0 for all. files_per_commit: after at most so many files their sizes are recorded, at the end of a
     partition (in Iceberg, of a manifest) if it is not larger. commit: whether to record the new sizes; if not, the
     next run does. sole_writer: promise that nobody else writes to the table meanwhile, which a table on S3 needs.
-    set_properties: tell the table's writers, before anything else, to go on with these columns at these rates; Delta
-    Lake's cannot be told. dry_run: build, but write nothing.
+    set_properties: tell the table's writers, before anything else, to go on with these columns at these rates; not
+    for Delta Lake. dry_run: build, but write nothing.
     progress: called with (files done, files in all). All others as for build.
 
     What fails of single files is in the report, and the others are committed; so is what fails after a

@@ -244,14 +244,13 @@ def test_what_filters_take_is_said_of_those_that_are_seen(folder):
 
 
 def test_build_says_what_readers_make_of_it(folder):
-    result = outcome(
-        "build", "file.parquet", "-c", "int64,string", "-o", "out.parquet", "--keys", "keys.json"
+    build = ("build", "file.parquet", "-o", "out.parquet", "--keys", "keys.json", "-c")
+    assert outcome(*build, "int64,string").complaint == (
+        "file.parquet: row group 0, column string: encrypted: no key for column string (the file names no key);"
+        " --column-key or --keys gives it"
     )
+    result = outcome(*build, "int64")
     assert result.code == 0
-    assert (
-        "skipped string, row groups 0, 1, 2: encrypted, no key; --column-key or --keys gives it\n"
-        in result.stdout
-    )
     assert result.stdout.endswith(
         "note: DuckDB up to 2.0 cannot read encrypted columns that have a filter\n"
     )

@@ -1,5 +1,6 @@
 """Whoever is told of a missing key is told which option gives it, and that it does."""
 
+import random
 from pathlib import Path
 
 import pyarrow as pa
@@ -7,6 +8,7 @@ import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 import pytest
 from make.commands import outcome
+from make.encrypting import Recipe, encrypt
 
 KEY = "0123456789abcdef"
 GIVES = "; --footer-key, --uniform-key or --keys gives it"
@@ -48,13 +50,102 @@ def test_the_key_of_a_column_is_not_asked_for_again_where_it_has_none_of_its_own
     assert lines[1:] == [f"id: {why}{GIVES}", f"email: {ignored}{GIVES}"]
     probed = outcome("probe", "t.parquet", "-c", "email", "-v", "u1", given).stdout
     assert probed.endswith(f"\t{ignored}{GIVES}\n")
+    Path("u.parquet").write_bytes(Path("t.parquet").read_bytes())
+    missing = "no key for the footer (the file names no key)"
+    for names, others in (
+        (["t.parquet"], ""),
+        (["t.parquet", "u.parquet"], "; the same for 1 other file"),
+    ):
+        found = outcome("find", *names, "-c", "email", "-v", "u1", given).complaint
+        assert found == (
+            "t.parquet: row group 0, column email: encrypted: its key is the footer's, not the one given for email:"
+            f" {missing}{others}{GIVES}"
+        )
+
+
+IGNORED = "--column-key: column email: its key is the footer's, not this one, which was ignored"
+
+
+@pytest.mark.parametrize("is_signed", [False, True])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["inspect"],
+        ["validate"],
+        ["advise"],
+        ["probe", "-c", "email", "-v", "u1"],
+        ["find", "-c", "email", "-v", "u1"],
+        ["build", "-c", "email", "--dry-run"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_the_key_of_a_column_that_has_the_footers_is_said_to_be_ignored(write, command, is_signed):
+    write(plaintext_footer=is_signed)
+    verb, *more = command
+    run = [verb, "t.parquet", *more, f"--footer-key=ascii:{KEY}"]
+    right = outcome(*run, f"--column-key=email=ascii:{KEY}")
+    assert (right.code, right.stderr) == (0, "")
+    wrong = outcome(*run, "--column-key=email=ascii:another key 16 b")
+    assert (wrong.code, wrong.complaint) == (0, IGNORED)
+    if "-c" not in command:
+        return
+    # It is not said of columns that nobody looks into.
+    other = outcome(
+        "probe",
+        "t.parquet",
+        "-c",
+        "id",
+        "-v",
+        "1",
+        *run[-1:],
+        "--column-key=email=ascii:another key 16 b",
+    )
+    assert other.stderr == ""
+
+
+def test_a_key_that_some_file_has_for_the_column_is_not_ignored(write, tmp_path):
+    """As in a folder in which only some files have a key for it."""
+    write()
+    own = Recipe(columns={"email": b"another key 16 b"}, footer_key=KEY.encode())
+    pq.write_table(pa.table({"email": ["u1"]}), "plain.parquet")
+    data = encrypt(Path("plain.parquet").read_bytes(), own).data
+    Path("own.parquet").write_bytes(data)
+    found = outcome(
+        "find", "t.parquet", "own.parquet", "-c", "email", "-v", "u1", f"--footer-key=ascii:{KEY}",
+        "--column-key=email=ascii:another key 16 b",
+    )  # fmt: skip
+    assert (found.code, found.stderr) == (0, "")
+
+
+def test_advise_names_the_keys_that_its_command_takes(tmp_path, monkeypatch):
+    """Of a column that is advised by files whose key is there, those of the other files, too."""
+    monkeypatch.chdir(tmp_path)
+    chance = random.Random(5)
+    table = pa.table({"id": [f"{chance.random()}" for _ in range(4000)], "n": range(4000)})
+    pq.write_table(table, "plain.parquet", row_group_size=500)
+    footer = KEY.encode()
+    for name, key in (("a", b"k" * 16), ("b", b"another key 16 b")):
+        own = Recipe(columns={"id": key}, footer_key=footer, key_ids={"id": b"k" + name.encode()})
+        Path(name).write_bytes(encrypt(Path("plain.parquet").read_bytes(), own).data)
+    given = [f"--footer-key=ascii:{KEY}", f"--key-id=ka=ascii:{'k' * 16}"]
+    told = outcome("advise", "a", "b", *given).stdout.splitlines()
+    assert told[-1] == (
+        "next: pbloom build a b -c id --in-place --footer-key KEYSPEC --key-id ka=KEYSPEC --key-id kb=KEYSPEC"
+    )
+    assert outcome("advise", "a", *given).stdout.splitlines()[-1] == (
+        "next: pbloom build a -c id --in-place --footer-key KEYSPEC --key-id ka=KEYSPEC"
+    )
+    why = "encrypted, no key: key id 'kb'; --column-key or --keys gives it"
+    lines = outcome("advise", "b", *given).stdout.splitlines()
+    assert [line.split("\t")[-1] for line in lines if line.startswith("id\t")] == [why]
+    assert not lines[-1].startswith("next: ")
 
 
 def test_validate_says_that_the_key_of_a_required_filter_may_be_the_footers(write):
     write(plaintext_footer=True)
     said = outcome("validate", "t.parquet", "--require", "email").stdout
     assert (
-        "PB408 not-checked: column email: encrypted, no key: its key is the footer's: nothing"
+        "PB408 not-checked: columns id, email: encrypted, no key: its key is the footer's: nothing"
         in said
     )
     assert said.endswith(
@@ -104,7 +195,7 @@ def test_what_a_footer_shows_is_named_once(write):
     write(plaintext_footer=True)
     said = outcome("validate", "t.parquet").stdout
     assert (
-        "PB504 revealing-copy: column id: the footer shows more of the encrypted column than it has to"
+        "PB504 revealing-copy: columns id, email: the footer shows more of the encrypted column than it has to"
         " (found size_statistics)\n"
     ) in said
 

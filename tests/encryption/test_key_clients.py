@@ -335,6 +335,21 @@ def test_the_master_key_that_is_missing_is_named(tmp_path, monkeypatch, is_inter
     assert f"next: pbloom build t.parquet -c c --in-place {option}\n" in open_to_all
 
 
+@pytest.mark.parametrize("is_internal", [True, False], ids=["internal", "external"])
+def test_a_retriever_that_returns_none_hides_no_master_key(tmp_path, monkeypatch, is_internal):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "t.parquet", internal_key_material=is_internal)
+    (tmp_path / "knows_none.py").write_text("def key(key_metadata): return None\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    given = [f"--master-key={name}=ascii:{MASTER_KEYS[name].decode()}" for name in ("mf", "m2")]
+    given.append("--key-retriever=knows_none:key")
+    denied = "key retriever, wrapped by master key 'm1': returned None"
+    probed = outcome("probe", "t.parquet", "-c", "a", "-v", "5", *given)
+    assert probed.stdout.endswith(f"\tencrypted, no key: {denied}\n")
+    found = outcome("find", "t.parquet", "-c", "a", "-v", "5", *given)
+    assert found.complaint == f"t.parquet: row group 0, column a: encrypted: {denied}"
+
+
 def test_key_material_that_is_not_there_is_looked_for_once(tmp_path, monkeypatch):
     path = write(tmp_path / "t.parquet", internal_key_material=False, plaintext_footer=True)
     (tmp_path / "_KEY_MATERIAL_FOR_t.parquet.json").unlink()

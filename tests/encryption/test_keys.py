@@ -190,6 +190,14 @@ def test_a_retriever_without_the_key(error):
         Keys(key_retriever=retrieve).footer_key(b"kf")
 
 
+def test_a_retriever_that_returns_none_is_no_matter_where_there_is_a_uniform_key():
+    none = {}.get
+    assert secret_of(Keys(key_retriever=none, uniform=SECRET).footer_key(b"kf")) == SECRET
+    with pytest.raises(MissingKeyError) as error:
+        Keys(key_retriever=none).column_key(("a",), b"ka")
+    assert str(error.value) == error.value.detail == "key retriever, key id 'ka': returned None"
+
+
 def test_a_retriever_that_fails():
     def retrieve(key_metadata):
         raise RuntimeError("not\nnow")

@@ -46,9 +46,16 @@ SEALED = Recipe(columns=COLUMN_KEYS)
 SIGNED = replace(SEALED, plaintext_footer=True)
 
 # Of each kind: how a message names it, the column to look at, and whose work needs it.
-READS_FILTERS = (("probe", "-v", "5"), ("dump",))
+READS_FILTERS = (("dump",),)
 READS_PAGES = (("build", "--in-place", "--existing", "replace"),)
-ALL = (("inspect",), *READS_FILTERS, *READS_PAGES, ("validate",), ("strip", "--in-place"))
+ALL = (
+    ("inspect",),
+    ("probe", "-v", "5"),
+    *READS_FILTERS,
+    *READS_PAGES,
+    ("validate",),
+    ("strip", "--in-place"),
+)
 KINDS = {
     FOOTER: ("footer", "plain", ALL),
     META_DATA: ("ColumnMetaData", "plain", ALL),
@@ -278,6 +285,49 @@ def test_a_filter_that_does_not_open_hides_no_others(plain, kind, fault, tmp_pat
         text = Path("page.html").read_text()
         assert "PB502" in text
         assert words in text
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("kind", IN_FILTERS)
+def test_a_filter_that_does_not_open_leaves_only_its_row_group_undecided(
+    plain, kind, fault, tmp_path, monkeypatch
+):
+    """As one in plaintext that is damaged: other filters are asked, and rows are found."""
+    monkeypatch.chdir(tmp_path)
+    words, _, _ = KINDS[kind]
+    Path("a.parquet").write_bytes(FAULTS[fault](plain, SEALED, kind))
+    keys = pb.Keys(footer=FOOTER_KEY, columns=COLUMN_KEYS)
+    first, lacking = 1 << 40, 5
+    (found, other) = pb.probe("a.parquet", "plain", [first, lacking], keys=keys).results
+    asked = "maybe" if in_second_only(fault) else "unknown"
+    assert found.verdicts == (asked, "unknown")
+    assert other.verdicts == ("absent" if asked == "maybe" else "unknown", "unknown")
+    assert other.groups[1].reason.startswith(words)
+    assert "row group" not in other.groups[1].reason
+    # With the look-up of each value, too.
+    said = outcome("probe", "a.parquet", "-c", "plain", "-v", lacking, "--explain", *KEYS)
+    assert (said.code, said.stderr) == (0, "")
+    assert words in said.stdout
+    left = pb.row_groups("a.parquet", [("plain", "in", [lacking])], keys=keys)
+    assert left["row_group"].to_pylist() == ([1] if in_second_only(fault) else [0, 1])
+    in_second = first + 150
+    said = outcome("find", "a.parquet", "-c", "plain", "-v", in_second, *KEYS)
+    assert (said.code, said.stderr) == (0, "")
+    assert f"{in_second}\ta.parquet\t1\t150\n" in said.stdout
+
+
+@pytest.mark.parametrize("kind", IN_FILTERS)
+def test_an_index_of_filters_knows_those_that_open(plain, kind, tmp_path):
+    path, index = tmp_path / "a.parquet", tmp_path / "index"
+    path.write_bytes(flipped(plain, SEALED, kind))
+    keys = pb.Keys(footer=FOOTER_KEY, columns=COLUMN_KEYS)
+    with pb.Index.build(
+        index, path, ["plain"], form="slices", include_encrypted=True, keys=keys
+    ) as built:
+        (answer,) = built.probe("plain", [1 << 40]).results
+    (file,) = answer.files
+    assert [*file.row_groups] == [0, 1]
+    assert file.reason.startswith(f"row group 1: {KINDS[kind][0]}: cannot be decrypted")
 
 
 @pytest.mark.parametrize("kind", [FILTER_HEADER, FILTER_BITSET])

@@ -106,10 +106,9 @@ def test_one_columns_key_and_the_footers_are_enough(tmp_path):
     recipe = Recipe(columns={"int64": OWN, "string": other, "double": other, "int32": SHARED_KEY})
     source, keys = encrypted(tmp_path, recipe), Keys(footer=FOOTER_KEY, columns={"int64": OWN})
     out = tmp_path / "out.parquet"
-    report = pb.build(source, out, columns=["int64", "string", "int32"], keys=keys)
+    report = pb.build(source, out, columns=["int64", "int32"], keys=keys)
     assert {found.column for found in report.filters} == {"int64", "int32"}
-    assert {skip.column for skip in report.skipped} == {"string"}
-    assert {skip.reason for skip in report.skipped} == {"encrypted, no key"}
+    assert report.skipped == ()
     assert filters(out, keys_of(recipe)).keys() == {
         (row_group, name) for row_group in range(3) for name in ("int32", "int64")
     }
@@ -130,15 +129,39 @@ def sealed_meta_data(path, keys, row_group):
     }
 
 
+@pytest.mark.parametrize("others", [[], ["int32"], ["string"]], ids=["alone", "plain", "sealed"])
 @pytest.mark.parametrize("signed", [False, True])
-def test_without_any_of_the_columns_keys_nothing_is_written(signed, tmp_path):
-    recipe = Recipe(columns={"int64": OWN}, plaintext_footer=signed)
+def test_without_one_of_the_columns_keys_nothing_is_written(signed, others, tmp_path):
+    """Whatever else is asked for, as for strip."""
+    recipe = Recipe(
+        columns={"int64": OWN, "string": SHARED_KEY},
+        plaintext_footer=signed,
+        key_ids={"int64": b"k7"},
+    )
     source = encrypted(tmp_path, recipe)
-    with pytest.raises(
-        pb.MissingKeyError, match="row group 0, column int64: encrypted: no key for"
-    ):
-        pb.build(source, tmp_path / "out.parquet", columns=["int64"], keys=Keys(footer=FOOTER_KEY))
+    with pytest.raises(pb.MissingKeyError) as raised:
+        pb.build(
+            source,
+            tmp_path / "out.parquet",
+            columns=[*others, "int64"],
+            keys=Keys(footer=FOOTER_KEY),
+        )
+    assert str(raised.value) == (
+        f"{source}: row group 0, column int64: encrypted: no key for column int64 (key id 'k7')"
+    )
     assert os.listdir(tmp_path) == ["encrypted.parquet"]
+
+
+def test_a_column_that_gets_no_filter_needs_no_key(tmp_path):
+    source = encrypted(tmp_path, Recipe(columns={"boolean": OWN}))
+    report = pb.build(
+        source,
+        tmp_path / "out.parquet",
+        columns=["boolean", "int64"],
+        keys=Keys(footer=FOOTER_KEY),
+    )
+    assert {skip.reason for skip in report.skipped} == {"BOOLEAN: two values need no filter"}
+    assert {found.column for found in report.filters} == {"int64"}
 
 
 def test_without_the_footers_key_a_signed_file_is_not_touched(tmp_path):

@@ -54,6 +54,35 @@ def test_messages_that_differ_in_numbers_only_are_alike(first, second, num_group
     assert len(grouped(found)) == num_groups
 
 
+def test_what_is_said_of_several_whole_columns_is_one_line(capsys):
+    def shown(name, found="size_statistics", place=None):
+        return finding("PB504", "the footer shows more", column=name, found=found, place=place)
+
+    found = [
+        shown("a"),
+        shown("b"),
+        shown("c", "encoding_stats"),
+        shown(None),
+        shown("d", place=Place(1)),
+    ]
+    heading = "  warning PB504 revealing-copy: "
+    said = "the footer shows more (found size_statistics)"
+    assert printed(capsys, report(*found)).splitlines()[1:] == [
+        f"{heading}columns a, b: {said}",
+        f"{heading}column c: the footer shows more (found encoding_stats)",
+        f"{heading}{said}",
+        f"{heading}column d, row group 1: {said}",
+    ]
+    many = [shown(f"c{at}") for at in range(11)]
+    names = ", ".join(f"c{at}" for at in range(10))
+    assert printed(capsys, report(*many)).splitlines()[1:] == [
+        f"{heading}columns {names}, … (11 in all): {said}",
+        "  -c NAME shows a column, --verbose shows all.",
+    ]
+    # Machines are told of each.
+    assert len(grouped(found)) == 5
+
+
 def test_other_columns_rules_and_diagnoses_are_other_groups():
     other = Diagnosis("seed", "the seed is 42", 9, 10)
     found = [

@@ -31,6 +31,19 @@ from parquet_bloom.render.hints import NextLines, for_many, in_options, next_lin
             "; --keys, --kms or --master-key gives it",
         ),
         (
+            "a: encrypted, no key: key material 'k1'",
+            "; --keys, --kms or --master-key gives it",
+        ),
+        ("a: encrypted, no key: key id 'k1'", "; --column-key or --keys gives it"),
+        (
+            "a: encrypted, no key: its key is the footer's (key id 'kf'), not the one given for a",
+            "; --footer-key, --uniform-key or --keys gives it",
+        ),
+        (
+            "a: encrypted: its key is the footer's, not the one given for a: no key for the footer (wrapped by master key 'u')",
+            "; --keys, --kms or --master-key gives it",
+        ),
+        (
             "a.parquet: unknown: row group 0, column a: encrypted: no key for column a (wrapped by master key 'u')",
             "; --keys, --kms or --master-key gives it",
         ),

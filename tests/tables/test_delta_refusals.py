@@ -59,7 +59,7 @@ def test_writers_cannot_be_told(table, dry_run):
     with pytest.raises(pb.UnsupportedError) as raised:
         build(table, set_properties=True, dry_run=dry_run)
     assert str(raised.value) == (
-        f"{table}: Delta Lake's writers take no property that asks for Bloom filters: set"
+        f"{table}: Delta Lake defines no property that asks for Bloom filters: set"
         " parquet.bloom.filter.enabled#NAME=true in each job that writes, or build with `--since` after it"
     )
     assert files_in(table) == before

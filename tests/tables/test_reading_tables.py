@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
 from make.commands import outcome
 from make.delta_tables import (
     build,
@@ -113,6 +113,22 @@ def test_python(table):
         assert {answer.verdict for answer in opened.probe("id", "nobody")} == {"absent"}
     with pytest.raises(pb.FormatError, match="expected the 1,000,000 of its record"):
         pb.open(file.path, size=1_000_000)
+
+
+def test_files_of_an_older_version_may_have_been_cleaned_up(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make_table(tmp_path / "table")
+    table = DeltaTable("table")
+    table.optimize.compact()
+    gone = table.vacuum(0, dry_run=False, enforce_retention_duration=False)
+    assert len(gone) == 3
+    rest = "No such file or directory; a clean-up of the table, such as VACUUM, may have removed it"
+    asked = ("table", "--table", "delta", "--version", 2)
+    found = outcome("find", *asked, "-c", "id", "-v", rows_of(5, 1)["id"][0])
+    assert (found.code, found.complaint.partition(": unknown: ")[2]) == (2, rest)
+    assert outcome("validate", *asked).complaint.endswith(f": {rest}")
+    newest = outcome("find", *asked[:3], "-c", "id", "-v", rows_of(5, 1)["id"][0])
+    assert (newest.code, newest.stderr) == (0, "")
 
 
 def test_deleted_rows_are_counted(tmp_path):

@@ -96,7 +96,7 @@ def test_delta_history_that_is_gone(delta):
     assert len(added(delta, 1)) == 1
     assert refused(delta, 0) == (
         "_delta_log: commit 1 is gone, so nobody knows what was added since version 0: expected 1 or"
-        " later"
+        " later, or none for all files"
     )
     assert refused(delta, 3) == "no version 3, expected 0 to 2"
     early = datetime.fromtimestamp(500, UTC)
@@ -182,7 +182,8 @@ def test_snapshots_that_have_expired(lake):
     before = datetime.fromtimestamp(0, UTC)
     for since, named in ((lake[0], f"snapshot {lake[0]}"), (before, before.isoformat())):
         assert refused(iceberg.NAME, since, catalog=iceberg.CATALOG) == (
-            f"the snapshots before {last} have expired, so nobody knows what was added since {named}"
+            f"the snapshots before {last} have expired, so nobody knows what was added since {named}: expected"
+            f" {last} or later, or none for all files"
         )
 
 

@@ -30,7 +30,7 @@ from parquet_bloom.filters.sizing import (
     Size,
     outweighs,
 )
-from parquet_bloom.options import DEFAULT_FPP, BuildOptions, Selection, refuse
+from parquet_bloom.options import DEFAULT_FPP, BuildOptions, refuse
 from parquet_bloom.parallel import Progress
 from parquet_bloom.parquet.edit.change import (
     Built,
@@ -236,7 +236,7 @@ def plan_of(
 ) -> BuildPlan:
     """What to build, where `has_one` tells whether a chunk already has a filter of the dialect.
     Raises ColumnError, UnsupportedError, RewriteError, and MissingKeyError if there is no key for
-    any of the columns."""
+    one of the columns: as they are asked for, each is needed."""
     plan = BuildPlan()
     for chunk in file.selected(options):
         reason = _reason_to_skip(file, chunk, options, has_one)
@@ -245,11 +245,6 @@ def plan_of(
             plan.skipped.append(LeftChunk(chunk.place, chunk.leaf.name, reason))
             continue
         plan.chunks.append(chunk)
-    if not plan.chunks:
-        columns = list(file.selected(Selection(columns=options.columns)))
-        if columns and all(chunk.is_locked for chunk in columns):
-            with located(file.footer, columns[0]):
-                columns[0].modules.check_readable()
     return plan
 
 
@@ -268,11 +263,11 @@ def _reason_to_skip(
     options: BuildOptions,
     has_one: Callable[[ColumnChunk], bool],
 ) -> str | None:
-    """Why a chunk gets no filter. Raises RewriteError if it has one, which is to be an error."""
-    if chunk.is_locked:
-        return chunk.no_key
+    """Why a chunk gets no filter. Raises RewriteError if it has one, which is to be an error, MissingKeyError."""
     if reason := reason_for_none(chunk.leaf.type):
         return reason
+    with located(file.footer, chunk):
+        chunk.modules.check_readable()
     if options.existing == "replace" or not has_one(chunk):
         return None
     if options.existing == "error":

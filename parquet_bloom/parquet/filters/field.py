@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.container import Answer, Explanation, GroupAnswers, number_of
 from parquet_bloom.container.asked_once import AskedOnce
-from parquet_bloom.errors import ParquetBloomError, TamperedError, UnsupportedError, ValueTypeError
+from parquet_bloom.errors import ParquetBloomError, UnsupportedError, ValueTypeError
 from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.filters.agreed import has_nanoseconds, is_agreed
 from parquet_bloom.parquet.filters.asked import Asked
@@ -64,14 +64,13 @@ class FieldProber:
         self._elsewhere = elsewhere
 
     def answers(self, asked: Asked) -> tuple[GroupAnswers]:
-        """Raises TamperedError."""
         (group,) = self._prober.answers(asked)
         return (self._believed(group),)
 
     def explained(
         self, asked: Asked
     ) -> tuple[tuple[GroupAnswers], Sequence[tuple[Explanation, ...]]]:
-        """The same, and the look-ups in the filter. Raises TamperedError."""
+        """The same, and the look-ups in the filter."""
         (group,), explanations = self._prober.explained(asked)
         return (self._believed(group),), explanations
 
@@ -142,14 +141,12 @@ class Elsewhere:
 
     def _left(self, name: str, leaf: LeafColumn, count: int | None) -> int | None:
         """How many values of a residual may be of the field; all of them where it is too large to be read, or
-        cannot be. Raises TamperedError."""
+        cannot be."""
         chunks = [self._chunk(each) for each in (leaf, self._field)]
         if sum(chunk.total_compressed_size or 0 for chunk in chunks) > _MOST_READ:
             return count
         try:
             return self._read(name, leaf)
-        except TamperedError:
-            raise
         except ParquetBloomError:
             return count
 

@@ -275,7 +275,7 @@ def _asked_by_blocks(
 
 
 def _asked_otherwise(file: OpenFile, part: int, column: LeafColumn, hashed: _Hashed) -> _Found:
-    """What any filter says. Raises TamperedError."""
+    """What any filter says."""
     prober = ChunkProber(file, file.footer.chunk(part, column), None, None)
     (answer,) = prober.answers(hashed.asked)
     by_chance = None if answer.fpp is None else hashed.by_chance(answer.fpp)

@@ -82,7 +82,7 @@ class ChunkProber:
         self._seed = seed
 
     def answers(self, asked: Asked) -> tuple[GroupAnswers]:
-        """What the filter says about each value. Raises TamperedError."""
+        """What the filter says about each value."""
         filter, reason = None, None
         if len(asked.unknown) < len(asked):
             filter, reason = self._found
@@ -93,8 +93,6 @@ class ChunkProber:
                 found = self._found_in(filter, asked, is_whole)
                 fpp = filter.bits.fpp if is_whole else None
                 is_full = fpp == 1 if is_whole else _seems_full(filter)
-        except TamperedError:
-            raise
         except ParquetBloomError as error:
             reason = self._why(error)
         known = _KNOWN if found is not None else (self._doubted(reason),) * 2
@@ -129,8 +127,7 @@ class ChunkProber:
     def explained(
         self, asked: Asked
     ) -> tuple[tuple[GroupAnswers], Sequence[tuple[Explanation, ...]]]:
-        """The same, and a look-up of all bytes that may be stored for each value. Raises
-        TamperedError."""
+        """The same, and a look-up of all bytes that may be stored for each value."""
         each = range(len(asked))
         pairs = [self._explained(asked.values[index], asked.encodings[index]) for index in each]
         answers = [answer for answer, _ in pairs]
@@ -157,8 +154,7 @@ class ChunkProber:
         )
 
     def _looks(self, encodings: Encodings) -> tuple[list[LookUp] | None, str | None]:
-        """The look-up of each encoding; or None, and why nothing can be asked. Raises
-        TamperedError."""
+        """The look-up of each encoding; or None, and why nothing can be asked."""
         if encodings.unknown:
             return None, encodings.unknown
         filter, reason = self._found
@@ -166,8 +162,6 @@ class ChunkProber:
             return None, reason
         try:
             return [filter.look_up(each) for each in encodings.plain], None
-        except TamperedError:
-            raise
         except ParquetBloomError as error:
             return None, self._why(error)
 
@@ -239,15 +233,14 @@ class ChunkProber:
 
     @read_once
     def _found(self) -> tuple[LegacyFilter | _StoredFilter | None, str]:
-        """The filter, or None and why there is none that can be used. Raises TamperedError."""
+        """The filter, or None and why there is none that can be used: one of an encrypted column that does not open
+        is damaged, too, as its key has opened the rest of the chunk."""
         if doubt := self._file.footer.row_count_doubt:
             return None, doubt
         try:
             filter, reason = self._find()
         except MissingKeyError:
             return None, self._chunk.no_key
-        except TamperedError:
-            raise
         except ParquetBloomError as error:
             return None, self._why(error)
         if filter is None or isinstance(filter, _StoredFilter) or filter.bits.bits_set:

@@ -116,6 +116,11 @@ class ColumnChunk:
         return f"{NO_KEY}: {detail}" if detail else NO_KEY
 
     @property
+    def missing_key_arguments(self) -> tuple[str, ...]:
+        """The options that give a command its key, if it is locked for want of one of its own."""
+        return self.modules.missing if isinstance(self.modules, LockedModules) else ()
+
+    @property
     def where(self) -> str:
         """The chunk's name in messages."""
         return f"row group {self.row_group}, column {self.leaf.name}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parquet_bloom.errors import ParquetBloomError, TamperedError
+from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.pages.page_reader import DATA_PAGES, PageReader
@@ -52,22 +52,19 @@ def is_all_dictionary(footer: Footer, chunk: ColumnChunk) -> bool:
 
 
 def is_known_to_be_null(source: Source, footer: Footer, chunk: ColumnChunk) -> bool:
-    """Whether all is null in a chunk by what the footer says and, if they are few bytes, by its pages. Raises
-    TamperedError."""
+    """Whether all is null in a chunk by what the footer says and, if they are few bytes, by its pages."""
     return chunk.seems_null and holds_only_nulls(source, footer, chunk)
 
 
 def holds_only_nulls(source: Source, footer: Footer, chunk: ColumnChunk) -> bool:
     """Whether a chunk has nothing but nulls by the levels in its pages, in as many rows as its row group has; of
-    others, the pages up to the first value are read. Not if these cannot be read. Raises TamperedError."""
+    others, the pages up to the first value are read. Not if these cannot be read."""
     num_rows = 0
     try:
         for page in decoded_pages(source, footer, chunk):
             if page.num_stored:
                 return False
             num_rows += page.num_rows
-    except TamperedError:
-        raise
     except ParquetBloomError:
         return False
     return num_rows == footer.row_group_num_rows(chunk.row_group)

@@ -37,7 +37,6 @@ from parquet_bloom.encryption.cipher import (
     envelope_size,
     file_cipher,
 )
-from parquet_bloom.encryption.key_material import is_key_material
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.errors import (
     EncryptionError,
@@ -93,6 +92,7 @@ def modules_of_chunks(
         if crypto.ENCRYPTION_WITH_FOOTER_KEY is not None:
             if isinstance(footer_key, MissingKeyError):
                 return _without_footer_key(footer_key, keys.given_for(path))
+            keys.note_of_footer(path, footer_key)
             return footer_key
         own = crypto.ENCRYPTION_WITH_COLUMN_KEY
         if own is None:
@@ -100,7 +100,10 @@ def modules_of_chunks(
         try:
             return keys.column_key(path, own.key_metadata)
         except MissingKeyError as error:
-            return LockedModules(str(error), error.detail)
+            otherwise = "--column-key", f"{'.'.join(path)}=KEYSPEC"
+            return LockedModules(
+                str(error), error.detail, keys.arguments_for(own.key_metadata, otherwise)
+            )
         except EncryptionError as error:
             return MislockedModules(error)
 
@@ -124,7 +127,8 @@ def _without_footer_key(missing: MissingKeyError, given: str) -> LockedModules:
     for, empty if none was."""
     why = f" ({missing.detail})" if missing.detail else ""
     others = f", not the one given for {given}" if given else ""
-    return LockedModules(str(missing), f"{OF_FOOTER}{why}{others}")
+    reason = f"{OF_FOOTER}{others}: {missing}" if given else str(missing)
+    return LockedModules(reason, f"{OF_FOOTER}{why}{others}")
 
 
 def _doubt(chunk: EncryptedChunk) -> str:
@@ -173,9 +177,8 @@ class SignedFooter(Protection):
         return footer + tail_end(len(footer), MAGIC)
 
 
-# As the command takes them.
+# As the command takes it.
 _FOOTER_KEY: Final = ("--footer-key", "KEYSPEC")
-_MASTER_KEY: Final = "--master-key"
 
 
 class UnverifiedFooter(Protection):
@@ -253,10 +256,7 @@ def _signed(footer: Footer, raw: bytes, signature: bytes, keys: Keys) -> Protect
         key = keys.footer_key(key_metadata)
     except MissingKeyError as error:
         unverified = UnverifiedFooter(str(error), modules_of_chunks(cipher, error, keys), keys)
-        unverified.missing = _FOOTER_KEY
-        if is_key_material(key_metadata):
-            name = keys.named_master_key(key_metadata) or "ID"
-            unverified.missing = _MASTER_KEY, f"{name}=KEYSPEC"
+        unverified.missing = keys.arguments_for(key_metadata, _FOOTER_KEY)
         return unverified
     cipher.check_signature(key, raw, signature)
     return SignedFooter(cipher, key, keys)

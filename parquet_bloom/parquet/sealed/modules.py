@@ -154,13 +154,14 @@ PLAIN = PlainModules()
 
 class LockedModules:
     """For an encrypted chunk without a key; `reason` says which one is missing; `detail`: see
-    MissingKeyError."""
+    MissingKeyError; `missing`: the options that give a command the key, if it is one of the column's own."""
 
     bitset_overhead = 0
 
-    def __init__(self, reason: str, detail: str = "") -> None:
+    def __init__(self, reason: str, detail: str = "", missing: tuple[str, ...] = ()) -> None:
         self.reason = reason
         self.detail = detail
+        self.missing = missing
 
     def another_module(self, source: Source, offset: int, end: int) -> str | None:
         return None

@@ -194,7 +194,8 @@ class Log:
                 known = min((each for each in self._commits if each > version), default=until + 1)
                 raise RewriteError(
                     f"{self._folder.path}: {LOG}: commit {version + 1:,} is gone, so nobody knows what was"
-                    f" added since version {after:,}: expected {known - 1:,} or later"
+                    f" added since version {after:,}: expected {known - 1:,} or later, or none for"
+                    " all files"
                 )
             first = version + 1
             version, name = self._next(first, until)

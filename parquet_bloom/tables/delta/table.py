@@ -188,7 +188,7 @@ class DeltaTable(LakeTable):
         self, rates: Mapping[str, float], max_bytes: int | None, dry_run: bool
     ) -> Never:
         raise UnsupportedError(
-            f"{self.location}: Delta Lake's writers take no property that asks for Bloom filters: set"
+            f"{self.location}: Delta Lake defines no property that asks for Bloom filters: set"
             f" {PARQUET_JAVA.enabled}NAME=true in each job that writes, or build with `--since` after it"
         )
 

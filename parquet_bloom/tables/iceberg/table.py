@@ -315,7 +315,8 @@ class IcebergTable(LakeTable):
             if before is None and snapshot.sequence_number != 1:
                 raise RewriteError(
                     f"{self.location}: the snapshots before {snapshot.snapshot_id} have expired, so nobody"
-                    f" knows what was added since {_named(since)}"
+                    f" knows what was added since {_named(since)}: expected {snapshot.snapshot_id} or later, or none"
+                    " for all files"
                 )
             snapshot = before
         if snapshot is None and since.version:
