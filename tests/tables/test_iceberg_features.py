@@ -499,3 +499,20 @@ def test_a_dry_run_says_who_uses_filters_beside_delete_files(renamed):
         "--json",
     ).stdout
     assert IN_USE not in said
+
+
+def test_a_dry_run_says_who_cannot_read_equality_deletes():
+    table = make_table(commits=1)
+    delete_equal(table, min(live()), [7])
+    notes = build(dry_run=True).notes
+    assert "PyIceberg, Polars and Daft cannot read a table with equality deletes" in notes
+    assert "chDB reads the same rows without the filters" in notes
+
+
+def test_a_dry_run_says_who_cannot_read_imported_files(tmp_path):
+    table = make_table(commits=0, spec=PartitionSpec())
+    pq.write_table(rows_of(0, 300), tmp_path / "imported.parquet", row_group_size=100)
+    table.add_files([f"file://{tmp_path}/imported.parquet"])
+    notes = build(dry_run=True).notes
+    assert "PyIceberg, chDB and Polars read the same rows without the filters" in notes
+    assert "Daft reads the same rows without the filters, but no files without field ids" in notes

@@ -216,9 +216,13 @@ class IcebergTable(LakeTable):
 
     @property
     def there(self) -> Collection[InTables]:
-        has_deletes = self._deletes.in_words() is not None
-        found: list[InTables] = ["delete files"] if has_deletes else []
-        return [*found, "renamed columns"] if self._has_renamed_columns else found
+        has: Mapping[InTables, bool] = {
+            "delete files": self._deletes.in_words() is not None,
+            "equality deletes": self._deletes.are_by_values,
+            "renamed columns": self._has_renamed_columns,
+            "a name mapping": self.loaded.name_mapping() is not None,
+        }
+        return [each for each, is_there in has.items() if is_there]
 
     @property
     def _has_renamed_columns(self) -> bool:
