@@ -313,9 +313,9 @@ def _told_writers(
 def _chosen(
     table: LakeTable, options: BuildOptions, advised: Sequence[AdviceReport] | None
 ) -> tuple[Mapping[str, float | None], BuildOptions, Sequence[str]]:
-    """The columns to build, as the table calls them, with the rate that it wants for each; the
-    options, with what else it wants; and what it wants in vain. Raises ColumnError, UnsupportedError if there are none,
-    but for advice to build none."""
+    """The columns to build, as the table calls them, with the rate that it wants for each; the options,
+    with what else it wants; and notes on what it wants in vain. Raises ColumnError, UnsupportedError if there are
+    none, but for advice to build none."""
     rates: Mapping[str, float | None] = dict.fromkeys(options.columns or ())
     notes: Sequence[str] = ()
     if advised is not None:

@@ -315,14 +315,13 @@ def test_properties_that_change_nothing_are_told(tmp_path):
             "parquet.bloom.filter.max.bytes": "1 MiB",
         },
     )
+    fails = "it is left out here, and writers that heed it fail"
     expected = [
         "the table's properties name nn, which is no column; did you mean n?",
         "the table's properties name day, which is a partition column, whose values are not in the files",
-        "the table's property parquet.bloom.filter.fpp#id is abc, expected a rate between 0 and 1: it is left out here,"
-        " and writers that heed it fail",
+        f"the table's property parquet.bloom.filter.fpp#id is abc, expected a rate between 0 and 1: {fails}",
         "the table's property parquet.bloom.filter.enabled#n is yes, expected true or false: it asks for no filter",
-        "the table's property parquet.bloom.filter.max.bytes is 1 MiB, expected a number of bytes: it is left out here,"
-        " and writers that heed it fail",
+        f"the table's property parquet.bloom.filter.max.bytes is 1 MiB, expected a number of bytes: {fails}",
     ]
     run = outcome("build", table, "--table", "delta", "--all-sizes", "--dry-run", "--json")
     assert json.loads(run.stdout)["notes"][:5] == expected
@@ -342,8 +341,8 @@ def test_properties_that_change_nothing_are_told(tmp_path):
         ),
         (
             {"parquet.bloom.filter.enabled#id": "on"},
-            "its property parquet.bloom.filter.enabled#id is on, expected true or false: it asks for no filter; its"
-            " properties name none, as parquet.bloom.filter.enabled#NAME=true would: expected columns=",
+            "its property parquet.bloom.filter.enabled#id is on, expected true or false: it asks for no filter"
+            + "; its properties name none, as parquet.bloom.filter.enabled#NAME=true would: expected columns=",
         ),
     ],
 )
