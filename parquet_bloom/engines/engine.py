@@ -81,7 +81,16 @@ Situation = Literal[
 ]
 
 # What a table can have because of which an engine does otherwise there.
-InTables = Literal["delete files", "deletion vectors", "renamed columns"]
+InTables = Literal[
+    "a name mapping",
+    "column mapping",
+    "delete files",
+    "deletion vectors",
+    "equality deletes",
+    "other reader features",
+    "renamed columns",
+    "the feature deletionVectors",
+]
 
 # Which column chunks of a file a writer's trouble can affect, as far as the footer tells.
 Concerned = Literal["any", "without length", "BOOLEAN", "encrypted"]
@@ -171,8 +180,11 @@ class EngineNote:
     def does_with(self, there: Collection[InTables] | None) -> str:
         """What it does in a table that has these, or, for None, in any."""
         if there is None:
-            others = " or ".join(self.unless)
-            return f"{self.does}, unless there are {others}" if others else self.does
+            if not self.unless:
+                return self.does
+            *most, last = self.unless
+            others = " or ".join(filter(None, (", ".join(most), last)))
+            return f"{self.does}, unless the table has {others}"
         return next((does for each, does in self.unless.items() if each in there), self.does)
 
 

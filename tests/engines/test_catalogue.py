@@ -125,15 +125,19 @@ def test_engines_that_do_the_same_share_a_sentence():
 def test_what_engines_do_can_depend_on_the_table():
     used = "use the filters once the new sizes are committed"
     query_builder = "deltalake's QueryBuilder (DataFusion)"
+    by_dataset = "deltalake's to_pyarrow_dataset"
+    refused = (
+        "column mapping, deletion vectors, the feature deletionVectors or other reader features"
+    )
     assert engine_notes("in a Delta table", ("deltalake", "Sail"))[:2] == (
-        f"{query_builder} uses{used.removeprefix('use')}, unless there are deletion vectors",
-        "deltalake's own datasets reads the same rows without the filters",
+        f"{query_builder} uses{used.removeprefix('use')}, unless the table has deletion vectors",
+        f"{by_dataset} reads the same rows without the filters, unless the table has {refused}",
     )
     assert engine_notes("in a Delta table", ("deltalake", "Sail"), ())[0] == (
         f"{query_builder} and Sail {used}"
     )
     (of_any,) = engine_notes("in an Iceberg table", ("Sail",))
-    assert of_any.endswith(", unless there are delete files or renamed columns")
+    assert of_any.endswith(", unless the table has delete files or renamed columns")
 
 
 def test_a_paragraph_has_the_reports():

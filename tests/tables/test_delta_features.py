@@ -2,11 +2,14 @@
 checkpoints, and readers find the same rows in every version."""
 
 import datetime
+import json
 
+import polars as pl
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable as Judge
 from deltalake import QueryBuilder
+from deltalake.exceptions import DeltaProtocolError
 from make.commands import outcome
 from make.delta_features import (
     FEATURES,
@@ -227,6 +230,9 @@ def test_the_change_data_feed_has_nothing_new(tmp_path):
     assert changes() == 900
 
 
+BY_DATASET = "deltalake's to_pyarrow_dataset"
+
+
 @pytest.mark.parametrize("num_vectors", [0, 1])
 def test_a_dry_run_names_those_who_will_use_the_filters(tmp_path, num_vectors):
     """One deletion vector is enough for QueryBuilder to use none."""
@@ -244,9 +250,38 @@ def test_a_dry_run_names_those_who_will_use_the_filters(tmp_path, num_vectors):
         assert users == (
             f"{by_builder} reads the same rows without the filters, as there are deletion vectors"
         )
+    if num_vectors:
+        assert others[0] == f"{BY_DATASET} and Daft cannot read a table with deletion vectors"
+    else:
+        assert others[0] == f"{BY_DATASET} cannot read a table with the feature deletionVectors"
     build(table)
     explained = QueryBuilder().register("t", Judge(table))
     plan = explained.execute("explain analyze select * from t where id = 'user 007919'")
     pruned = str(pa.table(plan.read_all()).to_pylist())
     assert "row_groups_pruned_bloom_filter=6 total" in pruned
     assert ("bloom_filter=6 total → 1 matched" in pruned) == (num_vectors == 0)
+
+
+def test_a_dry_run_names_those_who_cannot_read_mapped_columns(tmp_path):
+    table, _ = make_mapped(tmp_path / "events")
+    arguments = ("-c", "id", "--all-sizes", "--dry-run", "--json")
+    notes = json.loads(outcome("build", table, "--table", "delta", *arguments).stdout)["notes"]
+    assert f"{BY_DATASET} and Polars cannot read a table with column mapping" in notes
+    assert "chDB reads the same rows without the filters" in notes
+    assert "Daft reads the same rows without the filters, but no files without field ids" in notes
+    with pytest.raises(DeltaProtocolError, match="column mapping"):
+        pl.read_delta(str(table))
+
+
+@pytest.mark.parametrize("feature", ["columnMapping", "v2Checkpoint"])
+def test_a_dry_run_names_those_who_refuse_features(tmp_path, feature):
+    """Whether or not the table makes use of them."""
+    table = make_table(tmp_path / "events", commits=1)
+    with_features(table, reader=[feature])
+    refused = "cannot read a table with the reader features of this one"
+    notes = build(table, dry_run=True).notes
+    assert f"{BY_DATASET} and Polars {refused}" in notes
+    with pytest.raises(DeltaProtocolError):
+        Judge(table).to_pyarrow_dataset()
+    with pytest.raises(DeltaProtocolError):
+        pl.read_delta(str(table))

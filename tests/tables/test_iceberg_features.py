@@ -93,6 +93,23 @@ def test_writers_are_told_to_go_on():
     assert (again.columns, again.properties) == (("id",), {})
 
 
+def test_properties_of_a_column_that_was_renamed_or_dropped_are_told():
+    make_table()
+    build(columns=["id", "n"], set_properties=True)
+    with load().update_schema() as update:
+        update.rename_column("id", "user_id")
+    notes = build(columns=None).notes
+    assert notes[0] == "the table's properties name id, which is called user_id now"
+    with load().update_schema() as update:
+        update.delete_column("n")
+    with pytest.raises(pb.UnsupportedError) as raised:
+        build(columns=None)
+    assert str(raised.value) == (
+        f"{NAME}: no column to build: its properties name id, which is called user_id now; its properties name n, which"
+        " is no column now"
+    )
+
+
 def test_the_largest_bitset_is_told_if_it_is_given():
     make_table()
     asked = {ENABLED: "true", RATE: "0.01", "write.parquet.bloom-filter-max-bytes": "4096"}
@@ -499,3 +516,20 @@ def test_a_dry_run_says_who_uses_filters_beside_delete_files(renamed):
         "--json",
     ).stdout
     assert IN_USE not in said
+
+
+def test_a_dry_run_says_who_cannot_read_equality_deletes():
+    table = make_table(commits=1)
+    delete_equal(table, min(live()), [7])
+    notes = build(dry_run=True).notes
+    assert "PyIceberg, Polars and Daft cannot read a table with equality deletes" in notes
+    assert "chDB reads the same rows without the filters" in notes
+
+
+def test_a_dry_run_says_who_cannot_read_imported_files(tmp_path):
+    table = make_table(commits=0, spec=PartitionSpec())
+    pq.write_table(rows_of(0, 300), tmp_path / "imported.parquet", row_group_size=100)
+    table.add_files([f"file://{tmp_path}/imported.parquet"])
+    notes = build(dry_run=True).notes
+    assert "PyIceberg, chDB and Polars read the same rows without the filters" in notes
+    assert "Daft reads the same rows without the filters, but no files without field ids" in notes

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.tables.delta.action import PARSED
 from parquet_bloom.tables.delta.log import Snapshot
+
+if TYPE_CHECKING:
+    from parquet_bloom.engines.engine import InTables
 
 # What a reader has to know of to find the live files and what is in them.
 _READ: Final = {
@@ -41,6 +44,8 @@ _WRITTEN: Final = _READ | {
     "invariants",
     "rowTracking",
 }
+# Types that Arrow has, too: their readers need to know no more. Source: SUPPORTED_READER_FEATURES of deltalake.
+_ARROWS_OWN: Final = {"timestampNtz", "variantType", "variantType-preview"}
 # With the one slash of `dbfs:/x` and `file:/x`, or two.
 _ABSOLUTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _READER_VERSIONS: Final = (1, 2, 3)
@@ -51,6 +56,18 @@ _THROUGH_CATALOG: Final = ("delta.coordinatedCommits", "delta.catalogManaged")
 _ICEBERG: Final = ("delta.enableIcebergCompat", "delta.universalFormat.enabledFormats")
 
 
+def refused_by_some(snapshot: Snapshot) -> Iterator[InTables]:
+    """What its readers have to know of, and not all of them do, whether or not any file is concerned."""
+    features = set(snapshot.protocol.get("readerFeatures") or ()) - _ARROWS_OWN
+    if _mapping(snapshot) != "none":
+        yield "column mapping"
+        features.discard("columnMapping")
+    if "deletionVectors" in features:
+        yield "the feature deletionVectors"
+    if features - {"deletionVectors"}:
+        yield "other reader features"
+
+
 def unreadable(snapshot: Snapshot) -> Iterator[str]:
     """Why nobody here can say what is live."""
     protocol = snapshot.protocol
@@ -58,7 +75,7 @@ def unreadable(snapshot: Snapshot) -> Iterator[str]:
         yield f"its protocol needs readers of version {protocol.get('minReaderVersion')}, expected up to 3"
     if unknown := sorted(set(protocol.get("readerFeatures") or ()) - _READ):
         yield f"its readers need {_features(unknown)}, which pbloom does not know"
-    mode = snapshot.configuration.get("delta.columnMapping.mode", "none")
+    mode = _mapping(snapshot)
     if mode not in _MAPPINGS:
         yield f"delta.columnMapping.mode is {mode}, expected {', '.join(_MAPPINGS)}"
 
@@ -109,6 +126,11 @@ def _lost(snapshot: Snapshot) -> Iterator[str]:
             yield f"its file {path} has two live records, expected one"
             return
         seen.add(path)
+
+
+def _mapping(snapshot: Snapshot) -> str:
+    """The mode by which it maps columns."""
+    return snapshot.configuration.get("delta.columnMapping.mode", "none")
 
 
 def is_outside(path: str) -> bool:

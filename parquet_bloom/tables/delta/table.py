@@ -31,7 +31,12 @@ from parquet_bloom.tables.delta.columns import (
     columns_with_defaults,
     types_of_partitions,
 )
-from parquet_bloom.tables.delta.features import is_outside, unreadable, unwritable
+from parquet_bloom.tables.delta.features import (
+    is_outside,
+    refused_by_some,
+    unreadable,
+    unwritable,
+)
 from parquet_bloom.tables.delta.log import LOG, Log, Snapshot, commit_name, read_snapshot
 from parquet_bloom.tables.delta.vectors import deleted_rows
 from parquet_bloom.tables.ends import why_not
@@ -144,8 +149,8 @@ class DeltaTable(LakeTable):
 
     @property
     def there(self) -> Collection[InTables]:
-        found: tuple[InTables, ...] = ("deletion vectors",)
-        return found if self._vectors else ()
+        vectors: tuple[InTables, ...] = ("deletion vectors",)
+        return [*(vectors if self._vectors else ()), *refused_by_some(self._snapshot)]
 
     def deleted_rows(self, file: TableFile) -> Array:
         vector = self._vectors.get(file.name)

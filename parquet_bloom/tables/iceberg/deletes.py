@@ -120,6 +120,11 @@ class Deletes:
             " and ".join(number_of(count, kind) for kind, count in kinds.items() if count) or None
         )
 
+    @property
+    def are_by_values(self) -> bool:
+        """Whether any of them is an equality delete file."""
+        return bool(self._by_values)
+
     def may_be_of(self, name: str) -> bool:
         """Whether any of them may be about a data file."""
         return any(True for _ in self._of(name))
