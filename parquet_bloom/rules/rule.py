@@ -17,6 +17,7 @@
     instead = "…"                   what to do if `repair` can only report it
     next = "strip FILE -c COLUMN"   the command that helps, if that is not `repair`; other words
                                     that it fills in: ROW_GROUP, LIMIT
+    first = "validate FILE --pages" the command before it, where what that says decides if it helps
     by_hand = "…"                   what helps, if no command does; every error has one or the other
     prose = '''…'''               one paragraph of Markdown; {not a power of two} stands for what engines
                                     do then, see engines.reading.paragraph
@@ -89,6 +90,7 @@ class Rule:
     needs_pages: bool = False
     instead: str | None = None
     next: str | None = None
+    first: str | None = None
     by_hand: str | None = None
 
     def __post_init__(self) -> None:
@@ -108,6 +110,16 @@ class Rule:
             rebuild = "" if self.repair.endswith("length") else " --rebuild"
             return f"pbloom repair FILE{rebuild} --in-place"
         return self.next and f"pbloom {self.next}"
+
+    @property
+    def first_command(self) -> str | None:
+        """The command before that one, which says whether it helps; None if it does in any case."""
+        return self.first and f"pbloom {self.first}"
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Both, in their order, as far as there are any."""
+        return tuple(filter(None, (self.first_command, self.command)))
 
     @property
     def heading(self) -> str:

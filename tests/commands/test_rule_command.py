@@ -6,6 +6,9 @@ import pytest
 from conftest import ROOT
 from make.commands import on_a_terminal, outcome
 
+from parquet_bloom.commands.rule import section
+from parquet_bloom.rules import next_commands
+from parquet_bloom.rules.finding import OTHER_VALUES
 from parquet_bloom.rules.rule import Rule, Severity, find_rule, rules
 
 
@@ -26,9 +29,22 @@ def test_several_by_name_and_id():
     first, second = ran.stdout.split("\n\n")
     assert first.splitlines()[1] == (
         "Parquet, ORC · needs the values · repair --drop-bad drops the filter, --rebuild builds"
-        " another · next: pbloom repair FILE --rebuild --in-place"
+        " another · next: pbloom validate FILE -c COLUMN --pages --diagnose, then pbloom repair FILE --rebuild --in-place"
     )
     assert second.startswith("PB602 damaged-filter-stream (error): ")
+
+
+def test_where_pages_may_be_what_is_wrong_they_are_looked_at_before_the_filter_goes():
+    """What a rule names first is what findings name, and its page and its document say so, too."""
+    look = next_commands._LOOK_CLOSER
+    assert look == "pbloom validate FILE -c COLUMN --pages --diagnose"
+    with_first = {each.id: each for each in rules().values() if each.first is not None}
+    assert set(with_first) == {"PB401", OTHER_VALUES}
+    for rule in with_first.values():
+        assert rule.steps == (look, rule.command)
+        assert f"\n\nNext: `{look}`,\nthen `{rule.command}`\n\n" in section(rule)
+        (document,) = map(json.loads, outcome("rule", rule.id, "--json").stdout.splitlines())
+        assert (document["first"], document["next"]) == rule.steps
 
 
 def test_without_a_name_all_are_listed():
