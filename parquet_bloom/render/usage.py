@@ -16,6 +16,7 @@ from parquet_bloom.errors import similar
 from parquet_bloom.render.hints import command
 from parquet_bloom.render.stray_words import Typed, column_meant, option_meant
 from parquet_bloom.render.wording import either
+from parquet_bloom.rules.rule import is_rule
 from parquet_bloom.storage.paths import is_index
 from parquet_bloom.storage.source import has_data_suffix, is_url
 
@@ -320,8 +321,8 @@ def _commands_of(
 
 
 def _command_meant(error: click.exceptions.NoSuchCommand) -> str:
-    """The option of this name; that command, if only pbloom itself has it; one that is near; one before a file; else
-    all, if they are few."""
+    """The option of this name; that command, if only pbloom itself has it; the one that explains a rule; one that is
+    near; one before a file; else all, if they are few."""
     ctx, name = error.ctx, error.command_name
     names = [] if ctx is None else _names_in(ctx)
     if ctx is not None and any(f"--{name}" in each.opts for each in ctx.command.params):
@@ -329,6 +330,8 @@ def _command_meant(error: click.exceptions.NoSuchCommand) -> str:
     called = [each for each in _CALLED_ELSEWHERE.get(name, ()) if each.split()[0] in names]
     if not called and ctx is not None and name in _names_in(root := ctx.find_root()):
         return f"did you mean {root.command_path} {name}?"
+    if ctx is not None and ctx.parent is None and is_rule(name):
+        return f"did you mean {ctx.command_path} rule {name}?"
     if near := called or similar(name, names, _NEAR):
         return f"did you mean {either(near)}?"
     if has_data_suffix(name) or os.path.lexists(name):

@@ -46,6 +46,7 @@ _KINDS: Final = ("structure", "portability", "quality", "truth", "security", "or
 
 PAGE_WIDTH: Final = 100
 
+_ID = re.compile(r"PB\d+", re.IGNORECASE)
 _ABOUT = re.compile(r"\{([^{}]+)\}")
 _SPACE = re.compile(r"\s+")
 # What stays on one line, and what a space in it is meanwhile.
@@ -177,6 +178,11 @@ def rules_of(format: Format) -> tuple[Rule, ...]:
     return tuple(rule for rule in rules().values() if format in rule.formats)
 
 
+def is_rule(word: str) -> bool:
+    """Whether a rule has this name, or could have this id."""
+    return _ID.fullmatch(word) is not None or any(word == each.name for each in rules().values())
+
+
 def find_rule(word: str) -> Rule:
     """The rule with this id, in either case, or name. Raises ConfigError, naming the close ones."""
     names = {rule.name: rule for rule in rules().values()} | dict(rules())
@@ -185,7 +191,7 @@ def find_rule(word: str) -> Rule:
     close = similar(word, names, cutoff=0.7)
     hint = f"did you mean {', '.join(close)}?" if close else "`pbloom rule` lists them"
     if not close and not word.startswith("PB"):
-        hint += "; diagnoses have a page of their own in the documentation"
+        hint += "; a finding that has a diagnosis explains it"
     raise ConfigError(f"no such rule {word!r}; {hint}")
 
 

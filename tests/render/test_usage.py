@@ -14,6 +14,11 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
     ("arguments", "said"),
     [
         ("frobnicate", "frobnicate: no such command; see pbloom --help"),
+        ("PB401", "PB401: no such command; did you mean pbloom rule PB401?"),
+        (
+            "false-negatives",
+            "false-negatives: no such command; did you mean pbloom rule false-negatives?",
+        ),
         ("buid x", "buid: no such command; did you mean build?"),
         (
             "index finish x",
@@ -258,7 +263,7 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ),
         (
             "rule length-prefix",
-            "no such rule 'length-prefix'; `pbloom rule` lists them; diagnoses have a page of their own in the documentation",
+            "no such rule 'length-prefix'; `pbloom rule` lists them; a finding that has a diagnosis explains it",
         ),
         ("undo x", "undo: no such command; did you mean strip or recover?"),
         ("diagnose x", "diagnose: no such command; did you mean validate --diagnose?"),
