@@ -27,7 +27,7 @@ WIDTH: Final = 80
 @click.command(cls=Command)
 @click.argument("names", nargs=-1, metavar="[RULE]...", shell_complete=rule_names)
 @output_option(
-    "--markdown", is_flag=True, help="Write Markdown; without a RULE, all of docs/rules.md."
+    "--markdown", is_flag=True, help="Write Markdown; without a RULE, the page about all rules."
 )
 @output_option("--json", "as_json", is_flag=True, help="One JSON document per rule.")
 def rule(names: tuple[str, ...], markdown: bool, as_json: bool) -> None:

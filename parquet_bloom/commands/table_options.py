@@ -118,7 +118,8 @@ _min_file_size = table_option(
     "--min-file-size",
     callback=any_size,
     metavar=SIZE,
-    help="Leave smaller files as they are; see docs/tables.md.  [default: 4MiB]",
+    help="Leave smaller files as they are: until the commit, and in older versions of the table, Trino cannot read"
+    " files of up to 3 MB that have grown.  [default: 4MiB]",
 )
 _all_sizes = table_option("--all-sizes", is_flag=True, help="Include files of any size.")
 

@@ -161,7 +161,7 @@ def build(
     would contradict it, such as a second footer, or needs its place, such as a list in the fields of a
     filter's pointer; with `layout` replace.
 
-    storage_options: for the object store behind a URL, see docs/object-stores.md.
+    storage_options: for the object store behind a URL, such as {"region": "eu-west-1"}.
 
     In an ORC file, `columns` are dotted names, `row_groups` are stripes, and filters have room
     for as many values as a full index group has rows, mostly 10,000, or for `ndv`; orc_streams: `utf8`, the default,

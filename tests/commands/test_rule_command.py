@@ -1,6 +1,7 @@
 """pbloom rule: one rule, some, or all of them."""
 
 import json
+import re
 
 import pytest
 from conftest import ROOT
@@ -96,6 +97,11 @@ def test_a_rule_has_words_that_there_are():
 def test_ids_are_not_names_and_names_are_unique():
     assert find_rule("PB101") is find_rule("offset-outside-data")
     assert len({rule.name for rule in rules().values()}) == len(rules())
+
+
+def test_no_rule_sends_anybody_to_pages_that_are_not_installed():
+    shown = outcome("rule", *rules()).stdout
+    assert "docs/" not in re.sub("<https:[^>]*>", "", shown)
 
 
 def test_on_a_terminal_of_80_columns_titles_are_whole():
