@@ -25,7 +25,7 @@ from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError, quoted_name
 from parquet_bloom.files import FORMATS
-from parquet_bloom.options import BuildOptions, Destination, RepairOptions
+from parquet_bloom.options import BuildOptions, Destination, RepairOptions, ValidateOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.damage import MAY_HAVE_CHANGED
 from parquet_bloom.storage.new_version import check_appendable
@@ -252,6 +252,19 @@ def build_opened(
     """As build, of a file that is open. `filters`: yields the filters of all chunks that can be built
     elsewhere."""
     return _build(changing_opened(file, destination), options, filters=filters)
+
+
+def without_filters(file: Container, columns: Sequence[str]) -> list[str]:
+    """Those of these columns that have values and no filter at all, though build gives them some."""
+    seen = FORMATS[file.format].examination(file, ValidateOptions(columns=tuple(columns)))
+
+    def has_none(column: Any) -> bool:
+        if not seen.may_be_built(column.name) or len(seen.parts_without(column)) < len(seen.parts):
+            return False
+        found = [part for part in seen.parts if seen.has_values(part, column)]
+        return bool(found) and not any(seen.is_hidden(part, column) for part in found)
+
+    return [column.name for column in seen.columns if has_none(column)]
 
 
 def _build(
