@@ -80,7 +80,8 @@ _FEW_ROWS = 4
     "--report",
     type=PARQUET_FILE,
     help="Write to this Parquet file what became of each value: where it was found, what proves it absent, or why it "
-    "is unknown; and, without a value, each file that was asked.",
+    "is unknown; and, without a value, each file that was asked, or could not be. A join by value lacks these: "
+    "`value IS NULL` has them, and `state` tells which is which.",
 )
 @option.overwrite_answer
 @file_options.union_by_name

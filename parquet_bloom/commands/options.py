@@ -281,7 +281,8 @@ value_answer_options = together(
         type=VALUES_FILE,
         help="Write the answer to this file once it is complete; with --by-value, to NAME.parquet a row for each "
         "value and file that may hold it, one for each other value, and one without a value for each file that may "
-        "hold any, as those without filters.  [default: stdout]",
+        "hold any, as those without filters; a join by value lacks these, so read what `value IS NULL` has, too.  "
+        "[default: stdout]",
     ),
     overwrite_answer,
 )
