@@ -125,6 +125,34 @@ def test_encrypted_files_have_a_section_of_their_own():
     )
 
 
+@pytest.mark.parametrize("name", ["--column", "--row-group", "--require", "--ignore", "--engine"])
+def test_what_takes_several_is_said_in_the_same_words(name):
+    several = [each for command in ALL.values() for each in command.params if name in each.opts]
+    several = [each for each in several if each.multiple]
+    assert several
+    for option in several:
+        assert "repeatable or comma-separated" in option.help, option
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "more"),
+    [
+        (("probe",), "--groups-to-read", ()),
+        (("probe",), "--only", ("absent",)),
+        (("probe",), "--output", ("new.parquet", "--by-value")),
+        (("find",), "--output", ("new.parquet",)),
+        (("find",), "--report", ("new.parquet",)),
+        (("index", "probe"), "--output", ("new.parquet", "--index", "none")),
+        (("index", "probe"), "--only", ("absent", "--index", "none")),
+    ],
+)
+def test_what_takes_one_column_where_others_may_be_given_says_so(path, name, more):
+    (option,) = (each for each in ALL[path].params if name in each.opts)
+    assert re.search("Of one --column|and one --column", option.help)
+    refused = outcome(*path, "none.parquet", "-c", "a", "-c", "b", "-v", "1", name, *more)
+    assert (refused.code, "one --column" in refused.complaint) == (2, True)
+
+
 def test_short_options_are_compared_with_no_long_ones(monkeypatch):
     """Which click does for each, before it looks whether it is a short one."""
 
