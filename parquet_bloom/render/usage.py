@@ -199,7 +199,10 @@ def _option_meant(error: click.NoSuchOption, words: Sequence[str]) -> str:
     """Where an option of a command belongs that was typed before it; or else that there is none of this name, and
     which may have been meant, or why none is needed, or where all are."""
     typed, ctx = error.option_name, error.ctx
-    if having := _commands_with(typed, ctx):
+    if ctx is not None and (having := _commands_with(typed, ctx)):
+        if taken := _value_left_out(typed, having, words, ctx):
+            other = "; did you mean pbloom --version, or --verbose of a command?" * (typed == "-v")
+            return f"expected after a command, with a value, as in {taken}{other}"
         return f"expected after a command, as in {_behind_command(typed, having, words)}"
     options = [] if ctx is None else ctx.command.get_params(ctx)
     names = [name for each in options for name in each.opts if name.startswith("-")]
@@ -283,6 +286,23 @@ def _command_for(typed: str, ctx: click.Context | None) -> str:
         return ""
     *most, last = having
     return f"{', '.join(most)} and {last} have it" if most else f"{last} has it"
+
+
+def _value_left_out(
+    typed: str, having: Sequence[str], words: Sequence[str], ctx: click.Context
+) -> str:
+    """`pbloom probe -v LITERAL`, if a command, or nothing, follows an option that takes a value; empty for others."""
+    following = words[words.index(typed) + 1 :] if typed in words else ["="]
+    if not isinstance(ctx.command, click.Group) or (
+        following and following[0] not in _names_in(ctx)
+    ):
+        return ""
+    path = next((each for each in having if each.split()[-1] in following[:1]), having[0])
+    ((_, found),) = _commands_of(ctx.command, ctx, [path.split()[-1]])
+    option = next(each for each in found.params if typed in each.opts)
+    if not isinstance(option, click.Option) or option.is_flag:
+        return ""
+    return f"{path} {typed} {_taken(option, ctx)}"
 
 
 def _behind_command(typed: str, having: Sequence[str], words: Sequence[str]) -> str:
