@@ -45,7 +45,7 @@ from parquet_bloom.orc.clocks import (
     wall_clock_keys,
 )
 from parquet_bloom.orc.columns import MOST_SCALE, UNKNOWN, OrcColumn
-from parquet_bloom.values.encode import not_looked_for
+from parquet_bloom.values.encode import OF_ORC_BOOLEAN, not_looked_for
 from parquet_bloom.values.given import plain_value, python_values
 from parquet_bloom.values.types import (
     NANOS_PER_DAY,
@@ -84,7 +84,7 @@ _AS_NUMBERS: Final = ("BYTE", "SHORT", "INT", "LONG", "DATE", "LIST", "MAP", "UN
 
 # Why none is looked for in rows, or by an index, which needs no filter.
 _NOT_LOOKED_UP: Final = {
-    "BOOLEAN": "values of BOOLEAN columns are not looked up",
+    "BOOLEAN": OF_ORC_BOOLEAN,
     "STRUCT": "STRUCT: its fields are columns of their own",
     "LIST": f"LIST: {_INSTEAD['LIST']}",
     "MAP": f"MAP: {_INSTEAD['MAP']}",

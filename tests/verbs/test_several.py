@@ -542,6 +542,11 @@ def test_flags_of_nulls_keep_no_lake_from_being_absent(tmp_path):
     assert (report.unknown, len(report.absent)) == ((), 2)
     pq.write_table(pa.table({"flag": [None, True]}), path)
     assert told(path, False) == ("unknown", "BOOLEAN has no Bloom filter")
+    (unknown,) = pb.find(path, "flag", True).unknown
+    assert unknown.reason == (
+        "True: cannot be looked for: BOOLEAN has no Bloom filter; pb.rows and engines read its rows"
+    )
+    assert pb.rows(path, {"flag": True}).num_rows == 1
     pq.write_table(pa.table({"flag": pa.nulls(9, pa.bool_())}), path, write_statistics=False)
     assert told(path, False) == ("unknown", "BOOLEAN has no Bloom filter")
 
