@@ -37,6 +37,7 @@ EXIT_STATUS = {
     "2": "An error, unless the description says otherwise.",
     "128 and above": "Ended by a signal, whose number is the rest.",
 }
+# Of those that stand for an option, a page has what its command takes.
 ENVIRONMENT = {
     "PBLOOM_DEBUG": "Show the traceback of an error, as --debug does.",
     "PBLOOM_KEYS": "A JSON file of keys, as --keys.",
@@ -101,8 +102,22 @@ def _page(name: str, context: click.Context) -> Iterator[str]:
         yield ".SH EXAMPLES"
         yield from _verbatim(map(str.strip, examples))
     yield from _items("EXIT STATUS", EXIT_STATUS)
-    yield from _items("ENVIRONMENT", ENVIRONMENT)
+    yield from _items("ENVIRONMENT", _environment(command))
     yield from _see_also(name, context)
+
+
+def _environment(command: click.Command) -> dict[str, str]:
+    """What the environment says to a command, or to any of a group."""
+    own = {each.envvar for of in _with_inner(command) for each in of.params}
+    others = {each.envvar for of in _with_inner(cli) for each in of.params} - own
+    return {name: about for name, about in ENVIRONMENT.items() if name not in others}
+
+
+def _with_inner(command: click.Command) -> Iterator[click.Command]:
+    yield command
+    if isinstance(command, click.Group):
+        for name in command.commands:
+            yield from _with_inner(command.commands[name])
 
 
 def _about(group: click.Group, context: click.Context, name: str) -> str:

@@ -140,7 +140,7 @@ def open(
     size: int | None = None,
 ) -> ParquetFile | OrcFile:
     """Open a local path or URL; `keys` for an encrypted Parquet file, `storage_options` for the
-    object store behind a URL (see docs/object-stores.md). Both kinds of files have `columns`, `parts`,
+    object store behind a URL (such as {"region": "eu-west-1"}). Both kinds of files have `columns`, `parts`,
     `probe` and `bloom_filter`. Leave them with `with`, or `close` them; those that nobody has any more
     are closed, too. A closed local file raises ValueError where it would have to be read.
 

@@ -342,12 +342,14 @@ class ProbeOptions(VerbOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidateOptions(ReadOptions):
-    """How to check filters, see verbs.validate.validate. `policy`: a rules.policy.Policy."""
+    """How to check filters, see verbs.validate.validate. `policy`: a rules.policy.Policy; `require`: the columns that
+    a call adds to those that it requires, which are checked whichever `columns` there are."""
 
     deep: bool = True
     diagnose: bool = False
     pages: bool = False
     policy: Any = None
+    require: tuple[str, ...] = ()
     union_by_name: bool = False
     threads: int | None = None
 
@@ -482,6 +484,7 @@ _READ: Final[Mapping[str, Callable[[Any], Any]]] = {
     "column": partial(name_given, "column"),
     "columns": columns_given,
     "engines": engines_given,
+    "require": lambda names: names_given("require", names) or (),
     "row_groups": row_groups_given,
     "fpp": partial(rate_given, "fpp"),
     "files_per_commit": partial(number_given, "files_per_commit"),

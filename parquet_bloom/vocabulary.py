@@ -103,6 +103,9 @@ LeftoverKind = Literal["temporary file", "upload"]
 # For a word in a header that the format does not have.
 UNKNOWN: Final = "unknown"
 
+# What null is called as the value of a partition column, also in names of folders.
+NULL_PARTITION: Final = "__HIVE_DEFAULT_PARTITION__"
+
 NO_FILTER: Final = "no filter"
 # What helps where there is none.
 ADVISED: Final = "pbloom advise says whether it deserves one, pbloom build adds it"

@@ -106,6 +106,11 @@ def test_help_describes_every_public_name():
         assert (getattr(pb, name).__doc__ or "").strip(), name
 
 
+def test_help_names_no_page_that_is_not_installed():
+    shown = [pydoc.plain(pydoc.render_doc(getattr(pb, name))) for name in pb.__all__]
+    assert [line for text in shown for line in text.splitlines() if "docs/" in line] == []
+
+
 def consumer() -> str:
     return (ROOT / "tests" / "make" / "consumer.py").read_text()
 

@@ -16,6 +16,7 @@ import os
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
+from io import StringIO
 from typing import Final, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ from parquet_bloom.advice.ndv import ALL_HASHES
 from parquet_bloom.advice.order import Keys, OrderKey
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, ValueTypeError
+from parquet_bloom.values.given import DELIMITERS, is_like_header
 from parquet_bloom.vocabulary import BEYOND_BITS, NOT_HELD
 
 # The default number of distinct stored values to draw from each column.
@@ -444,21 +446,26 @@ SamplePart = StoredPart | GivenPart
 def read_value_sample(path: str | os.PathLike[str], columns: Sequence[str]) -> dict[str, list[str]]:
     """The literals for each column, as often as they occur in the file (UTF-8 text).
 
-    If `columns` names one column, each line is one of its values. Otherwise the file is CSV and its
-    first line names columns. Empty lines and cells are left out. Raises ColumnError if that line is
-    missing, names none of `columns` or a column twice, or if a line has too many cells; ValueTypeError if the file is
-    not text, or a column has no values; OSError.
+    If `columns` names one column, each line is one of its values. Otherwise the file is CSV and its first line names
+    columns, as it does if it is called .csv or .tsv, or that line has the name of this one column. Empty lines and
+    cells are left out. Raises ColumnError if that line is missing, names none of `columns` or a column twice, or if a
+    line has too many cells; ValueTypeError if the file is not text, or a column has no values; OSError.
     """
     where = os.fspath(path)
+    delimiter = DELIMITERS.get(os.path.splitext(where.lower())[1])
     try:
         # Spreadsheets put a byte order mark in front.
         with open(path, encoding="utf-8-sig", newline="") as file:
-            if len(columns) == 1:
-                # Unicode has more ends of lines than files do; a value may have one of those.
-                lines = file.read().replace("\r\n", "\n").split("\n")
-                values = {columns[0]: [line for line in lines if line]}
-            else:
-                values = _read_csv(where, csv.DictReader(file, strict=True), columns)
+            text = file.read()
+        # Unicode has more ends of lines than files do; a value may have one of those.
+        lines = text.replace("\r\n", "\n").split("\n")
+        if len(columns) == 1 and delimiter is None and not is_like_header(lines[0], columns):
+            values = {columns[0]: [line for line in lines if line]}
+        else:
+            rows = csv.DictReader(
+                StringIO(text, newline=""), delimiter=delimiter or ",", strict=True
+            )
+            values = _read_csv(where, rows, columns)
     except UnicodeDecodeError as error:
         raise ValueTypeError(f"{where}: byte {error.start}: expected UTF-8") from None
     except csv.Error as error:
@@ -470,14 +477,20 @@ def read_value_sample(path: str | os.PathLike[str], columns: Sequence[str]) -> d
 
 
 def _read_csv(path: str, rows: csv.DictReader[str], columns: Sequence[str]) -> dict[str, list[str]]:
+    """Of one column, the values of this one alone."""
     names = [name for name in rows.fieldnames or () if name]
     if not names:
         raise ColumnError(f"{path}: line 1: expected the names of columns")
     if columns and not set(columns) & set(names):
         # Such as a list of values of one column.
-        raise ColumnError(f"{path}: line 1: {names[0]}: expected names of {', '.join(columns)}")
+        lines = "; if it is a value, do not call the file .csv" if len(columns) == 1 else ""
+        raise ColumnError(
+            f"{path}: line 1: {names[0]}: expected names of {', '.join(columns)}{lines}"
+        )
     if len(set(names)) < len(names):
         raise ColumnError(f"{path}: line 1: a column is named twice")
+    if len(columns) == 1:
+        names = [*columns]
     values: dict[str, list[str]] = {name: [] for name in names}
     for row in rows:
         if None in row:

@@ -96,8 +96,8 @@ if TYPE_CHECKING:
 @values_option(
     "--value-sample",
     type=FILE,
-    help="Values that queries really look up: one per line with a single --column, or"
-    " CSV with a header.",
+    help="Values that queries really look up: CSV with the names of columns in line 1, or, of a single --column, one"
+    " per line.",
 )
 @output_option(
     "--details",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
@@ -133,11 +134,14 @@ def build(
         )
     if of_table is not None:
         sys.exit(_build_in_tables(answers, options, of_table, to_judge, keys))
-    from parquet_bloom.verbs.build import build_file
+    from parquet_bloom.verbs.build import build_file, without_filters
 
     inputs = answers.inputs
     if options.union_by_name:
         inputs.check_some_have(columns or (), keys)
+    if dialect is None:
+        wanted_of = partial(without_filters, columns=columns or ())
+        inputs.tell_of_others(wanted_of, "without a filter", keys)
     chosen: Mapping[str, Choice] = {}
     if to_judge is not None:
         judged = _judged(answers, inputs, to_judge, keys)

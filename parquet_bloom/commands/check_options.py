@@ -29,7 +29,8 @@ _require = checks_option(
     callback=names,
     metavar="COLUMN",
     shell_complete=leaf_columns,
-    help="Leaf column that must have filters; repeatable or comma-separated.",
+    help="Leaf column that must have filters, which are checked beside those of --column; repeatable or"
+    " comma-separated.",
 )
 _no_values = checks_option(
     "--no-values",
@@ -39,7 +40,8 @@ _no_values = checks_option(
 
 
 def checks(command: Callback) -> Callback:
-    """How to check filters, and by which policy. The command gets `deep`, `diagnose` and `policy`."""
+    """How to check filters, and by which policy. The command gets `deep`, `diagnose`, `policy`, and what it is to
+    `require` beyond that of a file."""
 
     @together(
         deep,
@@ -86,13 +88,13 @@ def checks(command: Callback) -> Callback:
             require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore,
             no_values=no_values,
         )  # fmt: skip
-        return command(deep=deep, diagnose=diagnose, policy=policy, **given)
+        return command(deep=deep, diagnose=diagnose, policy=policy, require=require, **given)
 
     return with_policy
 
 
 def findings_on_page(command: Callback) -> Callback:
-    """What a page says of filters. The command gets `deep` and `policy`."""
+    """What a page says of filters. The command gets `deep`, `policy` and `require`."""
 
     @together(deep, _require, _no_values, configured)
     @wraps(command)
@@ -100,7 +102,7 @@ def findings_on_page(command: Callback) -> Callback:
         policy: Policy, require: tuple[str, ...], no_values: bool, **given: object
     ) -> object:
         policy = policy.with_options(require=require, no_values=no_values)
-        return command(policy=policy, **given)
+        return command(policy=policy, require=require, **given)
 
     return with_policy
 

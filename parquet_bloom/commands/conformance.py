@@ -69,7 +69,7 @@ def conformance() -> None:
     """Judge how an engine uses Bloom filters, or writes them.
 
     An adapter is a program of about fifteen lines beside the engine: it reads questions and writes answers, a JSON
-    line each. docs/conformance.md has everything for your CI.
+    line each. `fetch` writes those for DuckDB, Spark and others, from which to make yours.
 
     \b
     Examples:

@@ -74,13 +74,15 @@ _FEW_ROWS = 4
     "-o",
     "--output",
     type=PARQUET_FILE,
-    help="Write the rows to this Parquet file, too: the value as text, those of --columns in their types.",
+    help="Of one --column, write the rows to this Parquet file, too: the value as text, those of --columns in their"
+    " types.",
 )
 @output_option(
     "--report",
     type=PARQUET_FILE,
-    help="Write to this Parquet file what became of each value: where it was found, what proves it absent, or why it "
-    "is unknown; and, without a value, each file that was asked.",
+    help="Of one --column, write to this Parquet file what became of each value: where it was found, what proves it"
+    " absent, or why it is unknown; and, without a value, each file that was asked, or could not be. A join by value"
+    " lacks these: `value IS NULL` has them, and `state` tells which is which.",
 )
 @option.overwrite_answer
 @file_options.union_by_name

@@ -276,8 +276,8 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
     "-o",
     "--output",
     type=PARQUET_FILE,
-    help="Write a row for each value and file that may hold it to this Parquet file, too, for engines to join, and "
-    "one for each value that is absent.",
+    help="Of one --column, write a row for each value and file that may hold it to this Parquet file, too, for "
+    "engines to join, and one for each value that is absent.",
 )
 @option.overwrite_answer
 @file_options.union_by_name
@@ -304,7 +304,9 @@ def probe(
     if view is not None and not files:
         raise click.UsageError("--table: expected FILE, the tables")
     if output is not None and len(set(columns)) > 1:
-        raise click.UsageError("--output: expected one --column")
+        raise click.UsageError(
+            "--output: expected one --column; another one takes a call of its own"
+        )
     if only and (as_json or len(set(columns)) > 1):
         raise click.UsageError("expected --only with one --column, and without --json")
     named: Sequence[str] = files

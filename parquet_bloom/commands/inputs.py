@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from parquet_bloom.container import number_of
 from parquet_bloom.container.in_commands import AsFile, InCommands
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ParquetBloomError, complaint, complaint_about
+from parquet_bloom.errors import ParquetBloomError, complaint, complaint_about, quoted_name
 from parquet_bloom.files import open_file
 from parquet_bloom.interruptions import counted, hold
 from parquet_bloom.parallel import work_in_order
@@ -88,6 +88,8 @@ class Inputs:
         self._told: set[str] = set()
         # Of what was named: what the command does not work on, as it was not asked to, or has done so before.
         self.others: list[Input] = []
+        # The first output that is there already, and stays as it is.
+        self.first_done: str | None = None
         # Whether new versions take their places.
         self.are_replaced = False
 
@@ -161,11 +163,28 @@ class Inputs:
         left = without_output(self.files, outputs)
         done = len(self.files) - len(left)
         if done:
+            is_left = {file.path for file in left}
+            first = next(file.path for file in self.files if file.path not in is_left)
+            self.first_done = str(outputs[first])
             complain(
-                f"{done:,} of {number_of(len(self.files), 'file')} left out: their outputs are there;"
-                " what is in them is not looked at"
+                f"{done:,} of {number_of(len(self.files), 'file')} left out: their outputs are there, whatever is in"
+                " them"
             )
         self.keep(left)
+
+    def tell_of_others(
+        self, not_as_asked: Callable[[Container], Sequence[str]], how: str, keys: Keys | None
+    ) -> None:
+        """Say so if the first output that stays as it is has columns `not_as_asked` for now: who takes up a run with
+        other options would take it for done. One that cannot be read is left, as all others are."""
+        if self.first_done is None:
+            return
+        with suppress(ParquetBloomError, OSError), open_file(self.first_done, keys) as file:
+            if names := shortened([*map(quoted_name, not_as_asked(file))]):
+                complain(
+                    f"{self.first_done}: left as it is, {how} of {names}: was it written with other options?"
+                    " --overwrite without --resume replaces it"
+                )
 
     def take_once(self) -> None:
         """Leave out links to others of them, which are changed or counted themselves, and say so."""

@@ -66,6 +66,10 @@ _SETTINGS = {
     "key_material": ("FILE", "External key material, if it is not beside the file."),
 }
 
+# What few keys files have.
+*_MOST, _LAST = (name for name in _SETTINGS if name not in ("footer", "columns"))
+_OTHERS: Final = f"{', '.join(_MOST)} and {_LAST}"
+
 
 def _key_option(setting: str, metavar: str, help: str) -> Decorator:
     repeatable = setting in TABLES
@@ -144,8 +148,8 @@ def key_options(command: Callback) -> Callback:
     @_options(
         f"{_KEYSPEC}.",
         _TOKEN,
-        'JSON file of keys, such as {"footer": KEYSPEC, "columns": {"email": KEYSPEC}}; docs/encryption.md has all '
-        "names. The other options here take precedence.",
+        'JSON file of keys, such as {"footer": "env:VAR", "columns": {"email": "file:PATH"}}; also '
+        f"{_OTHERS}, like the options for keys, which take precedence.",
     )
     @wraps(command)
     def with_keys(keys_file: Path | None, **given: object) -> object:

@@ -280,9 +280,10 @@ value_answer_options = together(
         "-o",
         "--output",
         type=VALUES_FILE,
-        help="Write the answer to this file once it is complete; with --by-value, to NAME.parquet a row for each "
-        "value and file that may hold it, one for each other value, and one without a value for each file that may "
-        "hold any, as those without filters.  [default: stdout]",
+        help="Write the answer to this file once it is complete; with --by-value and one --column, to NAME.parquet a "
+        "row for each value and file that may hold it, one for each other value, and one without a value for each "
+        "file that may hold any, as those without filters; a join by value lacks these, so read what `value IS NULL` "
+        "has, too.  [default: stdout]",
     ),
     overwrite_answer,
 )
@@ -381,7 +382,7 @@ def answered(one_each: str = "file", goes_to: Decorator = answer_options) -> Dec
 only_verdict = output_option(
     "--only",
     type=click.Choice(words(Verdict)),
-    help="Print nothing but the values with this verdict over all files, each on a line.",
+    help="Of one --column, print nothing but the values with this verdict over all files, each on a line.",
 )
 
 # What reads files takes, whatever it does with them; the command gets `keys`.

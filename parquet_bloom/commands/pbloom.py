@@ -66,12 +66,21 @@ class _Pbloom(Program):
         return [(name, about.rstrip(".")) for name, about in COMMANDS.items()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """`pbloom help build` is `pbloom build --help`, and `pbloom help build --all` its --help-all; `help help` is
-        `help`."""
+        """`pbloom help build` is `pbloom build --help`, and `pbloom help build --all` its --help-all; `pbloom help
+        PB401` is `pbloom rule PB401`; `help help` is `help`."""
         if args and args[0] == "help":
             names = [each for each in args[1:] if each not in ("--all", "help")]
-            args = [*names, "--help-all" if "--all" in args else "--help"]
+            how = "--help-all" if "--all" in args else "--help"
+            args = ["rule", *names] if names and self._is_rule(ctx, names[0]) else [*names, how]
         return super().parse_args(ctx, args)
+
+    def _is_rule(self, ctx: click.Context, name: str) -> bool:
+        """Whether a name is of a rule, and of no command. Only what is of none has the rules read."""
+        if self.get_command(ctx, name) is not None:
+            return False
+        from parquet_bloom.rules.rule import is_rule
+
+        return is_rule(name)
 
 
 @click.group(

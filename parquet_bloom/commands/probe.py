@@ -64,9 +64,9 @@ if TYPE_CHECKING:
     "--groups-to-read",
     "only_groups",
     is_flag=True,
-    help="Print only the row groups, or index groups of an ORC file, that remain to be read, in a line each: path,"
-    " number of the row group, or of the stripe and of the index group in it, first row, number of rows, with tabs"
-    " between. Not with --json, which says it of all of them.",
+    help="Of one --column, print only the row groups, or index groups of an ORC file, that remain to be read, in a"
+    " line each: path, number of the row group, or of the stripe and of the index group in it, first row, number of"
+    " rows, with tabs between. Not with --json, which says it of all of them.",
 )
 @output_option(
     "--by-value",

@@ -65,7 +65,8 @@ if TYPE_CHECKING:
 @option.access
 def report(
     files: FilesAsked, view: TableView | None, output: Path, overwrite: bool, deep: bool,
-    fpp: float | None, budget: int | str | None, policy: Policy, union_by_name: bool, keys: Keys | None, **given: Any,
+    fpp: float | None, budget: int | str | None, policy: Policy, require: tuple[str, ...], union_by_name: bool,
+    keys: Keys | None, **given: Any,
 ) -> None:  # fmt: skip
     """Write one HTML page about the filters of files.
 
@@ -88,7 +89,12 @@ def report(
     inputs = option.inputs_of(files, view)
     inputs.take_once()
     options = ValidateOptions(
-        deep=deep, diagnose=deep, policy=policy, union_by_name=union_by_name, **given
+        deep=deep,
+        diagnose=deep,
+        policy=policy,
+        require=require,
+        union_by_name=union_by_name,
+        **given,
     )
     if union_by_name:
         inputs.check_some_have((*(options.columns or ()), *options.required), keys)
@@ -203,7 +209,7 @@ def _of_many(
     choice = Choice(
         asked=options.columns or (),
         judging=(*choosing(advised), *options.policy.arguments),
-        required=click.get_current_context().params["require"],
+        required=options.require,
     )
     page = render_lake_report(
         found, inputs.names, inputs.narrowed_names, build, why_not, said, choice

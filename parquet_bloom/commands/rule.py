@@ -27,7 +27,7 @@ WIDTH: Final = 80
 @click.command(cls=Command)
 @click.argument("names", nargs=-1, metavar="[RULE]...", shell_complete=rule_names)
 @output_option(
-    "--markdown", is_flag=True, help="Write Markdown; without a RULE, all of docs/rules.md."
+    "--markdown", is_flag=True, help="Write Markdown; without a RULE, the page about all rules."
 )
 @output_option("--json", "as_json", is_flag=True, help="One JSON document per rule.")
 def rule(names: tuple[str, ...], markdown: bool, as_json: bool) -> None:
@@ -106,7 +106,7 @@ def _write_rules(wanted: Sequence[Rule]) -> None:
         if rule is not wanted[0]:
             write_line()
         write_text(f"{rule.heading} ({rule.severity}): {rule.title}")
-        helps = rule.command or rule.by_hand
+        helps = ", then ".join(rule.steps) or rule.by_hand
         write_text(_facts(rule).replace("`", "") + (f" · next: {helps}" if helps else ""))
         text = rule.plain_text.replace("`", "")
         for line in wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False):
@@ -134,6 +134,7 @@ def _write_json(wanted: Iterable[Rule]) -> None:
                 "needs_pages": rule.needs_pages,
                 "repair": rule.repair,
                 "instead": rule.instead,
+                "first": rule.first_command,
                 "next": rule.command,
                 "by_hand": rule.by_hand,
                 "text": rule.text,
@@ -156,7 +157,7 @@ def page() -> str:
 
 def section(rule: Rule) -> str:
     """One rule in Markdown."""
-    helps = f"`{rule.command}`" if rule.command else rule.by_hand
+    helps = ",\nthen ".join(f"`{each}`" for each in rule.steps) or rule.by_hand
     command = f"\n\nNext: {helps}" if helps else ""
     heading = f"### {rule.heading} ({rule.severity})"
     return f"{heading}\n\n*{_facts(rule)}*{command}\n\n{rule.text}"

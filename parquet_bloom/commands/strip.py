@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -76,11 +77,12 @@ def strip(
             ),
         )
         sys.exit(code)
-    from parquet_bloom.verbs.strip import strip_file
+    from parquet_bloom.verbs.strip import strip_file, with_filters
 
     options, inputs = StripOptions(**given), answers.inputs
     if options.union_by_name:
         inputs.check_some_have(options.columns or (), keys)
+    inputs.tell_of_others(partial(with_filters, options=options), "with a filter", keys)
 
     def work(path: str) -> StripReport:
         return strip_file(path, options, destination_of(path), keys=keys)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import wraps
@@ -17,7 +19,7 @@ from parquet_bloom.errors import TableFolderWarning
 from parquet_bloom.options import FILES_PER_COMMIT, TableOptions, TableView
 from parquet_bloom.render.terminal import complain
 from parquet_bloom.verbs.table_folders import tables_among
-from parquet_bloom.vocabulary import TableChoice, words
+from parquet_bloom.vocabulary import NULL_PARTITION, TableChoice, words
 
 # The parameters that say which files, when they are not those of a table; and which of those are changed,
 # all of which get one commit.
@@ -27,6 +29,11 @@ _WHICH_CHANGED = {*_WHICH_FILES, "shard"}
 # The options of a table by name, as click gives them.
 _Given = dict[str, Any]
 
+# Conditions that people know from elsewhere.
+_IN: Final = re.compile(r"\s*(\S+)\s+in\s*\((.+)\)\s*", re.IGNORECASE | re.DOTALL)
+_OF_OTHERS: Final = re.compile(r"[\s<>!]")
+_IS_NULL: Final = re.compile(r"\s*(\S+)\s+is\s+null\s*", re.IGNORECASE)
+
 
 def _partitions(
     ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
@@ -34,13 +41,28 @@ def _partitions(
     """The values that are wanted of each column."""
     found: dict[str, tuple[str, ...]] = {}
     for text in texts:
+        if meant := _as_in_sql(text):
+            raise click.BadParameter(f"{text!r}: expected COLUMN=VALUE, as in {meant}")
         name, is_given, value = text.partition("=")
         if not is_given or not name:
-            raise click.BadParameter(f"{text!r}: expected COLUMN=VALUE")
+            no_other = "; no other condition can be asked" * bool(_OF_OTHERS.search(text))
+            raise click.BadParameter(f"{text!r}: expected COLUMN=VALUE{no_other}")
         if name != name.strip():
             raise click.BadParameter(f"{text!r}: expected COLUMN=VALUE, without blanks around =")
         found[name] = (*found.get(name, ()), value)
     return found
+
+
+def _as_in_sql(text: str) -> str:
+    """The options for a condition of SQL that asks for values or null: `--where day=1 --where day=2` for `day IN
+    (1, 2)`; empty for any other."""
+    if found := _IN.fullmatch(text):
+        values = [each.strip().strip("'\"") for each in found[2].split(",")]
+    elif found := _IS_NULL.fullmatch(text):
+        values = [NULL_PARTITION]
+    else:
+        return ""
+    return " ".join(f"--where {shlex.quote(f'{found[1]}={value}')}" for value in values)
 
 
 # With --table, what is to be done instead.
@@ -76,7 +98,7 @@ _where = table_option(
     callback=_partitions,
     metavar="COLUMN=VALUE",
     help="Only files that may have rows in this partition, with the value as the table"
-    " stores it; repeatable. __HIVE_DEFAULT_PARTITION__ is null.",
+    f" stores it; repeatable. {NULL_PARTITION} is null.",
 )
 _version = table_option(
     "--version",
@@ -118,7 +140,8 @@ _min_file_size = table_option(
     "--min-file-size",
     callback=any_size,
     metavar=SIZE,
-    help="Leave smaller files as they are; see docs/tables.md.  [default: 4MiB]",
+    help="Leave smaller files as they are: until the commit, and in older versions of the table, Trino cannot read"
+    " files of up to 3 MB that have grown.  [default: 4MiB]",
 )
 _all_sizes = table_option("--all-sizes", is_flag=True, help="Include files of any size.")
 
@@ -173,6 +196,8 @@ def _refuse(
         is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
         if is_given and parameter.name in names:
             more = instead.get(parameter.name or "", "")
+            if parameter.name == "where" and "texts" in context.params:
+                more += "; values of a column are asked for with --value"
             raise click.UsageError(f"{parameter.opts[0]}: {why}{more}")
 
 

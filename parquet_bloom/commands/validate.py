@@ -24,7 +24,7 @@ from parquet_bloom.render.terminal import complain, progress, write_bytes, write
 from parquet_bloom.render.wording import asked_for, shortened
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.verbs.several import Failure
-from parquet_bloom.verbs.validate import ValidationReport, validate_file
+from parquet_bloom.verbs.validate import ValidationReport, required_besides, validate_file
 from parquet_bloom.vocabulary import FindingsFormat, words
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 @option.threads
 @option.access
 def validate(
-    answers: Answers, findings_format: FindingsFormat, policy: Policy, quiet: bool,
+    answers: Answers, findings_format: FindingsFormat, policy: Policy, require: tuple[str, ...], quiet: bool,
     columns: tuple[str, ...] | None, keys: Keys | None, **given: Any,
 ) -> None:  # fmt: skip
     """Prove filters right, or say what is wrong with them.
@@ -84,13 +84,15 @@ def validate(
     )
     inputs = answers.inputs
     inputs.check_columns(columns or ())
-    options = ValidateOptions(columns=columns, policy=policy, **given)
+    options = ValidateOptions(columns=columns, policy=policy, require=require, **given)
+    checked = None if columns is None else (*columns, *require)
     if options.union_by_name:
         inputs.check_some_have((*(columns or ()), *options.required), keys)
     reports: list[ValidationReport] = []
     failures: list[Failure] = []
     there: set[str] = set()
     lacking: set[str] = set()
+    unchecked: dict[str, None] = {}
 
     def work(path: str) -> ValidationReport:
         with progress(path) as show, inputs.open(path, keys) as file:
@@ -98,12 +100,13 @@ def validate(
             there.update(policy.called_otherwise(file))
             if not options.union_by_name:
                 lacking.update(filter(file.is_without, options.required))
+            unchecked.update(dict.fromkeys(required_besides(file, options)))
             reports.append(validate_file(file, options, show))
         return reports[-1]
 
     next_lines = inputs.next_lines((*arguments_of(keys), *policy.arguments))
     view: ReportView[ValidationReport] = ValidationView(
-        next_lines, options.columns, options.parts, policy.no_values
+        next_lines, checked, options.parts, policy.no_values
     )
     if findings_format == "json":
         answers = Answers(inputs, as_json=True, verbose=False)
@@ -115,9 +118,10 @@ def validate(
     elif quiet:
         answers = Answers(inputs, as_json=False, verbose=False, quiet=True)
     code = answers.each(work, view, lambda *failed: failures.append(Failure(*failed)))
-    extent = asked_for(options.columns, options.parts)
+    extent = asked_for(checked, options.parts)
     _write_all(findings_format, reports, failures, policy, inputs.read_names, extent)
     _tell_unheeded(policy, there)
+    _tell_unchecked([*unchecked])
     if not lacking.isdisjoint(there):
         complain(BY_NAME)
     else:
@@ -136,6 +140,13 @@ def _tell_unheeded(policy: Policy, there: Collection[str]) -> None:
     if others:
         columns = f"column{'s' * (len(others) > 1)} {shortened(others)}"
         complain(f"policy: {columns}: in no file; require = false for what may be missing")
+
+
+def _tell_unchecked(required: Sequence[str]) -> None:
+    """Say of which columns that a policy requires it is not known whether their filters are right."""
+    if required:
+        columns = f"column{'s' * (len(required) > 1)} {shortened([*map(quoted_name, required)])}"
+        complain(f"policy: {columns}: not in -c, so only whether there are filters was checked")
 
 
 def _write_all(

@@ -20,9 +20,8 @@ from parquet_bloom.errors import (
     quoted_name,
 )
 from parquet_bloom.files import open_file
-from parquet_bloom.render.value_lines import is_like_header
 from parquet_bloom.render.wording import files_of
-from parquet_bloom.values.given import list_values
+from parquet_bloom.values.given import DELIMITERS, is_like_header, list_values
 from parquet_bloom.values.types import CANNOT_BE, LiteralInFile, TextInFile
 
 if TYPE_CHECKING:
@@ -34,8 +33,7 @@ _MAGIC = b"PAR1"
 # As Python calls it.
 _STDIN = "<stdin>"
 
-# By the end of a name, what stands between fields; and what that and others are called.
-_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+# What stands between fields, or could.
 _CALLED = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 # What the first bytes say of what is no UTF-8 and is often given instead, as by `>` in PowerShell.
 _OTHERS = {
@@ -78,8 +76,8 @@ def values_in(
             told = f"byte {error.start}: not UTF-8, expected values"
         raise FormatError(f"{name}: {told}") from None
     texts: Iterable[tuple[int, str]]
-    is_csv = suffix in _DELIMITERS
-    if delimiter := _DELIMITERS.get(suffix):
+    is_csv = suffix in DELIMITERS
+    if delimiter := DELIMITERS.get(suffix):
         texts = _in_csv(text, delimiter, name, wanted, columns)
     elif wanted is None:
         found = _lines(text)

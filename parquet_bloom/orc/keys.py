@@ -45,7 +45,7 @@ from parquet_bloom.orc.clocks import (
     wall_clock_keys,
 )
 from parquet_bloom.orc.columns import MOST_SCALE, UNKNOWN, OrcColumn
-from parquet_bloom.values.encode import not_looked_for
+from parquet_bloom.values.encode import FOUND_BY_READING, OF_ORC_BOOLEAN, not_looked_for
 from parquet_bloom.values.given import plain_value, python_values
 from parquet_bloom.values.types import (
     NANOS_PER_DAY,
@@ -84,15 +84,12 @@ _AS_NUMBERS: Final = ("BYTE", "SHORT", "INT", "LONG", "DATE", "LIST", "MAP", "UN
 
 # Why none is looked for in rows, or by an index, which needs no filter.
 _NOT_LOOKED_UP: Final = {
-    "BOOLEAN": "values of BOOLEAN columns are not looked up",
+    "BOOLEAN": OF_ORC_BOOLEAN,
     "STRUCT": "STRUCT: its fields are columns of their own",
     "LIST": f"LIST: {_INSTEAD['LIST']}",
     "MAP": f"MAP: {_INSTEAD['MAP']}",
     "UNION": "UNION: its variants are columns of their own",
 }
-
-# What finds rows all the same, by whatever pyarrow makes of the stored values.
-_FOUND_BY_READING: Final = "pb.rows, in Python, reads all rows and compares"
 
 # Hive allows 255. Blanks are hashed, too, and a file may claim any number.
 MOST_CHARACTERS: Final = 1 << 16
@@ -327,7 +324,7 @@ class AskedValues:
             if reason not in NOT_HELD:
                 why = (not_looked_up(self._column) if self.never_absent else None) or reason
                 if reason == TWO_CALENDARS or self._column.kind == "BOOLEAN":
-                    why = f"{why}; {_FOUND_BY_READING}"
+                    why = f"{why}; {FOUND_BY_READING}"
                 raise not_looked_for(self.values[index], why)
         stored = stored_values(self._column, []) if self._stored is None else self._stored
         return stored, self._owners

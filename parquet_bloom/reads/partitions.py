@@ -25,12 +25,12 @@ from parquet_bloom.reads.predicates import is_date
 from parquet_bloom.reads.table_types import PRIMITIVE, arrow_type
 from parquet_bloom.storage import address_of
 from parquet_bloom.storage.source import is_object, is_url, local_name
+from parquet_bloom.vocabulary import NULL_PARTITION
 
 if TYPE_CHECKING:
     from parquet_bloom.reads.rows import RowSource
 
 _NO_TYPES: Final[Mapping[str, str]] = {}
-_NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 
 
 class Stored(NamedTuple):
@@ -145,7 +145,9 @@ def texts_in(path: str, base: str) -> dict[str, str | None]:
     pairs = [
         (name, value) for name, mark, value in (each.partition("=") for each in folders) if mark
     ]
-    return {unquote(name): None if value == _NULL else unquote(value) for name, value in pairs}
+    return {
+        unquote(name): None if value == NULL_PARTITION else unquote(value) for name, value in pairs
+    }
 
 
 def _place(path: str) -> str:

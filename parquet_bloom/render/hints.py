@@ -111,8 +111,8 @@ _HINTS_LIKE: Final = {
     r"value sample: no column .*": (
         "line 1 was read as names of columns; with one --column, each line is a value of it"
     ),
-    r"value sample: column (.+): \1: cannot be a value of .*": (
-        "if this is a header, leave out --column"
+    r"value sample: column .+: [^\W\d]\w*: cannot be a value of .*": (
+        "if this is a header, it is not the name of the column"
     ),
 }
 

@@ -16,6 +16,7 @@ from parquet_bloom.errors import similar
 from parquet_bloom.render.hints import command
 from parquet_bloom.render.stray_words import Typed, column_meant, option_meant, value_meant
 from parquet_bloom.render.wording import either
+from parquet_bloom.rules.rule import is_rule
 from parquet_bloom.storage.paths import is_index
 from parquet_bloom.storage.source import has_data_suffix, is_url
 
@@ -209,7 +210,10 @@ def _option_meant(error: click.NoSuchOption, words: Sequence[str]) -> str:
     """Where an option of a command belongs that was typed before it; or else that there is none of this name, and
     which may have been meant, or why none is needed, or where all are."""
     typed, ctx = error.option_name, error.ctx
-    if having := _commands_with(typed, ctx):
+    if ctx is not None and (having := _commands_with(typed, ctx)):
+        if taken := _value_left_out(typed, having, words, ctx):
+            other = "; did you mean pbloom --version, or --verbose of a command?" * (typed == "-v")
+            return f"expected after a command, with a value, as in {taken}{other}"
         return f"expected after a command, as in {_behind_command(typed, having, words)}"
     options = [] if ctx is None else ctx.command.get_params(ctx)
     names = [name for each in options for name in each.opts if name.startswith("-")]
@@ -295,6 +299,23 @@ def _command_for(typed: str, ctx: click.Context | None) -> str:
     return f"{', '.join(most)} and {last} have it" if most else f"{last} has it"
 
 
+def _value_left_out(
+    typed: str, having: Sequence[str], words: Sequence[str], ctx: click.Context
+) -> str:
+    """`pbloom probe -v LITERAL`, if a command, or nothing, follows an option that takes a value; empty for others."""
+    following = words[words.index(typed) + 1 :] if typed in words else ["="]
+    if not isinstance(ctx.command, click.Group) or (
+        following and following[0] not in _names_in(ctx)
+    ):
+        return ""
+    path = next((each for each in having if each.split()[-1] in following[:1]), having[0])
+    ((_, found),) = _commands_of(ctx.command, ctx, [path.split()[-1]])
+    option = next(each for each in found.params if typed in each.opts)
+    if not isinstance(option, click.Option) or option.is_flag:
+        return ""
+    return f"{path} {typed} {_taken(option, ctx)}"
+
+
 def _behind_command(typed: str, having: Sequence[str], words: Sequence[str]) -> str:
     """The line with the option behind its command, if one was typed, else a command that has it. No long options and
     no URLs: some have secrets."""
@@ -331,8 +352,8 @@ def _commands_of(
 
 
 def _command_meant(error: click.exceptions.NoSuchCommand) -> str:
-    """The option of this name; that command, if only pbloom itself has it; one that is near; one before a file; else
-    all, if they are few."""
+    """The option of this name; that command, if only pbloom itself has it; the one that explains a rule; one that is
+    near; one before a file; else all, if they are few."""
     ctx, name = error.ctx, error.command_name
     names = [] if ctx is None else _names_in(ctx)
     if ctx is not None and any(f"--{name}" in each.opts for each in ctx.command.params):
@@ -340,6 +361,8 @@ def _command_meant(error: click.exceptions.NoSuchCommand) -> str:
     called = [each for each in _CALLED_ELSEWHERE.get(name, ()) if each.split()[0] in names]
     if not called and ctx is not None and name in _names_in(root := ctx.find_root()):
         return f"did you mean {root.command_path} {name}?"
+    if ctx is not None and ctx.parent is None and is_rule(name):
+        return f"did you mean {ctx.command_path} rule {name}?"
     if near := called or similar(name, names, _NEAR):
         return f"did you mean {either(near)}?"
     if has_data_suffix(name) or os.path.lexists(name):

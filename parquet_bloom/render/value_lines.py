@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
-from parquet_bloom.values.given import show_value
+from parquet_bloom.values.given import is_like_header, show_value
 from parquet_bloom.values.literals import is_escaped, is_in_quotes, without_quotes
 from parquet_bloom.values.types import LiteralInFile, literal
 
 _WILDCARDS = "*%"
-
-
-def is_like_header(line: str, columns: Collection[str]) -> bool:
-    """Whether a line has the name of one of the `columns` as the first line of CSV does, alone or among others."""
-    return any(cell.strip().strip('"') in columns for cell in line.split(","))
 
 
 def line_of(given: object, value: object, column: str) -> str:

@@ -17,6 +17,7 @@
     instead = "…"                   what to do if `repair` can only report it
     next = "strip FILE -c COLUMN"   the command that helps, if that is not `repair`; other words
                                     that it fills in: ROW_GROUP, LIMIT
+    first = "validate FILE --pages" the command before it, where what that says decides if it helps
     by_hand = "…"                   what helps, if no command does; every error has one or the other
     prose = '''…'''               one paragraph of Markdown; {not a power of two} stands for what engines
                                     do then, see engines.reading.paragraph
@@ -45,6 +46,7 @@ _KINDS: Final = ("structure", "portability", "quality", "truth", "security", "or
 
 PAGE_WIDTH: Final = 100
 
+_ID = re.compile(r"PB\d+", re.IGNORECASE)
 _ABOUT = re.compile(r"\{([^{}]+)\}")
 _SPACE = re.compile(r"\s+")
 # What stays on one line, and what a space in it is meanwhile.
@@ -103,6 +105,7 @@ class Rule:
     needs_pages: bool = False
     instead: str | None = None
     next: str | None = None
+    first: str | None = None
     by_hand: str | None = None
 
     def __post_init__(self) -> None:
@@ -122,6 +125,16 @@ class Rule:
             rebuild = "" if self.repair.endswith("length") else " --rebuild"
             return f"pbloom repair FILE{rebuild} --in-place"
         return self.next and f"pbloom {self.next}"
+
+    @property
+    def first_command(self) -> str | None:
+        """The command before that one, which says whether it helps; None if it does in any case."""
+        return self.first and f"pbloom {self.first}"
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Both, in their order, as far as there are any."""
+        return tuple(filter(None, (self.first_command, self.command)))
 
     @property
     def heading(self) -> str:
@@ -179,6 +192,11 @@ def rules_of(format: Format) -> tuple[Rule, ...]:
     return tuple(rule for rule in rules().values() if format in rule.formats)
 
 
+def is_rule(word: str) -> bool:
+    """Whether a rule has this name, or could have this id."""
+    return _ID.fullmatch(word) is not None or any(word == each.name for each in rules().values())
+
+
 def find_rule(word: str) -> Rule:
     """The rule with this id, in either case, or name. Raises ConfigError, naming the close ones."""
     names = {rule.name: rule for rule in rules().values()} | dict(rules())
@@ -187,7 +205,7 @@ def find_rule(word: str) -> Rule:
     close = similar(word, names, cutoff=0.7)
     hint = f"did you mean {', '.join(close)}?" if close else "`pbloom rule` lists them"
     if not close and not word.startswith("PB"):
-        hint += "; diagnoses have a page of their own in the documentation"
+        hint += "; a finding that has a diagnosis explains it"
     raise ConfigError(f"no such rule {word!r}; {hint}")
 
 

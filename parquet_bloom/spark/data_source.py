@@ -80,7 +80,7 @@ class Files(InputPartition):
 
 
 class BloomDataSource(DataSource):
-    """Options: path, paths, mode, columns, pushdown, keysfile; see docs/filters_table.md."""
+    """Options: path, paths, mode, columns, pushdown, keysfile; see SourceOptions."""
 
     def __init__(self, options: dict[str, str]) -> None:
         super().__init__(options)

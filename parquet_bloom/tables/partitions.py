@@ -13,9 +13,8 @@ from typing import Final
 from parquet_bloom.errors import ColumnError, RewriteError, similar
 from parquet_bloom.options import where_given
 from parquet_bloom.tables.table import LakeTable, Moment, TableFile
+from parquet_bloom.vocabulary import NULL_PARTITION
 
-# What null is called, as in the names of folders.
-NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 _SHOWN: Final = 5
 
 
@@ -34,7 +33,7 @@ def files_where(
             raise ColumnError(f"{table.location}: {_no_partition(column, table.partition_columns)}")
         there = {file.partition[column] for file in files if column in file.partition}
         # A table can have it as a text, too.
-        values = {*wanted, *(None for value in wanted if value == NULL)}
+        values = {*wanted, *(None for value in wanted if value == NULL_PARTITION)}
         if values.isdisjoint(there):
             known = _shown(there)
             shown = ", ".join(known[:_SHOWN]) + ", …" * (len(known) > _SHOWN)
@@ -54,7 +53,7 @@ def files_where(
 
 
 def _shown(values: Iterable[str | None]) -> list[str]:
-    return sorted({NULL if value is None else value for value in values})
+    return sorted({NULL_PARTITION if value is None else value for value in values})
 
 
 def _no_partition(column: str, columns: Sequence[str]) -> str:

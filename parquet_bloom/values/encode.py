@@ -70,7 +70,11 @@ INT96_DAY_SHIFTS = (0, 1, -1)
 
 # Why a value cannot be looked up.
 OF_BOOLEAN = "BOOLEAN has no Bloom filter"
+OF_ORC_BOOLEAN = "values of BOOLEAN columns are not looked up"
 NAN = "NaN has many encodings"
+
+# What finds rows all the same, by whatever pyarrow makes of the stored values.
+FOUND_BY_READING = "pb.rows, in Python, reads all rows and compares"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,8 @@ def not_looked_for(value: object, reason: str) -> ParquetBloomError:
     """The error for a value, as reports have it, of which the rows are wanted, and whose stored bytes cannot be
     listed. NaN is at fault itself, whatever the file; for others, it is this column of this file."""
     kind = ValueTypeError if reason == NAN else UnsupportedError
-    return kind(f"{show_value(value)}: cannot be looked for: {reason}")
+    others = f"; {FOUND_BY_READING}" * (reason == OF_BOOLEAN)
+    return kind(f"{show_value(value)}: cannot be looked for: {reason}{others}")
 
 
 def encode(leaf: LeafType, value: object) -> Encodings:

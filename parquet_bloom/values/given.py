@@ -6,13 +6,13 @@ what Python's cannot.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from math import isinf
-from typing import Any
+from typing import Any, Final
 
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.native.lazy import NDArray, np
@@ -25,6 +25,15 @@ _NO_NANOS = object()
 # What pyarrow calls them.
 _SHORT_FLOATS = ("float", "halffloat")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "D": 86_400, "W": 604_800}
+
+
+# What stands between the fields of a file of values, by the end of its name.
+DELIMITERS: Final = {".csv": ",", ".tsv": "\t"}
+
+
+def is_like_header(line: str, columns: Collection[str]) -> bool:
+    """Whether a line has the name of one of the `columns` as the first line of CSV does, alone or among others."""
+    return any(cell.strip().strip('"') in columns for cell in line.split(","))
 
 
 def plain_value(value: object) -> object:

@@ -25,7 +25,7 @@ from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError, quoted_name
 from parquet_bloom.files import FORMATS
-from parquet_bloom.options import BuildOptions, Destination, RepairOptions
+from parquet_bloom.options import BuildOptions, Destination, RepairOptions, ValidateOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.damage import MAY_HAVE_CHANGED
 from parquet_bloom.storage.new_version import check_appendable
@@ -162,7 +162,7 @@ def build(
     would contradict it, such as a second footer, or needs its place, such as a list in the fields of a
     filter's pointer; with `layout` replace.
 
-    storage_options: for the object store behind a URL, see docs/object-stores.md.
+    storage_options: for the object store behind a URL, such as {"region": "eu-west-1"}.
 
     In an ORC file, `columns` are dotted names, `row_groups` are stripes, and filters have room
     for as many values as a full index group has rows, mostly 10,000, or for `ndv`; orc_streams: `utf8`, the default,
@@ -254,6 +254,19 @@ def build_opened(
     """As build, of a file that is open. `filters`: yields the filters of all chunks that can be built
     elsewhere."""
     return _build(changing_opened(file, destination), options, filters=filters)
+
+
+def without_filters(file: Container, columns: Sequence[str]) -> list[str]:
+    """Those of these columns that have values and no filter at all, though build gives them some."""
+    seen = FORMATS[file.format].examination(file, ValidateOptions(columns=tuple(columns)))
+
+    def has_none(column: Any) -> bool:
+        if not seen.may_be_built(column.name) or len(seen.parts_without(column)) < len(seen.parts):
+            return False
+        found = [part for part in seen.parts if seen.has_values(part, column)]
+        return bool(found) and not any(seen.is_hidden(part, column) for part in found)
+
+    return [column.name for column in seen.columns if has_none(column)]
 
 
 def _build(

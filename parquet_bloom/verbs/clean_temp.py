@@ -74,7 +74,7 @@ def clean_temp(
     without an object, as committers that make new files have them, are left alone. In Azure,
     discard blocks that replacements of ours have left, which gives their blobs another ETag. None: none
     is aborted. dry_run: only say what would be removed. storage_options: for the object store
-    behind a URL, see docs/object-stores.md.
+    behind a URL, such as {"region": "eu-west-1"}.
 
     Raises TypeError and ValueError for ages that cannot be, UnsupportedError for uploads to
     other stores, OSError if a folder cannot be listed.

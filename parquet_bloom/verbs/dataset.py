@@ -32,7 +32,7 @@ def dataset(
 ) -> pads.FileSystemDataset:
     """A pyarrow Dataset of what `files` have that may match: the same rows as the dataset of all files has, if
     whoever reads it filters by at least the same `filters`. pyarrow, pandas, polars, DuckDB, Daft, Ray and Dask read
-    it, see docs/reading.md. It is pyarrow's own, and does not tell what it leaves out: read_plan does,
+    it. It is pyarrow's own, and does not tell what it leaves out: read_plan does,
     with the same arguments.
 
     Where little is excluded, most files are not asked, and are in it as a whole. Columns of Hive partitions

@@ -72,7 +72,7 @@ class VerbReport(NamedAsShown):
             return super().__getattr__(name)
 
     def to_dict(self) -> dict[str, Any]:
-        """The document that the command prints with --json, see docs/json.md. Raises UnsupportedError if
+        """The document that the command prints with --json. Raises UnsupportedError if
         it exceeds the memory budget, although the report does not."""
         self._check_document()
         return document_of(self._in_full())

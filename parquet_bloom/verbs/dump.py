@@ -159,7 +159,7 @@ def dump(
 
     dialect: of the filter; by default, whatever bloom_filter_offset leads to, or else a private legacy
     one. seed: of the hash of a `murmur3` filter, if the file does not say. keys: for encrypted files.
-    storage_options: for the object store behind a URL, see docs/object-stores.md. decrypt: reveal the
+    storage_options: for the object store behind a URL, such as {"region": "eu-west-1"}. decrypt: reveal the
     header and bits of an encrypted column, which tell everyone what values are stored; otherwise they stay
     in their envelopes. unparsed: the bytes that bloom_filter_offset leads to, whatever they are, as
     the bitset of a filter without a header.

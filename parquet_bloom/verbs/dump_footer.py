@@ -140,7 +140,7 @@ def dump_footer(
 
     columns, row_groups: leave out the column chunks of others. keys: for encrypted files; what they
     open is shown decrypted, statistics included. storage_options: for the object store behind a URL,
-    see docs/object-stores.md.
+    such as {"region": "eu-west-1"}.
 
     Raises ColumnError, FormatError if the file is damaged, EncryptionError if a key is wrong or the
     footer is encrypted and has none, UnsupportedError for an ORC file.

@@ -243,8 +243,10 @@ class FindReport(VerbReport):
             yield row | {f"values.{name}": value for name, value in values.items()}
 
     def account(self, values: Any) -> Any:
-        """What became of each of `values`, which were looked for, as a pyarrow.Table: see docs/erasure.md. Raises
-        ValueTypeError for others, of which it would say `absent`; also for one of another type, as 1.0 for 1."""
+        """What became of each of `values`, which were looked for, as a pyarrow.Table: a row for each row that holds
+        a value (its `state` is `found`), for each other value (`absent`, `unknown`), and, without a value, for each
+        file that was asked (`asked`) or could not be (`unknown`). Raises ValueTypeError for others, of which it would
+        say `absent`; also for one of another type, as 1.0 for 1."""
         from parquet_bloom.verbs.account import account_of
 
         texts = dict.fromkeys(show_values(list_values(values)))

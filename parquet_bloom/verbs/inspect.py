@@ -138,7 +138,7 @@ def inspect(
     index_groups: also describe each index group of an ORC file. threads: how many filters to read at a
     time; by default, as many as pay off, up to one per processor, or 16 behind URLs. table: `path` is that of a
     table of this kind, or several, and stands for its live files; a TableView says of which version. keys: for
-    encrypted files. storage_options: for the object store behind a URL, see docs/object-stores.md.
+    encrypted files. storage_options: for the object store behind a URL, such as {"region": "eu-west-1"}.
 
     Raises ColumnError, FormatError, UnsupportedError, OSError, and EncryptionError if a key is wrong.
     A filter that cannot be used, or has no key, is not an error: its chunk has a `reason`.

@@ -24,7 +24,6 @@ from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.options import AdviseOptions, InspectOptions, ValidateOptions
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import Severity
-from parquet_bloom.tables.partitions import NULL
 from parquet_bloom.verbs.advise import ANY_FILE, MAX_IN_NEED, AdviceReport, TableAdvisor
 from parquet_bloom.verbs.documents import document_of
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
@@ -35,6 +34,7 @@ from parquet_bloom.verbs.inspect_summary import (
 )
 from parquet_bloom.verbs.several import Failure, message_of
 from parquet_bloom.verbs.validate import ValidationReport, validate_file
+from parquet_bloom.vocabulary import NULL_PARTITION
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
@@ -435,12 +435,12 @@ def _in_order(names: Iterable[str]) -> list[str]:
         (depth, label)
         for labelled in parts.values()
         for depth, (label, value) in enumerate(labelled)
-        if value != NULL and not _INTEGER.fullmatch(value)
+        if value != NULL_PARTITION and not _INTEGER.fullmatch(value)
     }
 
     def order(name: str) -> list[tuple[str, bool, int, str]]:
         return [
-            (label, value != NULL, _number(value, (depth, label) not in texts), value)
+            (label, value != NULL_PARTITION, _number(value, (depth, label) not in texts), value)
             for depth, (label, value) in enumerate(parts[name])
         ]
 
@@ -448,7 +448,7 @@ def _in_order(names: Iterable[str]) -> list[str]:
 
 
 def _number(value: str, is_of_numbers: bool) -> int:
-    return int(value) if is_of_numbers and value != NULL else 0
+    return int(value) if is_of_numbers and value != NULL_PARTITION else 0
 
 
 def _label_and_value(folder: str) -> tuple[str, str]:

@@ -131,6 +131,13 @@ def strip_file(
         return _strip(opened, options)
 
 
+def with_filters(file: Container, options: StripOptions) -> list[str]:
+    """The columns that were asked for, of which there still are filters in what was asked for."""
+    columns, parts = file.select(options.columns), file.select_parts(options.parts)
+    chunks = (each for part in parts for each in file.chunks(part, columns) if each.has_filters)
+    return [*dict.fromkeys(each.column.name for each in chunks)]
+
+
 def _named(file: Container, options: StripOptions) -> Sequence[str]:
     """The columns that were asked for by name."""
     if options.columns is None:

@@ -159,8 +159,8 @@ def validate(
     upper or lower case, needs no filter for it, if any of them has it.
 
     policy: what is required, ignored and fatal (see read_policy); by default, errors are fatal. It is
-    extended by `require`, columns that need a filter in every row group or stripe; `max_fpp`;
-    `max_bytes`, of a bitset; `ignore`, rules by id or name; `no_values`, to name values by hashes; and
+    extended by `require`, columns that need a filter in every row group or stripe, and are checked beside `columns`;
+    `max_fpp`; `max_bytes`, of a bitset; `ignore`, rules by id or name; `no_values`, to name values by hashes; and
     `fail_on`: error, warning, note or never.
 
     Raises ConfigError for unknown words, ColumnError, FormatError if the footer cannot be read or the
@@ -191,7 +191,7 @@ def validate_file(
     """The same for an open file."""
     policy: Policy = (options.policy or Policy()).as_called(file)
     unite(file, options)
-    options = replace(options, policy=policy)
+    options = replace(options, columns=columns_to_check(file, options), policy=policy)
     if options.ignore_checksums:
         file.ignore_checksums()
     examination = FORMATS[file.format].examination(file, options)
@@ -226,6 +226,25 @@ def validate_file(
         ),
         requests=file.source.requests,
     )
+
+
+def columns_to_check(file: Container, options: ValidateOptions) -> tuple[str, ...] | None:
+    """What was asked for, and what the call requires besides, as far as the file has it; None: all."""
+    if options.columns is None or not options.require:
+        return options.columns
+    own = options.policy.called_otherwise(file)
+    required = (own.get(name, name) for name in options.require)
+    return (*options.columns, *(name for name in required if name in file.columns))
+
+
+def required_besides(file: Container, options: ValidateOptions) -> list[str]:
+    """Columns of the file that the policy requires, and whose filters are not checked, as others were asked for."""
+    asked = columns_to_check(file, options)
+    required = (options.policy or Policy()).as_called(file).required_columns()
+    if asked is None or not required:
+        return []
+    checked = {column.name for column in file.select(asked)}
+    return [name for name in required if name in file.columns and name not in checked]
 
 
 def unite(file: Container, options: ValidateOptions) -> None:

@@ -57,6 +57,35 @@ def test_what_is_no_table_is_an_error(tmp_path, text, message):
         sample(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("a.txt", "a\n1\n1\n", ["1", "1"]),
+        ("a", '"a"\r\n1\r\n', ["1"]),
+        ("a.txt", "n,a\n7,1\n8,2\n", ["1", "2"]),
+        ("a.csv", "n,a\n7,1\n8,2\n", ["1", "2"]),
+        ("A.TSV", "n\ta\n7\t1,5\n", ["1,5"]),
+        # Of other columns.
+        ("a.txt", "n\n1\n", ["n", "1"]),
+    ],
+)
+def test_a_header_with_the_one_column_is_no_value(tmp_path, name, text, found):
+    """The same file is of use with and without --column."""
+    path = tmp_path / name
+    path.write_text(text, newline="")
+    assert read_value_sample(path, ["a"]) == {"a": found}
+
+
+def test_what_is_called_csv_has_a_header(tmp_path):
+    path = tmp_path / "values.csv"
+    path.write_text("17\n18\n")
+    with pytest.raises(pb.ColumnError) as found:
+        read_value_sample(path, ["a"])
+    assert str(found.value) == (
+        f"{path}: line 1: 17: expected names of a; if it is a value, do not call the file .csv"
+    )
+
+
 def test_a_list_of_values_has_no_header(tmp_path):
     """Which says nothing about its first value."""
     with pytest.raises(pb.ColumnError, match=r"values.txt: line 1: 17: expected names of a, b$"):
@@ -130,13 +159,15 @@ def test_the_command_says_what_the_first_line_is_taken_for(tmp_path, table):
         f"{table}: value sample: no column 17; the file has a; line 1 was read as names of columns; with one --column,"
         " each line is a value of it"
     )
+    assert outcome("advise", table, "-c", "a", "--value-sample", with_header).code == 0
+    assert outcome("advise", table, "--value-sample", with_header).code == 0
+    with_header.write_text("id\n17\n")
     taken_for_a_value = outcome("advise", table, "-c", "a", "--value-sample", with_header)
     assert taken_for_a_value.complaint == (
-        f"{table}: value sample: column a: a: cannot be a value of INT64: expected an integer; if this is a header,"
-        " leave out --column"
+        f"{table}: value sample: column a: id: cannot be a value of INT64: expected an integer; if this is a header,"
+        " it is not the name of the column"
     )
     assert (taken_for_names.code, taken_for_a_value.code) == (2, 2)
-    assert outcome("advise", table, "--value-sample", with_header).code == 0
 
 
 def test_auto_builds_what_is_recommended(tmp_path, table):

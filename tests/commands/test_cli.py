@@ -579,6 +579,18 @@ def test_help_of_a_command_comes_in_two_ways(run):
     assert run("help", "halp").stderr == "pbloom: halp: no such command; see pbloom --help\n"
 
 
+def test_help_about_a_rule_is_the_rule(run):
+    """Ids are what findings show."""
+    shown = run("rule", "PB401").stdout
+    assert shown.startswith("PB401 false-negatives (error): ")
+    assert run("help", "PB401").stdout == shown == run("help", "pb401", "--all").stdout
+    assert run("help", "false-negatives").stdout == shown
+    assert run("help", "PB401", "PB305").stdout == run("rule", "PB401", "PB305").stdout
+    assert "Explain the rules of validate" in run("help", "rule").stdout
+    assert run("help", "PB999").stderr == run("rule", "PB999").stderr
+    assert "no such rule 'PB999'; " in run("help", "PB999").stderr
+
+
 def examples(command, *path):
     """Those of a command's help, three or more, as arguments."""
     text = command.help.split("Examples:\n")[1].split("\n\n")[0]

@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -350,3 +351,28 @@ def test_a_temporary_file_of_a_killed_run_is_not_asked(path, tmp_path):
     )
     for verb in ("find", "probe"):
         assert outcome(verb, ".", "-c", "id", "-v", "9").complaint == told
+
+
+def test_help_says_where_files_are_that_no_join_by_value_has(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b", "c"):
+        pq.write_table(pa.table({"id": [1, 2, 3]}), f"{name}.parquet")
+    pb.build("a.parquet", in_place=True, columns="id")
+    (tmp_path / "c.parquet").write_bytes(b"PAR1")
+    asked = ("a.parquet", "b.parquet", "c.parquet", "-c", "id", "-v", "2")
+    helped = " ".join(outcome("probe", "--help").stdout.split())
+    assert "a join by value lacks these, so read what `value IS NULL` has, too." in helped
+    outcome("probe", *asked, "--by-value", "-o", "may.parquet")
+    joined = "SELECT path FROM 'may.parquet' JOIN (SELECT 2 AS value) USING (value)"
+    assert duckdb.sql(joined).fetchall() == [("a.parquet",)]
+    others = "SELECT path FROM 'may.parquet' WHERE value IS NULL ORDER BY ALL"
+    assert duckdb.sql(others).fetchall() == [("b.parquet",), ("c.parquet",)]
+    helped = " ".join(outcome("find", "--help").stdout.split())
+    assert "A join by value lacks these: `value IS NULL` has them, and `state` tells" in helped
+    outcome("find", *asked, "--report", "account.parquet")
+    others = "SELECT path, state FROM 'account.parquet' WHERE value IS NULL ORDER BY ALL"
+    assert duckdb.sql(others).fetchall() == [
+        ("a.parquet", "asked"),
+        ("b.parquet", "asked"),
+        ("c.parquet", "unknown"),
+    ]

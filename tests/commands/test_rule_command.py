@@ -1,11 +1,15 @@
 """pbloom rule: one rule, some, or all of them."""
 
 import json
+import re
 
 import pytest
 from conftest import ROOT
 from make.commands import on_a_terminal, outcome
 
+from parquet_bloom.commands.rule import section
+from parquet_bloom.rules import next_commands
+from parquet_bloom.rules.finding import OTHER_VALUES
 from parquet_bloom.rules.rule import Rule, Severity, find_rule, rules
 
 
@@ -26,9 +30,22 @@ def test_several_by_name_and_id():
     first, second = ran.stdout.split("\n\n")
     assert first.splitlines()[1] == (
         "Parquet, ORC · needs the values · repair --drop-bad drops the filter, --rebuild builds"
-        " another · next: pbloom repair FILE --rebuild --in-place"
+        " another · next: pbloom validate FILE -c COLUMN --pages --diagnose, then pbloom repair FILE --rebuild --in-place"
     )
     assert second.startswith("PB602 damaged-filter-stream (error): ")
+
+
+def test_where_pages_may_be_what_is_wrong_they_are_looked_at_before_the_filter_goes():
+    """What a rule names first is what findings name, and its page and its document say so, too."""
+    look = next_commands._LOOK_CLOSER
+    assert look == "pbloom validate FILE -c COLUMN --pages --diagnose"
+    with_first = {each.id: each for each in rules().values() if each.first is not None}
+    assert set(with_first) == {"PB401", OTHER_VALUES}
+    for rule in with_first.values():
+        assert rule.steps == (look, rule.command)
+        assert f"\n\nNext: `{look}`,\nthen `{rule.command}`\n\n" in section(rule)
+        (document,) = map(json.loads, outcome("rule", rule.id, "--json").stdout.splitlines())
+        assert (document["first"], document["next"]) == rule.steps
 
 
 def test_without_a_name_all_are_listed():
@@ -80,6 +97,11 @@ def test_a_rule_has_words_that_there_are():
 def test_ids_are_not_names_and_names_are_unique():
     assert find_rule("PB101") is find_rule("offset-outside-data")
     assert len({rule.name for rule in rules().values()}) == len(rules())
+
+
+def test_no_rule_sends_anybody_to_pages_that_are_not_installed():
+    shown = outcome("rule", *rules()).stdout
+    assert "docs/" not in re.sub("<https:[^>]*>", "", shown)
 
 
 def test_on_a_terminal_of_80_columns_titles_are_whole():

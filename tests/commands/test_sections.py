@@ -87,6 +87,12 @@ def test_keys_are_common_and_what_is_in_them_is_rare():
 
 
 @each_command
+def test_help_sends_nobody_to_pages_that_are_not_installed(path):
+    """The package has none, and as long as it has no home, there is no address of any."""
+    assert not re.search(r"docs/|\.md\b", help_of(path))
+
+
+@each_command
 def test_ranges_are_said_in_words(path):
     assert not re.search(r"RANGE|<=x|<x|x>=", help_of(path))
 
@@ -108,12 +114,43 @@ def test_what_is_listed_of_a_command_is_how_its_help_begins(name):
 def test_encrypted_files_have_a_section_of_their_own():
     below = help_of(("inspect",)).split("\nEncrypted files:\n")[1]
     assert below.startswith(
-        '  --keys FILE                 JSON file of keys, such as {"footer": KEYSPEC,\n'
-        '                              "columns": {"email": KEYSPEC}}; docs/encryption.md\n'
-        "                              has all names. The other options here take\n"
-        "                              precedence.  [env var: PBLOOM_KEYS]\n"
+        '  --keys FILE                 JSON file of keys, such as {"footer": "env:VAR",\n'
+        '                              "columns": {"email": "file:PATH"}}; also key_ids,\n'
+        "                              uniform, aad_prefix, master_keys, kms, kms_conf,\n"
+        "                              kms_instance_id, kms_instance_url, kms_token,\n"
+        "                              key_retriever and key_material, like the options\n"
+        "                              for keys, which take precedence.  [env var:\n"
+        "                              PBLOOM_KEYS]\n"
         "  --footer-key KEYSPEC        Key of the footer."
     )
+
+
+@pytest.mark.parametrize("name", ["--column", "--row-group", "--require", "--ignore", "--engine"])
+def test_what_takes_several_is_said_in_the_same_words(name):
+    several = [each for command in ALL.values() for each in command.params if name in each.opts]
+    several = [each for each in several if each.multiple]
+    assert several
+    for option in several:
+        assert "repeatable or comma-separated" in option.help, option
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "more"),
+    [
+        (("probe",), "--groups-to-read", ()),
+        (("probe",), "--only", ("absent",)),
+        (("probe",), "--output", ("new.parquet", "--by-value")),
+        (("find",), "--output", ("new.parquet",)),
+        (("find",), "--report", ("new.parquet",)),
+        (("index", "probe"), "--output", ("new.parquet", "--index", "none")),
+        (("index", "probe"), "--only", ("absent", "--index", "none")),
+    ],
+)
+def test_what_takes_one_column_where_others_may_be_given_says_so(path, name, more):
+    (option,) = (each for each in ALL[path].params if name in each.opts)
+    assert re.search("Of one --column|and one --column", option.help)
+    refused = outcome(*path, "none.parquet", "-c", "a", "-c", "b", "-v", "1", name, *more)
+    assert (refused.code, "one --column" in refused.complaint) == (2, True)
 
 
 def test_short_options_are_compared_with_no_long_ones(monkeypatch):

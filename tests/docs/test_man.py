@@ -1,6 +1,7 @@
 """share/ is what the commands make of it: manual pages without warnings, and scripts for shells."""
 
 import importlib.util
+import re
 import subprocess
 import tomllib
 from shutil import which
@@ -59,6 +60,26 @@ def test_a_page_says_what_the_help_does(written):
     ]
     assert ".TP\n\\fB\\-\\-json\\fR\nOne JSON document per rule.\n" in page
     assert ".SH EXAMPLES\n.nf\npbloom rule\npbloom rule PB305 false\\-negatives\n" in page
+
+
+def test_a_page_has_the_variables_that_its_command_takes(written):
+    """Those of the terminal are the same for all, and a group has those of its commands."""
+    pages = {
+        name.rpartition("/")[2].removesuffix(".1"): text
+        for name, text in written.items()
+        if name.endswith(".1")
+    }
+    said = {
+        name: {*re.findall(r"\\fB([A-Z_]+)\\fR", text.split("\n.SH ENVIRONMENT\n")[1])}
+        for name, text in pages.items()
+    }
+    of_all = {"PBLOOM_DEBUG", "NO_COLOR", "FORCE_COLOR", "TERM"}
+    for name in ("pbloom-rule", "pbloom-recover", "pbloom-conformance-read", "pbloom-index-remove"):
+        assert said[name] == of_all
+    assert said["pbloom-build"] == of_all | {"PBLOOM_KEYS"}
+    assert said["pbloom-index-sql"] == of_all | {"PBLOOM_HASH_KEY"}
+    both = of_all | {"PBLOOM_KEYS", "PBLOOM_HASH_KEY"}
+    assert both == said["pbloom-index-build"] == said["pbloom-index"] == said["pbloom"]
 
 
 def test_no_example_is_wider_than_a_terminal(written):

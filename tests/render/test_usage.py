@@ -14,6 +14,31 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
     ("arguments", "said"),
     [
         ("frobnicate", "frobnicate: no such command; see pbloom --help"),
+        (
+            "-v",
+            "-v: expected after a command, with a value, as in pbloom probe -v LITERAL; did you mean pbloom --version, or --verbose of a command?",
+        ),
+        (
+            "-v find lake -c id",
+            "-v: expected after a command, with a value, as in pbloom find -v LITERAL; did you mean pbloom --version, or --verbose of a command?",
+        ),
+        ("-v 7 probe a", "-v: expected after a command, as in pbloom probe -v 7 a"),
+        ("-c id build a", "-c: expected after a command, as in pbloom build -c id a"),
+        (
+            "-c build a",
+            "-c: expected after a command, with a value, as in pbloom build -c COLUMN",
+        ),
+        ("-q build a", "-q: expected after a command, as in pbloom build -q a"),
+        ("probe --columns id a", "--columns: no such option; did you mean --column?"),
+        (
+            "find lake -c id -v 1 --where day=1",
+            "--where: expected with --table only, such as --table auto; of other files, name the folder of the partition, as in lake/day=1/; values of a column are asked for with --value",
+        ),
+        ("PB401", "PB401: no such command; did you mean pbloom rule PB401?"),
+        (
+            "false-negatives",
+            "false-negatives: no such command; did you mean pbloom rule false-negatives?",
+        ),
         ("buid x", "buid: no such command; did you mean build?"),
         (
             "index finish x",
@@ -260,7 +285,7 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ),
         (
             "rule length-prefix",
-            "no such rule 'length-prefix'; `pbloom rule` lists them; diagnoses have a page of their own in the documentation",
+            "no such rule 'length-prefix'; `pbloom rule` lists them; a finding that has a diagnosis explains it",
         ),
         ("undo x", "undo: no such command; did you mean strip or recover?"),
         ("diagnose x", "diagnose: no such command; did you mean validate --diagnose?"),

@@ -137,7 +137,7 @@ def test_an_empty_table_demands_nothing(tmp_path):
             "[validate]\nrequire = ['a', '']",
             'validate.require: an empty name, expected leaf columns; [validate.columns.""] with `require = true` is for a column called so',
         ),
-        ("[validate]\nignore = ['']", "validate.ignore: no such rule ''; `pbloom rule` lists them; diagnoses have a page of their own in the documentation"),
+        ("[validate]\nignore = ['']", "validate.ignore: no such rule ''; `pbloom rule` lists them; a finding that has a diagnosis explains it"),
         ("[validate]\nrequire = [1]", "validate.require: expected a list of strings, found [1]"),
         (
             "[validate]\nignore = ['dictionary-sufices']",
@@ -145,7 +145,7 @@ def test_an_empty_table_demands_nothing(tmp_path):
         ),
         (
             "[validate]\nignore = ['PB111', '§']",
-            "validate.ignore: no such rule '§'; `pbloom rule` lists them; diagnoses have a page of their own in the documentation",
+            "validate.ignore: no such rule '§'; `pbloom rule` lists them; a finding that has a diagnosis explains it",
         ),
         ("[validate]\ncolumns = ['a']", "validate.columns: expected a table, found ['a']"),
         ("[validate.columns]\na = true", "validate.columns.a: expected a table, found True"),

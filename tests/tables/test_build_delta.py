@@ -600,6 +600,22 @@ def test_command_on_several_tables(table, tmp_path):
         ),
         (("--table", "auto", "--where", "a"), "'a': expected COLUMN=VALUE"),
         (
+            ("--table", "auto", "--where", "a in ('x y', 1)"),
+            """"a in ('x y', 1)": expected COLUMN=VALUE, as in --where 'a=x y' --where a=1""",
+        ),
+        (
+            ("--table", "auto", "--where", "a IS NULL"),
+            "'a IS NULL': expected COLUMN=VALUE, as in --where a=__HIVE_DEFAULT_PARTITION__",
+        ),
+        (
+            ("--table", "auto", "--where", "a>1"),
+            "'a>1': expected COLUMN=VALUE; no other condition can be asked",
+        ),
+        (
+            ("--table", "auto", "--where", "a BETWEEN 1 AND 2"),
+            "'a BETWEEN 1 AND 2': expected COLUMN=VALUE; no other condition can be asked",
+        ),
+        (
             ("--table", "auto", "--where", "a = 1"),
             "'a = 1': expected COLUMN=VALUE, without blanks around =",
         ),

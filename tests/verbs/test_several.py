@@ -157,7 +157,7 @@ def test_the_command_resumes(lake):
     resumed = outcome(*asked, "--resume", "--json")
     assert (resumed.code, resumed.complaint) == (
         0,
-        "1 of 2 files left out: their outputs are there; what is in them is not looked at",
+        "1 of 2 files left out: their outputs are there, whatever is in them",
     )
     assert [json.loads(line)["path"] for line in resumed.stdout.splitlines()] == [A]
     assert outcome("build", "lake", "--auto", *asked[4:], "--resume").complaint == (
@@ -166,6 +166,31 @@ def test_the_command_resumes(lake):
     assert outcome("strip", "lake", "--in-place", "--resume").complaint == (
         "--resume: expected with --output-dir and without --overwrite: in place, the same command goes on without it"
     )
+
+
+def test_who_resumes_with_other_options_is_told_of_the_first_output(lake):
+    """The outputs of another request are no answer to this one."""
+    for name in (A, B):
+        columns = {"id": [1, 2], "name": ["a", "b"], "flag": [True, False], "null": [None, None]}
+        pq.write_table(pa.table(columns), name)
+
+    def resumed(verb, columns, out):
+        ran = outcome(verb, "lake", "-c", columns, "--output-dir", out, "--resume")
+        assert ran.code == 0
+        left, *told = ran.stderr.splitlines()
+        assert left == "pbloom: 2 of 2 files left out: their outputs are there, whatever is in them"
+        return told
+
+    assert outcome("build", "lake", "-c", "id", "--output-dir", "out").code == 0
+    assert resumed("build", "id", "out") == []
+    # Of these, no run builds any.
+    assert resumed("build", "id,flag,null", "out") == []
+    said = "pbloom: out/a.parquet: left as it is, {}: was it written with other options? --overwrite without --resume replaces it"
+    assert resumed("build", "id,name", "out") == [said.format("without a filter of name")]
+    assert resumed("strip", "name", "out") == []
+    assert resumed("strip", "id,name", "out") == [said.format("with a filter of id")]
+    Path("out/a.parquet").write_bytes(b"nothing")
+    assert resumed("build", "name", "out") == []
 
 
 def test_advice_on_several_is_about_tables(lake):
@@ -522,6 +547,11 @@ def test_flags_of_nulls_keep_no_lake_from_being_absent(tmp_path):
     assert (report.unknown, len(report.absent)) == ((), 2)
     pq.write_table(pa.table({"flag": [None, True]}), path)
     assert told(path, False) == ("unknown", "BOOLEAN has no Bloom filter")
+    (unknown,) = pb.find(path, "flag", True).unknown
+    assert unknown.reason == (
+        "True: cannot be looked for: BOOLEAN has no Bloom filter; pb.rows, in Python, reads all rows and compares"
+    )
+    assert pb.rows(path, {"flag": True}).num_rows == 1
     pq.write_table(pa.table({"flag": pa.nulls(9, pa.bool_())}), path, write_statistics=False)
     assert told(path, False) == ("unknown", "BOOLEAN has no Bloom filter")
 

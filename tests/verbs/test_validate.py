@@ -408,3 +408,44 @@ def test_a_chunk_whose_description_is_lost_has_no_filter(tmp_path):
     for deep in (False, True):
         report = pb.validate(path, require=["s"], deep=deep)
         assert [finding.rule for finding in report.findings] == ["PB128", "PB310"]
+
+
+@pytest.fixture
+def one_of_two_is_broken(tmp_path):
+    """Two columns, and no bit in the only filter, that of `id`."""
+    path = tmp_path / "two.parquet"
+    pq.write_table(pa.table({"id": [*range(99)], "other": [*range(99)]}), path)
+    pb.build(path, in_place=True, columns=["id"])
+    data = path.read_bytes()
+    return _written(path, with_bitset(data, bytes(len(bitset(data)))))
+
+
+def test_what_a_call_requires_is_checked_beside_the_columns_that_it_names(one_of_two_is_broken):
+    path = one_of_two_is_broken
+    assert validate(path, columns=["other"]).ok
+    found = validate(path, columns=["other"], require="id")
+    assert broken_rules(found) == ["PB402"]
+    assert found.checked == Checked(1, 99)
+    assert broken_rules(validate(path, columns=["other"], require=["ID"])) == ["PB310"]
+    assert broken_rules(validate(path, columns=["other"], require=["gone"])) == ["PB310"]
+    ran = outcome("validate", path, "-c", "other", "--require", "id")
+    assert (ran.code, ran.stderr) == (1, "")
+    assert " 1 error in 1 filter and 99 values: not ok" in ran.stdout
+    page = outcome("report", path, "-c", "other", "--require", "id", "-o", "-")
+    assert "PB402 all-bits-clear" in page.stdout
+
+
+def test_what_a_policy_requires_may_be_left_out_and_is_then_named(
+    one_of_two_is_broken, tmp_path, monkeypatch
+):
+    """A policy is of all columns; -c is for those who want to wait for a few."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pbloom.toml").write_text("[validate]\nrequire = ['id']\n")
+    ran = outcome("validate", "two.parquet", "-c", "other")
+    assert ran.code == 0
+    assert (
+        ran.complaint
+        == "policy: column id: not in -c, so only whether there are filters was checked"
+    )
+    assert outcome("validate", "two.parquet", "-c", "id,other").stderr == ""
+    assert outcome("validate", "two.parquet").stderr == ""
