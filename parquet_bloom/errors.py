@@ -110,7 +110,7 @@ class LeftOutWarning(UserWarning):
 
 
 class ConfigError(ParquetBloomError):
-    """An invalid configuration file."""
+    """An invalid configuration file, or limit of a policy."""
 
 
 class AdapterError(ParquetBloomError):

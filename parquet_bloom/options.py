@@ -380,6 +380,9 @@ class AdviseOptions(ReadOptions):
 
     def __post_init__(self) -> None:
         check_flags(self)
+        # Python users make these themselves, and text is one name.
+        for name in ("columns", "engines", "required"):
+            object.__setattr__(self, name, names_given(name, getattr(self, name)))
         check_sizing(self.fpp, self.max_bytes)
         check_word("existing", self.existing, Existing)
         if isinstance(self.budget, str):

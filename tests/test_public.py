@@ -364,6 +364,8 @@ def test_where_to_write_is_told_before_a_file_is_opened(verb, missing):
             "words: expected a contiguous, one-dimensional uint32 array",
         ),
         ("pb.strip(FILE, b'a')", "output: b'a', expected one path, as str or os.PathLike"),
+        ("pb.Advisor(5)", "options: 5, expected a pb.AdviseOptions"),
+        ("pb.AdviseOptions(columns=5)", "columns: 5, expected a name or a list of names"),
         ("pb.merged_sketches([])", "parts: none, expected at least one"),
         (
             "pb.dump(FILE, 'int64', 0).in_format('xml')",
@@ -377,7 +379,7 @@ def test_where_to_write_is_told_before_a_file_is_opened(verb, missing):
             "fpp: 2, expected more than 0 and less than 1",
         ),
     ],
-    ids=range(47),
+    ids=range(49),
 )
 def test_a_wrong_guess_is_told_in_one_line(call, message):
     import pyarrow as pa

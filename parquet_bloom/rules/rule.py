@@ -35,7 +35,7 @@ from functools import cache
 from pkgutil import get_data
 from textwrap import fill
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ConfigError, similar
@@ -67,6 +67,10 @@ class Severity(StrEnum):
     NOTE = "note"
     WARNING = "warning"
     ERROR = "error"
+
+    @classmethod
+    def _missing_(cls, value: object) -> NoReturn:
+        raise ValueError(f"severity: {value!r}, expected {', '.join(cls)}")
 
     @property
     def rank(self) -> int:

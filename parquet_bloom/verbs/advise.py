@@ -407,6 +407,8 @@ class TableAdvisor:
 
     def __init__(self, options: AdviseOptions | None = None, keys: Keys | None = None) -> None:
         """See `advise`."""
+        if not isinstance(options, AdviseOptions | None):
+            raise TypeError(f"options: {options!r}, expected a pb.AdviseOptions")
         self._options = _with_engines(options or AdviseOptions())
         self._keys = keys
         self._sketches: dict[str, TableSketch] = {}

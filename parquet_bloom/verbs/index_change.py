@@ -211,7 +211,7 @@ def remove_from_index(
     """Forget `files`, as Index.remove. Raises as add_to_index."""
     folder = _folder(index, storage_options)
     existing(folder)
-    names = paths_given("files", files)
+    names = files_given("files", files)
     if "" in names:
         # Which all paths would be below.
         raise FileNotFoundError(errno.ENOENT, "an empty name, expected a file")

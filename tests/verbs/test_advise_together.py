@@ -562,3 +562,12 @@ def test_all_files_are_counted_where_some_are_judged_apart(lake, tmp_path):
     other = tmp_path / "other.parquet"
     pq.write_table(pa.table({"id": range(9)}), other)
     assert repr(pb.advise([lake, other])) == "<AdviceReports of 13 files: 2 schemas, judged apart>"
+
+
+def test_options_take_one_name(tmp_path):
+    """As advise does: text is no list of letters."""
+    pq.write_table(pa.table({"id": range(9), "more": range(9)}), tmp_path / "a.parquet")
+    advisor = Advisor(AdviseOptions(columns="id", engines="spark"))
+    advisor.add(tmp_path / "a.parquet")
+    (report,) = advisor.reports()
+    assert [each.column for each in report.columns] == ["id"]

@@ -348,6 +348,8 @@ def test_an_empty_name_is_not_all_files(lake, tmp_path):
         for names in ("", ["", lake / "04.parquet"]):
             with pytest.raises(FileNotFoundError, match="an empty name, expected a file"):
                 index.remove(names)
+        with pytest.raises(FileNotFoundError, match="files: none, expected at least one"):
+            index.remove([])
         assert index.add().removed == 0
         with pytest.raises(FileNotFoundError, match="an empty name, expected a file"):
             pb.find(["", lake], "id", 1, index=tmp_path / "index")

@@ -254,7 +254,7 @@ def test_the_severity_of_a_finding_compares_as_users_write_it():
             assert (found > each, found >= each) == (other.rank < 2, other.rank <= 2)
             assert (each < found, each >= found) == (other.rank < 2, other.rank >= 2)
     assert f"{found}" == "warning"
-    with pytest.raises(ValueError, match="'eror' is not a valid Severity"):
+    with pytest.raises(ValueError, match="severity: 'eror', expected note, warning, error"):
         _ = found >= "eror"
 
 
