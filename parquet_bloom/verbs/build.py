@@ -183,7 +183,7 @@ def build(
     its own size options, and fpp, ndv and max_bytes are refused with it.
 
     Raises ColumnError, FormatError for damage in what is read, UnsupportedError for codecs,
-    encodings and options that are not supported, EncryptionError for wrong keys or none at all,
+    encodings and options that are not supported, EncryptionError for keys that are wrong or missing,
     RewriteError for outputs that must not be written, OSError.
     """
     given = locals()
