@@ -12,7 +12,7 @@ Source: parquet-java, ParquetOutputFormat; Iceberg, TableProperties.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
@@ -35,22 +35,50 @@ ICEBERG: Final = _FilterProperties(
 )
 _KNOWN: Final = (PARQUET_JAVA, ICEBERG)
 
+_FAILS: Final = "it is left out here, and writers that heed it fail"
+
 
 def wanted_filters(
     properties: Mapping[str, str], columns: Mapping[str, str], usual: _FilterProperties
 ) -> Wanted:
-    """The columns that `properties` name, by the name that a table or its files have for them; those
-    that it does not have are left out. `usual`: those of an example."""
+    """The columns that `properties` name, by the name that a table or its files have for them. `usual`: those of an
+    example."""
     by_physical = {physical: name for name, physical in columns.items()}
     found: dict[str, float | None] = {}
+    unknown: dict[str, None] = {}
     for enabled, fpp, _ in _KNOWN:
         for key, value in properties.items():
             given = key.removeprefix(enabled)
+            if given == key or value.strip().lower() != "true":
+                continue
             name = given if given in columns else by_physical.get(given)
-            if given != key and name is not None and value.strip().lower() == "true":
+            if name is None:
+                unknown[given] = None
+            else:
                 found[name] = _rate(properties.get(fpp + given)) or found.get(name)
     limits = [size for each in _KNOWN if (size := _size(properties.get(each.max_bytes)))]
-    return Wanted(found, f"{usual.enabled}NAME=true", min(limits, default=None))
+    return Wanted(
+        found,
+        f"{usual.enabled}NAME=true",
+        min(limits, default=None),
+        tuple(unknown),
+        tuple(_odd(properties)),
+    )
+
+
+def _odd(properties: Mapping[str, str]) -> Iterator[str]:
+    """Those whose values say nothing, and what writers make of these.
+
+    Source: Iceberg, Parquet.java: Boolean.parseBoolean, Double.parseDouble, PropertyUtil.propertyAsInt."""
+    for key, value in properties.items():
+        said = f"{key} is {value}, expected"
+        for each in _KNOWN:
+            if key.startswith(each.enabled) and value.strip().lower() not in ("true", "false"):
+                yield f"{said} true or false: it asks for no filter"
+            if key.startswith(each.fpp) and _rate(value) is None:
+                yield f"{said} a rate between 0 and 1: {_FAILS}"
+            if key == each.max_bytes and _size(value) is None:
+                yield f"{said} a number of bytes: {_FAILS}"
 
 
 def properties_asking_for(
@@ -64,7 +92,7 @@ def properties_asking_for(
 
 
 def _rate(text: str | None) -> float | None:
-    """None if it is no rate: a writer would fail of it, and tell its user."""
+    """None if it is no rate."""
     try:
         rate = float(text or "")
     except ValueError:

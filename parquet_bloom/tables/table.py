@@ -22,7 +22,7 @@ from parquet_bloom.container.in_commands import AsTable
 from parquet_bloom.container.protocols import Askable, Container, Overview, SchemaLeaf
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engine_notes
-from parquet_bloom.errors import ColumnError, UnsupportedError, no_column
+from parquet_bloom.errors import ColumnError, UnsupportedError, did_you_mean, no_column
 from parquet_bloom.files import Opener, open_parquet
 from parquet_bloom.native.lazy import np
 from parquet_bloom.parallel import read_once
@@ -84,11 +84,14 @@ class Committed:
 class Wanted:
     """The columns that a table's properties want filters for, by logical name, with the false positive
     rate for each, None for the usual one. `example`: a property that would name one; `max_bytes`: of the
-    largest bitset, None for the usual one."""
+    largest bitset, None for the usual one; `unknown`: names that they have for no column; `odd`: properties whose
+    values say nothing, in sentences."""
 
     columns: Mapping[str, float | None]
     example: str
     max_bytes: int | None = None
+    unknown: tuple[str, ...] = ()
+    odd: tuple[str, ...] = ()
 
 
 class Moment(NamedTuple):
@@ -467,6 +470,12 @@ class LakeTable(ABC):
     def physical(self, column: str) -> str:
         """The dotted name in a new file for the table's. Raises ColumnError."""
         return self._columns.physical(self.location, column)
+
+    def what_else(self, name: str) -> str:
+        """What a name in its properties is that none of its files' columns has: `no column; did you mean id?`"""
+        if name in self.partition_columns:
+            return "a partition column, whose values are not in the files"
+        return f"no column{did_you_mean(name, self.columns)}"
 
     @property
     def names(self) -> StoredNames:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 from parquet_bloom.arguments import SomeNames
 from parquet_bloom.container import IN_PYTHON, WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.errors import UnsupportedError, quoted_name
 from parquet_bloom.files import open_file
 from parquet_bloom.options import DEFAULT_FPP, FILES_PER_COMMIT, BuildOptions, TableOptions
 from parquet_bloom.parallel import Progress
@@ -30,6 +30,7 @@ from parquet_bloom.tables.table import (
     LakeTable,
     StoredNames,
     TableFile,
+    Wanted,
     names_in_table,
     names_inside,
 )
@@ -176,7 +177,7 @@ def build_in_table(
     """As build_table. `elsewhere`: appends to files in other processes. `advised`: the reports that say what to
     build, None for what the options or the table's properties say."""
     check_changeable(table, of_table)
-    rates, options = _chosen(table, options, advised)
+    rates, options, notes = _chosen(table, options, advised)
     options = replace(options, layout="append", kept_ends="all")
     # At first: files that are written from now on have filters, and are not looked at.
     properties = _told_writers(table, rates, options, of_table)
@@ -195,7 +196,7 @@ def build_in_table(
         num_filters=sum(file.num_filters for file in done.files),
         bytes_added=done.bytes_added,
         properties=properties,
-        notes=done.notes,
+        notes=(*notes, *done.notes),
         num_returning=sum(done.returning.values()) if done.commits else 0,
     )
 
@@ -311,27 +312,41 @@ def _told_writers(
 
 def _chosen(
     table: LakeTable, options: BuildOptions, advised: Sequence[AdviceReport] | None
-) -> tuple[Mapping[str, float | None], BuildOptions]:
-    """The columns to build, as the table calls them, with the rate that it wants for each; and the
-    options, with what else it wants. Raises ColumnError, UnsupportedError if there are none, but for advice to build
-    none."""
+) -> tuple[Mapping[str, float | None], BuildOptions, Sequence[str]]:
+    """The columns to build, as the table calls them, with the rate that it wants for each; the options,
+    with what else it wants; and notes on what it wants in vain. Raises ColumnError, UnsupportedError if there are
+    none, but for advice to build none."""
     rates: Mapping[str, float | None] = dict.fromkeys(options.columns or ())
+    notes: Sequence[str] = ()
     if advised is not None:
         from parquet_bloom.verbs.advise import rates_to_build
 
         rates = _lowest_rates(rates_to_build(each, options) for each in advised)
     elif not rates:
-        rates = table.wanted.columns
-        limit = table.wanted.max_bytes if options.max_bytes is None else options.max_bytes
+        wanted = table.wanted
+        rates = wanted.columns
+        notes = [f"the table's {each}" for each in _in_vain(table, wanted)]
+        limit = wanted.max_bytes if options.max_bytes is None else options.max_bytes
         options = replace(options, max_bytes=limit)
-    if not rates and advised is None:
-        raise UnsupportedError(
-            f"{table.location}: no column to build: its properties name none, as {table.wanted.example} would:"
-            " expected columns="
-        )
+        if not rates:
+            said = [f"its {each}" for each in _in_vain(table, wanted)]
+            if not wanted.unknown:
+                said.append(
+                    f"its properties name none, as {wanted.example} would: expected columns="
+                )
+            raise UnsupportedError(f"{table.location}: no column to build: {'; '.join(said)}")
     for name in rates:
         table.physical(name)
-    return rates, options
+    return rates, options, notes
+
+
+def _in_vain(table: LakeTable, wanted: Wanted) -> Sequence[str]:
+    """The properties that change nothing, in sentences that begin with these words."""
+    unknown = [
+        f"properties name {quoted_name(name)}, which is {table.what_else(name)}"
+        for name in wanted.unknown
+    ]
+    return [*unknown, *(f"property {each}" for each in wanted.odd)]
 
 
 def _lowest_rates(advised: Iterable[Mapping[str, float]]) -> dict[str, float]:

@@ -302,6 +302,57 @@ def test_columns_that_do_not_fit_the_limit_of_the_table(tmp_path):
     assert all("at 64 bytes, the most allowed" in each.reason for each in report.skipped)
 
 
+def test_properties_that_change_nothing_are_told(tmp_path):
+    table = make_table(tmp_path / "events", partition_by=["day"], commits=1)
+    configure(
+        table,
+        {
+            "parquet.bloom.filter.enabled#id": "true",
+            "parquet.bloom.filter.fpp#id": "abc",
+            "parquet.bloom.filter.enabled#nn": "true",
+            "parquet.bloom.filter.enabled#day": "true",
+            "parquet.bloom.filter.enabled#n": "yes",
+            "parquet.bloom.filter.max.bytes": "1 MiB",
+        },
+    )
+    fails = "it is left out here, and writers that heed it fail"
+    expected = [
+        "the table's properties name nn, which is no column; did you mean n?",
+        "the table's properties name day, which is a partition column, whose values are not in the files",
+        f"the table's property parquet.bloom.filter.fpp#id is abc, expected a rate between 0 and 1: {fails}",
+        "the table's property parquet.bloom.filter.enabled#n is yes, expected true or false: it asks for no filter",
+        f"the table's property parquet.bloom.filter.max.bytes is 1 MiB, expected a number of bytes: {fails}",
+    ]
+    run = outcome("build", table, "--table", "delta", "--all-sizes", "--dry-run", "--json")
+    assert json.loads(run.stdout)["notes"][:5] == expected
+    shown = outcome("build", table, "--table", "delta", "--all-sizes")
+    assert [f"note: {each}" for each in expected] == shown.stdout.splitlines()[1:6]
+    # Nobody asked for what they say.
+    notes = pb.build_table(table, columns="n", min_file_size=0).notes
+    assert not any("propert" in each for each in notes)
+
+
+@pytest.mark.parametrize(
+    ("properties", "said"),
+    [
+        (
+            {"parquet.bloom.filter.enabled#idd": "true"},
+            "its properties name idd, which is no column; did you mean id?",
+        ),
+        (
+            {"parquet.bloom.filter.enabled#id": "on"},
+            "its property parquet.bloom.filter.enabled#id is on, expected true or false: it asks for no filter"
+            + "; its properties name none, as parquet.bloom.filter.enabled#NAME=true would: expected columns=",
+        ),
+    ],
+)
+def test_properties_that_name_no_column_at_all(table, properties, said):
+    configure(table, properties)
+    with pytest.raises(pb.UnsupportedError) as raised:
+        pb.build_table(table)
+    assert str(raised.value) == f"{table}: no column to build: {said}"
+
+
 def test_without_columns_and_properties(table):
     with pytest.raises(pb.UnsupportedError) as raised:
         pb.build_table(table)

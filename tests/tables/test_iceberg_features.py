@@ -93,6 +93,23 @@ def test_writers_are_told_to_go_on():
     assert (again.columns, again.properties) == (("id",), {})
 
 
+def test_properties_of_a_column_that_was_renamed_or_dropped_are_told():
+    make_table()
+    build(columns=["id", "n"], set_properties=True)
+    with load().update_schema() as update:
+        update.rename_column("id", "user_id")
+    notes = build(columns=None).notes
+    assert notes[0] == "the table's properties name id, which is called user_id now"
+    with load().update_schema() as update:
+        update.delete_column("n")
+    with pytest.raises(pb.UnsupportedError) as raised:
+        build(columns=None)
+    assert str(raised.value) == (
+        f"{NAME}: no column to build: its properties name id, which is called user_id now; its properties name n, which"
+        " is no column now"
+    )
+
+
 def test_the_largest_bitset_is_told_if_it_is_given():
     make_table()
     asked = {ENABLED: "true", RATE: "0.01", "write.parquet.bloom-filter-max-bytes": "4096"}

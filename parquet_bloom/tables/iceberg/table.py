@@ -38,7 +38,7 @@ from pyiceberg.types import (
 from pyiceberg.utils.datetime import days_to_date
 
 from parquet_bloom.container.in_commands import AsTable
-from parquet_bloom.errors import RewriteError
+from parquet_bloom.errors import RewriteError, did_you_mean, quoted_name
 from parquet_bloom.parallel import read_once
 from parquet_bloom.storage import with_options
 from parquet_bloom.storage.address import Address, Options
@@ -232,6 +232,18 @@ class IcebergTable(LakeTable):
             schema.find_column_name(number) != other.find_column_name(number)
             for other in self.loaded.metadata.schemas
             for number in {*schema.field_ids} & {*other.field_ids}
+        )
+
+    def what_else(self, name: str) -> str:
+        now = {
+            self._schema.find_column_name(other.find_field(name).field_id)
+            for other in self.loaded.metadata.schemas
+            if name in other.column_names
+        }
+        if called := sorted(each for each in now if each is not None):
+            return f"called {' and '.join(map(quoted_name, called))} now"
+        return (
+            f"no column now{did_you_mean(name, self.columns)}" if now else super().what_else(name)
         )
 
     @property
