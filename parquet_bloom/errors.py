@@ -239,6 +239,8 @@ def no_column(name: str, names: Sequence[str], what: str = "file", path: str = "
 
 # Before names that are close to a wrong one.
 DID_YOU_MEAN = "; did you mean "
+# Of one whose values no file has.
+IS_PARTITION = "; it is a partition: its values are in"
 
 
 def did_you_mean(name: str, names: Iterable[str], path: str = "") -> str:
@@ -247,7 +249,7 @@ def did_you_mean(name: str, names: Iterable[str], path: str = "") -> str:
     partition, as in `country=DE/`, was meant."""
     partitions = [folder.partition("=")[0] for folder in path.split("/")[:-1] if "=" in folder]
     if name in partitions:
-        return "; it is a partition: its values are in the paths, not in the files"
+        return f"{IS_PARTITION} the paths, not in the files"
     among = list(names)
     parts = re.split(" *, *", name)
     if len(parts) > 1 and {*parts} <= {*among}:

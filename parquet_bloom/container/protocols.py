@@ -203,6 +203,9 @@ class Overview(Protocol):
     def is_without(self, name: str) -> bool:
         """Whether a file that is no table's certainly has not got a column, see by_name."""
 
+    def is_of_partition(self, name: str) -> bool:
+        """Whether the table that the file is opened for has the values of a column, by its partition, and no file."""
+
 
 class Outline(Overview, Protocol):
     def column(self, name: str) -> Column:

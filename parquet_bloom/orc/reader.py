@@ -120,6 +120,9 @@ class OrcReader:
         """No table opens ORC files, only other files may have the column."""
         return name in self._of_others
 
+    def is_of_partition(self, name: str) -> bool:
+        return False
+
     def select(self, names: Sequence[str] | None) -> tuple[OrcColumn, ...]:
         """These columns by id, without repetition and without those that the file lacks; all but the root for None.
         Raises ColumnError."""

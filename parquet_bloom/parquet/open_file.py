@@ -58,6 +58,7 @@ class OpenFile:
         self._is_null: Callable[[str], bool] | None = None
         # Of other files, null in this one.
         self._of_others: frozenset[str] = frozenset()
+        self._of_partition: frozenset[str] = frozenset()
         self._in_commands: InCommands | None = None
 
     def __enter__(self) -> Self:
@@ -106,11 +107,13 @@ class OpenFile:
         of_table: Collection[str],
         is_null: Callable[[str], bool],
         types: Mapping[str, str] = NO_TYPES,
+        of_partition: Collection[str] = (),
     ) -> None:
         """Take the names that a table has for the leaf columns, by their place in the file; all others
         are none of its columns, and nobody finds them. `of_table`: all names that it has; `is_null`: whether it
         certainly has null in all rows of the file for one of these that the file lacks; `types`: of some of them,
-        which may be wider than in the file, as Delta Lake calls primitive types."""
+        which may be wider than in the file, as Delta Lake calls primitive types; `of_partition`: those whose values
+        no file has."""
         leaves = tuple(
             _as_called(leaf, called.get(leaf.index, leaf.name + NOT_IN_TABLE), types)
             for leaf in self.footer.leaves
@@ -119,6 +122,7 @@ class OpenFile:
         vars(self.footer)["leaves"] = leaves
         self._of_table = frozenset(called.values()) | frozenset(of_table)
         self._is_null = is_null
+        self._of_partition = frozenset(of_partition)
 
     def is_without(self, name: str) -> bool:
         return self._of_table is None and by_name.is_without(
@@ -127,6 +131,9 @@ class OpenFile:
 
     def unite_by_name(self, names: Iterable[str]) -> None:
         self._of_others = frozenset(name for name in names if self.is_without(name))
+
+    def is_of_partition(self, name: str) -> bool:
+        return name in self._of_partition
 
     def lacks(self, name: str) -> bool:
         return name in self._of_others or (

@@ -9,8 +9,8 @@ from operator import itemgetter
 from typing import Final
 
 from parquet_bloom.container import Place
-from parquet_bloom.container.protocols import Column
-from parquet_bloom.errors import did_you_mean
+from parquet_bloom.container.protocols import Column, Overview
+from parquet_bloom.errors import IS_PARTITION, did_you_mean
 from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.filters.rates import exact_percent, percent, percent_beyond
 from parquet_bloom.filters.sizing import (
@@ -190,12 +190,16 @@ def check_required(examination: AnyExamination) -> Iterator[Finding]:
         columns = examination.columns_called(name)
         # Null in all rows, if it is another file's column.
         if not columns and not examination.file.lacks(name):
-            hint = did_you_mean(name, examination.file.columns, examination.file.path)
-            is_without = examination.file.is_without(name)
-            message = _NO_COLUMN if is_without else OF_ANOTHER_NAME
-            yield finding("PB310", f"{message}{hint}", column=name)
+            yield finding("PB310", _no_column_of(examination.file, name), column=name)
         for column in columns:
             yield from _check_required(examination, column)
+
+
+def _no_column_of(file: Overview, name: str) -> str:
+    if file.is_of_partition(name):
+        return f"{OF_ANOTHER_NAME}{IS_PARTITION} the table, not in the files"
+    hint = did_you_mean(name, file.columns, file.path)
+    return f"{_NO_COLUMN if file.is_without(name) else OF_ANOTHER_NAME}{hint}"
 
 
 def _check_required(examination: AnyExamination, column: Column) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from parquet_bloom.container import WHERE_KNOWN, Located, Place, record, without
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.diagnosis.diagnosis import NOTHING_TELLS, PAGES_MAY_HAVE_CHANGED, Diagnosis
-from parquet_bloom.errors import DID_YOU_MEAN, quoted_name
+from parquet_bloom.errors import DID_YOU_MEAN, IS_PARTITION, quoted_name
 from parquet_bloom.rules.rule import SEVERITIES, Rule, Severity, rules
 
 # The rules of filters that are not there.
@@ -29,6 +29,7 @@ _LOOK_FIRST: Final = (
 OF_ANOTHER_NAME: Final = "a filter is required but there is no column of exactly this name"
 # Where a filter is required of it.
 _WRITE_COLUMN: Final = "write the file with this column"
+_REQUIRE_NO_LONGER: Final = "require it no longer: a partition needs no filter"
 _REQUIRE_MEANT: Final = "require the one that was meant, or "
 _OR_UNITE: Final = "if other files have it, --union-by-name requires no filter of this one"
 
@@ -77,6 +78,8 @@ class Finding(Located):
             return _LOOK_FIRST
         if not self.is_of_no_column:
             return self.definition.by_hand
+        if IS_PARTITION in self.message:
+            return _REQUIRE_NO_LONGER
         meant = _REQUIRE_MEANT if DID_YOU_MEAN in self.message else ""
         unite = "" if OF_ANOTHER_NAME in self.message else f"; {_OR_UNITE}"
         return f"{meant}{_WRITE_COLUMN}{unite}"

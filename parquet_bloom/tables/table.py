@@ -281,7 +281,8 @@ def opened_as(
             return not is_valued and not any(names.may_be(leaf, column) for leaf in strange)
 
         there = [name for name in columns if top(name) not in others]
-        opened.call_columns(called, there, is_null, types)
+        of_partition = frozenset(valued) - {top(name) for name in known}
+        opened.call_columns(called, there, is_null, types, of_partition)
     except BaseException:
         opened.close()
         raise

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from make import delta_tables, iceberg_tables
 from make.commands import outcome
+from make.delta_features import make_mapped
 from make.iceberg_tables import CATALOG, NAME, use_catalog
 
 import parquet_bloom as pb
@@ -56,6 +57,22 @@ def test_what_is_required_is_built(table):
     assert words == ["build", name, "-c", "id", *options, "--all-sizes"]
     assert outcome(*words).code == 0
     assert outcome(*check).code == 0
+
+
+@pytest.mark.parametrize("is_mapped", [False, True])
+def test_a_partition_is_to_be_required_no_longer(tmp_path, is_mapped):
+    """Even where the paths of the files do not name it."""
+    table = tmp_path / "events"
+    if is_mapped:
+        make_mapped(table)
+    else:
+        delta_tables.make_table(table, partition_by=["day"], commits=1)
+    told = outcome("validate", table, "--table", "delta", "--no-config", "--require", "day")
+    assert told.code == 1
+    said = "no column of exactly this name; it is a partition: its values are in the table, not in the files"
+    assert said in told.stdout
+    assert "next: require it no longer: a partition needs no filter" in told.stdout
+    assert "write the file" not in told.stdout
 
 
 @pytest.mark.parametrize("output", ["json", "sarif", "github", "junit"])
