@@ -220,7 +220,8 @@ def _open_source(
         if size is not None and size != source.size:
             if size > source.size:
                 raise FormatError(
-                    f"{source.path}: {source.size:,} bytes, expected the {size:,} of its record"
+                    f"{source.path}: {source.size:,} bytes, expected the {size:,} of its record: its end is lost:"
+                    " take another copy of the file"
                 )
             source = Cut(source, size)
         keys = None if keys is None else keys.for_file(source.path)

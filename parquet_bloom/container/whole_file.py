@@ -26,6 +26,9 @@ def what_follows_a_whole_file(
 ) -> str | None:
     """That bytes follow a file which `read` can read, and how to do without them; None if none is found.
     `behind`: how many bytes a file has after its last `magic`."""
+    if isinstance(source, Cut):
+        # Where it ends is known.
+        return None
     for end in islice(_ends(source, magic, behind), _MOST_ENDS):
         with suppress(EncryptionError, FormatError, UnsupportedError):
             read(Cut(source, end))

@@ -20,7 +20,6 @@ from parquet_bloom.arguments import SomeNames
 from parquet_bloom.container import IN_PYTHON, WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError, quoted_name
-from parquet_bloom.files import open_file
 from parquet_bloom.options import DEFAULT_FPP, FILES_PER_COMMIT, BuildOptions, TableOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.traffic import Requests, in_all
@@ -50,9 +49,9 @@ from parquet_bloom.verbs.table_step import (
     added_up,
     appended,
     as_called,
-    check_record,
     columns_returning,
     in_place_of,
+    open_to_its_end,
     way_to_small,
     without_columns,
 )
@@ -216,8 +215,7 @@ class Appending:
 
     def change(self, file: TableFile, keys: Keys | None, threads: int | None = None) -> FileResult:
         """See TableStep. Raises what build raises."""
-        with open_file(file.path, keys) as opened:
-            check_record(file, opened)
+        with open_to_its_end(file, keys) as opened:
             called = names_in_table(self.names, opened)
             rates = self._rates_for(opened, called)
             if not rates:

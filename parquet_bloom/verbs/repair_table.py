@@ -45,9 +45,9 @@ from parquet_bloom.verbs.table_step import (
     RepairedColumn,
     appended,
     as_called,
-    check_record,
     columns_returning,
     in_place_of,
+    open_to_its_end,
     unchanged,
     way_to_small,
     without_columns,
@@ -163,8 +163,7 @@ class Repairing:
     def change(self, file: TableFile, keys: Keys | None, threads: int | None = None) -> FileResult:
         """See TableStep. Raises what repair raises."""
         options = replace(self.options, threads=threads or self.options.threads)
-        with open_file(file.path, keys) as opened:
-            check_record(file, opened)
+        with open_to_its_end(file, keys) as opened:
             called = names_in_table(self.names, opened)
             if options.columns is not None:
                 names = [each for each in opened.columns if called.get(each) in options.columns]

@@ -30,7 +30,7 @@ from parquet_bloom.verbs.table_runner import (
 from parquet_bloom.verbs.table_step import (
     ChangedFile,
     FileResult,
-    check_record,
+    open_to_its_end,
     unchanged,
 )
 from parquet_bloom.vocabulary import TableChoice, TableKind
@@ -118,8 +118,8 @@ class TakingBack:
 
     def change(self, file: TableFile, keys: Keys | None, threads: int | None = None) -> FileResult:
         """See TableStep."""
-        with open_file(file.path, keys) as opened:
-            check_record(file, opened)
+        opened = open_to_its_end(file, keys)
+        opened.close()
         with open_file(file.path, keys, size=file.size) as recorded:
             # Filters that are gone by now may have been wrong: they do not come back.
             first = min(recorded.ends_within, default=file.size)

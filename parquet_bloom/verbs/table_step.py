@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import RewriteError
+from parquet_bloom.errors import NotSupportedFileError, RewriteError
 from parquet_bloom.files import open_file
 from parquet_bloom.options import Destination, TableOptions
 from parquet_bloom.rules.finding import NOT_CHECKED
@@ -179,14 +179,25 @@ def failed(file: TableFile, problem: str) -> FileResult:
     return FileResult(replace(unchanged(file), action="failed", reason=reason))
 
 
-def check_record(file: TableFile, opened: Container) -> None:
-    """Raise RewriteError unless the file is as long as its record says, or only filters were appended to
-    what it says."""
-    if opened.source.size != file.size and file.size not in opened.earlier_ends:
-        raise RewriteError(
-            f"{file.path}: {opened.source.size:,} bytes, expected the {file.size:,} that the table"
-            " records, or these and filters that were appended"
-        )
+def open_to_its_end(file: TableFile, keys: Keys | None) -> Container:
+    """A live file, with what was appended to it. Raises RewriteError unless it is as long as its record says, or only
+    filters were appended to what it says; and as open_file."""
+    try:
+        opened = open_file(file.path, keys)
+    except NotSupportedFileError:
+        # It may end like another file, but is none before its record says so.
+        open_file(file.path, keys, size=file.size).close()
+        raise
+    try:
+        if opened.source.size != file.size and file.size not in opened.earlier_ends:
+            raise RewriteError(
+                f"{file.path}: {opened.source.size:,} bytes, expected the {file.size:,} that the table"
+                " records, or these and filters that were appended"
+            )
+    except BaseException:
+        opened.close()
+        raise
+    return opened
 
 
 def in_place_of(options: TableOptions) -> Destination:

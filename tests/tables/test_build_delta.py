@@ -2,6 +2,7 @@
 undone; whoever reads the table meanwhile finds the same rows."""
 
 import json
+import os
 import re
 
 import pyarrow as pa
@@ -459,6 +460,35 @@ def test_a_file_of_another_size_is_refused(table):
         ),
     )
     assert name not in adds(table, 3)
+
+
+@pytest.mark.parametrize("change", [build, pb.repair_table, pb.strip_table])
+def test_a_file_whose_end_is_lost_is_told_by_its_record(table, change):
+    """What is left of it ends like the file that it was before, which the table has no more."""
+    build(table)
+    name, size = min(live(table).items())
+    os.truncate(table / name, size - 5)
+    said = f"{size - 5:,} bytes, expected the {size:,} of its record: its end is lost: take another copy of the file"
+    options = {} if change is not pb.repair_table else {"drop_bad": True, "min_file_size": 0}
+    failed = next(file for file in change(table, **options).files if file.file == name)
+    assert (failed.action, failed.reason) == ("failed", said)
+    assert f"{name}: {said}\n" in outcome("inspect", table, "--table", "delta").stderr
+
+
+@pytest.mark.parametrize("record", ["first", "second"])
+def test_bytes_behind_what_is_recorded(table, record):
+    """Where to cut a file counts only if the table has it so."""
+    name = min(live(table))
+    build(table)
+    second = (table / name).stat().st_size
+    if record == "first":
+        pb.strip_table(table)
+    os.truncate(table / name, second + 5)
+    failed = next(file for file in build(table, columns="n").files if file.file == name)
+    command = f"`head -c {second} {table / name}` is that file"
+    assert (failed.action, failed.reason) == ("failed", f"5 bytes follow a whole file: {command}")
+    os.truncate(table / name, second)
+    assert "failed" not in {file.action for file in build(table, columns="n").files}
 
 
 def test_plain_in_place_is_refused(table):
