@@ -414,8 +414,22 @@ def shard(ctx: click.Context, param: click.Parameter, text: str | None) -> Shard
 
 def since(ctx: click.Context, param: click.Parameter, text: str | None) -> datetime | int | None:
     """A time, or how long ago it was; another number is the version of a table."""
-    if text is None:
-        return None
+    return None if text is None else _moment(text, _OR_VERSION)
+
+
+def since_time(ctx: click.Context, param: click.Parameter, text: str | None) -> datetime | None:
+    """The same of files alone, which have no versions."""
+    found = None if text is None else _moment(text)
+    if isinstance(found, int):
+        raise click.BadParameter(f"{text}: expected a time or an age")
+    return found
+
+
+_OR_VERSION: Final = "; with --table also the number of a version or snapshot"
+
+
+def _moment(text: str, others: str = "") -> datetime | int:
+    """Raises BadParameter; `others`: what else than a time or an age may be expected."""
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
     except ValueError:
@@ -428,12 +442,4 @@ def since(ctx: click.Context, param: click.Parameter, text: str | None) -> datet
         raise click.BadParameter(f"{text}: too long ago") from None
     except click.BadParameter as error:
         times = error.message.replace("expected", "expected a time such as 2026-11-20, or")
-        raise click.BadParameter(times) from None
-
-
-def since_time(ctx: click.Context, param: click.Parameter, text: str | None) -> datetime | None:
-    """The same of files alone, which have no versions."""
-    found = since(ctx, param, text)
-    if isinstance(found, int):
-        raise click.BadParameter(f"{text}: expected a time or an age")
-    return found
+        raise click.BadParameter(f"{times}{others}") from None

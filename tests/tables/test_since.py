@@ -129,6 +129,12 @@ def test_the_command(delta):
     assert run.code == 2
     said = "pbloom: --since: 7: expected a time or an age, or with --table a version"
     assert run.stderr.splitlines()[-1] == said
+    run = outcome("inspect", delta, *options, "--since", "audit")
+    assert run.code == 2
+    assert run.complaint == (
+        "--since: 'audit': expected a time such as 2026-11-20, or an age: a number and s, m, h, d or w, such as 2d;"
+        " with --table also the number of a version or snapshot"
+    )
 
 
 # ------------------------------------------------------------------------------------------------
