@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import UTC, date, datetime
+from errno import ENOENT
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, cast
 
@@ -489,6 +490,11 @@ class LakeTable(ABC):
         return ()
 
     @property
+    def why_gone(self) -> str:
+        """What may have become of a file that is not there; empty if that is for nobody to expect."""
+        return ""
+
+    @property
     def requests(self) -> Requests | None:
         """What was asked of an object store about the table so far, but for its data files; None if
         nobody counts."""
@@ -537,8 +543,14 @@ class LakeTable(ABC):
         if file.unfit is not None:
             raise UnsupportedError(f"{file.path}: {file.unfit}")
         valued = self.valued_without(file)
-        opened = opened_as(
-            self.names, self.columns, file.path, file.size, keys, opener, valued, self.types
-        )
+        try:
+            opened = opened_as(
+                self.names, self.columns, file.path, file.size, keys, opener, valued, self.types
+            )
+        except FileNotFoundError as error:
+            if not self.why_gone:
+                raise
+            said = f"{error.strerror or 'no such file'}: {self.why_gone}"
+            raise FileNotFoundError(ENOENT, said, file.path) from None
         opened.stand_for(self.in_commands_of(file))
         return opened

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pytest
+from deltalake import DeltaTable as Judge
 from deltalake import write_deltalake
 from make.commands import outcome
 from make.delta_tables import (
@@ -27,6 +28,9 @@ def table(tmp_path_factory):
     table = make_table(tmp_path_factory.mktemp("views") / "events", partition_by=["day"])
     build(table)
     return table
+
+
+DELTA = ("--table", "delta")
 
 
 def documents(*arguments):
@@ -113,6 +117,22 @@ def test_python(table):
         assert {answer.verdict for answer in opened.probe("id", "nobody")} == {"absent"}
     with pytest.raises(pb.FormatError, match="expected the 1,000,000 of its record"):
         pb.open(file.path, size=1_000_000)
+
+
+def test_files_of_older_versions_may_be_removed(tmp_path):
+    table = make_table(tmp_path / "events", commits=2)
+    old = min(live(table))
+    Judge(table).delete()
+    (table / old).unlink()
+    said = "No such file or directory: VACUUM removes the files that only older versions have"
+    gone = outcome("inspect", table, *DELTA, "--version", "1").stderr
+    assert gone == f"pbloom: {table}/{old}: {said}\n"
+    # Those that it has now nobody should have removed.
+    write_deltalake(table, rows_of(0, 10), mode="append")
+    (new,) = live(table)
+    (table / new).unlink()
+    lost = outcome("inspect", table, *DELTA).stderr
+    assert lost == f"pbloom: {table}/{new}: No such file or directory\n"
 
 
 def test_deleted_rows_are_counted(tmp_path):

@@ -119,6 +119,10 @@ class DeltaTable(LakeTable):
         return DeltaTable(self._folder, known=self._snapshot)
 
     @property
+    def why_gone(self) -> str:
+        return "" if self._is_newest else "VACUUM removes the files that only older versions have"
+
+    @property
     def requests(self) -> Requests | None:
         return self._folder.requests
 
