@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable as Judge
 from deltalake import WriterProperties, write_deltalake
+from deltalake.exceptions import DeltaError
 from make.commands import files_in, outcome
 from make.delta_tables import (
     actions,
@@ -302,6 +303,18 @@ def test_columns_that_do_not_fit_the_limit_of_the_table(tmp_path):
     report = pb.build_table(table, min_file_size=0)
     assert (report.committed, report.num_filters) == (None, 0)
     assert all("at 64 bytes, the most allowed" in each.reason for each in report.skipped)
+
+
+def test_deltalake_sets_properties_if_it_is_told_not_to_know_them(tmp_path):
+    """As docs/tables.md says."""
+    table = make_table(tmp_path / "events", commits=1)
+    asked = {"parquet.bloom.filter.enabled#id": "true"}
+    with pytest.raises(DeltaError, match="Error parsing property"):
+        Judge(table).alter.set_table_properties(asked)
+    with pytest.raises(DeltaError, match="Error parsing property"):
+        write_deltalake(tmp_path / "other", pa.table({"id": [1]}), configuration=asked)
+    Judge(table).alter.set_table_properties(asked, raise_if_not_exists=False)
+    assert pb.build_table(table, min_file_size=0).columns == ("id",)
 
 
 def test_properties_that_change_nothing_are_told(tmp_path):
