@@ -592,7 +592,8 @@ def _table_named(names: Sequence[str]) -> str:
     for name in names:
         with suppress(OSError):
             if found := table_at(name):
-                return f"{name}: is {found.table}, expected --table {found.kind}, or -o or --output-dir for copies"
+                expected = f"--table {found.kind}, or --output-dir for copies of its files"
+                return f"{name}: is {found.table}, expected {expected}"
     return ""
 
 

@@ -4,8 +4,8 @@ for those whose answer is about all that is there.
     _old/a.parquet, .a.parquet               hidden, see source.is_hidden
     a.parquet.bak, part-0, a.csv             not called like a data file
 
-What holds no rows does not count: logs of tables, files of an index, checksums, journals and marks of writers, locks
-of editors, policies, empty files.
+What holds no rows does not count: logs and deletion vectors of tables, files of an index, checksums, journals and
+marks of writers, locks of editors, policies, empty files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from parquet_bloom.storage.source import is_hidden, is_of_index
 
 _WITHOUT_ROWS: Final = re.compile(
     r"pbloom\.toml|_SUCCESS|_(common_)?metadata|_(committed|started)_\d+|.*\.crc|.*\.pbloom-journal"
-    r"|manifest-\d{10}\.json|\.#.*"
+    r"|manifest-\d{10}\.json|\.#.*|deletion_vector_[0-9a-f-]{36}\.bin|.*\.puffin"
 )
 # Of Delta Lake and Hudi, see table_formats.
 _LOGS: Final = frozenset({"_delta_log", ".hoodie"})

@@ -453,10 +453,10 @@ class LakeTable(ABC):
             raise self.says_more(file.path, problem)
         return there
 
-    def says_more(self, path: str, what: str) -> UnsupportedError:
-        """That a file is not all of what it has there."""
+    def says_more(self, path: str, what: str, who: str = "") -> UnsupportedError:
+        """That a file is not all of what it has there. `who`: heeds that, of those who read files themselves."""
         problem = f"{path}: {self.location} says more about it than is in it: {what}"
-        return UnsupportedError(f"{problem}; expected an engine that reads the table")
+        return UnsupportedError(f"{problem}; expected {who}an engine that reads the table")
 
     def _otherwise(self, name: str, there: Collection[str], recorded: TableFile) -> str | None:
         """What the table says about one of its columns that a file does not."""

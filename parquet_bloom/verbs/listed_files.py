@@ -142,7 +142,10 @@ class ListedFiles:
         """Raise UnsupportedError for a file of which its table has deleted rows."""
         for path in paths:
             if self.may_hide_rows(path):
-                raise self._recorded[path][0].says_more(path, "deleted rows")
+                table, file = self._recorded[path]
+                # Raises for those that nobody finds here.
+                table.deleted_rows(file)
+                raise table.says_more(path, "deleted rows", "pb.rows or pb.polars_source, or ")
 
     @property
     def table_columns(self) -> tuple[str, ...]:

@@ -906,7 +906,7 @@ def test_a_table_is_named_where_files_were_expected(tmp_path, monkeypatch):
     found = outcome("build", "events", "-c", "id")
     assert found.code == 2
     assert found.complaint == (
-        "events: is a Delta table, expected --table delta, or -o or --output-dir for copies"
+        "events: is a Delta table, expected --table delta, or --output-dir for copies of its files"
     )
 
 

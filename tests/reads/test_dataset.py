@@ -15,7 +15,9 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
+from make import iceberg_tables
 from make.delta_tables import delete_rows, inline_vector, make_table
+from oracle.delta_readers import by_query_builder
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -211,7 +213,24 @@ def test_deleted_rows_are_not_read_as_if_they_were_there(tmp_path: Path) -> None
         pb.dataset(table, {}, table="delta")
     assert str(caught.value) == (
         f"{file.path}: {table} says more about it than is in it: deleted rows;"
-        " expected an engine that reads the table"
+        " expected pb.rows or pb.polars_source, or an engine that reads the table"
+    )
+    num_left = len(by_query_builder(table))
+    assert pb.rows(table, {}, table="delta").num_rows == num_left
+    assert pb.polars_source(table, table="delta").collect().height == num_left
+
+
+def test_rows_that_nobody_finds_here_are_for_other_engines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    iceberg_tables.use_catalog(tmp_path, monkeypatch)
+    table = iceberg_tables.make_table(commits=1)
+    iceberg_tables.delete_equal(table, min(iceberg_tables.live()), [5])
+    view = pb.TableView(kind="iceberg", catalog=iceberg_tables.CATALOG)
+    with pytest.raises(pb.UnsupportedError) as caught:
+        pb.dataset(iceberg_tables.NAME, {}, table=view)
+    assert str(caught.value).endswith(
+        ": an equality delete file may delete rows of it: expected an engine that reads the table"
     )
 
 

@@ -405,6 +405,8 @@ def test_what_is_left_out_of_a_folder_because_of_its_name(tmp_path):
     without_rows = ["_delta_log/1.checkpoint.parquet", "_SUCCESS", ".a.parquet.crc", "_metadata"]
     without_rows += [
         "pbloom.toml",
+        "deletion_vector_ad927f1e-b18a-4ff6-a03a-1213af3b24a2.bin",
+        "00000-0-deletes.puffin",
         "metadata/v1.metadata.json",
         "index/0123456789abcdef.map.parquet",
     ]

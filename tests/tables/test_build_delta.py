@@ -8,7 +8,8 @@ import re
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable as Judge
-from deltalake import write_deltalake
+from deltalake import WriterProperties, write_deltalake
+from deltalake.exceptions import DeltaError
 from make.commands import files_in, outcome
 from make.delta_tables import (
     actions,
@@ -28,6 +29,7 @@ import parquet_bloom as pb
 from parquet_bloom.files import open_file
 from parquet_bloom.tables.delta.table import DeltaTable
 from parquet_bloom.tables.open import open_table
+from parquet_bloom.tables.table import MIN_FILE_SIZE
 from parquet_bloom.verbs.table_step import SkippedColumn
 from parquet_bloom.vocabulary import LACKS_COLUMN
 
@@ -303,6 +305,18 @@ def test_columns_that_do_not_fit_the_limit_of_the_table(tmp_path):
     assert all("at 64 bytes, the most allowed" in each.reason for each in report.skipped)
 
 
+def test_deltalake_sets_properties_if_it_is_told_not_to_know_them(tmp_path):
+    """As docs/tables.md says."""
+    table = make_table(tmp_path / "events", commits=1)
+    asked = {"parquet.bloom.filter.enabled#id": "true"}
+    with pytest.raises(DeltaError, match="Error parsing property"):
+        Judge(table).alter.set_table_properties(asked)
+    with pytest.raises(DeltaError, match="Error parsing property"):
+        write_deltalake(tmp_path / "other", pa.table({"id": [1]}), configuration=asked)
+    Judge(table).alter.set_table_properties(asked, raise_if_not_exists=False)
+    assert pb.build_table(table, min_file_size=0).columns == ("id",)
+
+
 def test_properties_that_change_nothing_are_told(tmp_path):
     table = make_table(tmp_path / "events", partition_by=["day"], commits=1)
     configure(
@@ -506,6 +520,22 @@ def test_bytes_behind_what_is_recorded(table, record):
     assert (failed.action, failed.reason) == ("failed", f"5 bytes follow a whole file: {command}")
     os.truncate(table / name, second)
     assert "failed" not in {file.action for file in build(table, columns="n").files}
+
+
+def test_a_dry_run_warns_of_small_files_if_they_are_asked_for(tmp_path):
+    """As the run itself does."""
+    ids = [f"{number:032}" for number in range(200_000)]
+    plain = WriterProperties(compression="UNCOMPRESSED")
+    write_deltalake(tmp_path / "events", pa.table({"id": ids}), writer_properties=plain)
+    (size,) = live(tmp_path / "events").values()
+    assert size > MIN_FILE_SIZE
+    trino = "Trino fails on files of up to 3 MB"
+    for is_dry in (True, False):
+        usual = pb.build_table(tmp_path / "events", columns="id", dry_run=is_dry)
+        assert [file.action for file in usual.files] == ["appended"]
+        assert not any(note.startswith(trino) for note in usual.notes)
+    every = build(tmp_path / "events", existing="replace", dry_run=True)
+    assert every.notes[-1].startswith(trino)
 
 
 def test_plain_in_place_is_refused(table):
