@@ -615,9 +615,9 @@ def sql(
 ) -> None:  # fmt: skip
     """Print the query that asks an index about a few values, 20 at most.
 
-    DuckDB, polars, DataFusion and Spark answer it as `index probe` does, but for the states of files,
-    at which they do not look; a value that is absent has no row. It is about the index as it is now: what is added
-    later takes another query, and one of before an `index compact` fails.
+    DuckDB, polars, DataFusion and Spark answer it as `index probe` does, but for the states of files, at which they
+    do not look; of slices, DuckDB alone. A value that is absent has no row. The query is about the index as it is:
+    what is added later takes another one, and it fails once an `index compact` has removed what it names.
 
     \b
     Examples:

@@ -530,7 +530,10 @@ which_policy = together(
     checks_option(
         "--config",
         type=FILE,
-        help="Configuration file.  [default: the nearest pbloom.toml or pyproject.toml]",
+        help='TOML file of what is required: require = ["user_id"], max-fpp = 0.02, max-bytes, ignore, fail-on or'
+        " no-values in [validate], or in [tool.pbloom.validate] of a pyproject.toml; for one column in"
+        ' [validate.columns."user.id"], there with require = true.  [default: the nearest pbloom.toml or'
+        " pyproject.toml]",
     ),
     checks_option("--no-config", is_flag=True, help="Use no configuration file."),
 )

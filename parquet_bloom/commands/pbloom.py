@@ -94,8 +94,11 @@ def cli() -> None:
 
     Add them without rewriting a data page, inspect and probe them, prove them right, repair them.
 
-    FILE is a path, a glob, a folder or a URL; several at a time. Each command has --help, --help-all with
-    every option, and a manual page, `man pbloom-build`. Exit code 0 is success, or yes; 1 is no; 2 is an error.
+    FILE is a path, a glob, a folder or a URL; several at a time. Exit code 0 is success, or yes; 1 is no; 2 is an
+    error.
+
+    `man pbloom-build` is the manual page of build: each command has one, --help, and --help-all with every option.
+    `pbloom help PB401` explains a rule that validate names.
 
     \b
     Examples:

@@ -434,10 +434,10 @@ def advise() -> None:
 def build() -> None:
     """Add Bloom filters to files, in place.
 
-    Existing filters are left as they are, so this can run again at any time.
+    Existing filters are left as they are, unless --existing says otherwise, so this can run again at any time.
 
     With --table, executors append them to the files of tables, and a commit by this process to each
-    table records the new sizes; one with many files gets several. Without --column, the table's
+    table records the new sizes; one with many files gets several. Without --column and --auto, the table's
     properties say for which columns.
 
     \b

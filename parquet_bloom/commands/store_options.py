@@ -40,7 +40,7 @@ _storage_option = files_option(
     expose_value=False,
     multiple=True,
     metavar="NAME=VALUE",
-    help="Option of the object store, such as region=eu-west-1 or endpoint=URL; repeatable.",
+    help="Option of the object store, such as endpoint=URL or region=eu-west-1; repeatable.",
 )
 
 

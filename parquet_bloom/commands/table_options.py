@@ -98,7 +98,7 @@ _where = table_option(
     callback=_partitions,
     metavar="COLUMN=VALUE",
     help="Only files that may have rows in this partition, with the value as the table"
-    f" stores it; repeatable. {NULL_PARTITION} is null.",
+    f" stores it; repeatable: of several values of a column, any. {NULL_PARTITION} is null.",
 )
 _version = table_option(
     "--version",

@@ -12,6 +12,7 @@ from parquet_bloom.commands.index import index
 from parquet_bloom.commands.pbloom import COMMANDS, cli
 from parquet_bloom.commands.sections import _COMMON, _RARE, SECTIONS, is_rare, section_of
 from parquet_bloom.commands.spark import spark
+from parquet_bloom.rules.policy import read_policy
 
 ALL = {(name,): cli.commands[name] for name in cli.commands}
 GROUPS = {"conformance": conformance, "index": index, "spark": spark}
@@ -151,6 +152,26 @@ def test_what_takes_one_column_where_others_may_be_given_says_so(path, name, mor
     assert re.search("Of one --column|and one --column", option.help)
     refused = outcome(*path, "none.parquet", "-c", "a", "-c", "b", "-v", "1", name, *more)
     assert (refused.code, "one --column" in refused.complaint) == (2, True)
+
+
+def test_a_policy_can_be_written_by_the_help_alone(tmp_path):
+    """It names every key that there is."""
+    helped = " ".join(
+        help_of(("validate",)).split("--config FILE ")[1].split("--no-config")[0].split()
+    )
+    (tmp_path / "all.toml").write_text("[validate]\nnothing = 1")
+    refused = outcome("validate", "none.parquet", "--config", tmp_path / "all.toml").complaint
+    keys = refused.split("expected ")[1].split(", ")
+    assert {"require", "max-fpp", "no-values"} < {*keys}
+    for key in {*keys} - {"columns"}:
+        assert re.search(rf"\b{key}\b", helped), key
+    (tmp_path / "some.toml").write_text(
+        '[validate]\nrequire = ["user_id"]\nmax-fpp = 0.02\n[validate.columns."user.id"]\nrequire = true\n'
+    )
+    policy = read_policy(tmp_path / "some.toml")
+    assert policy.required_columns() == ("user_id", "user.id")
+    for text in ('require = ["user_id"]', "max-fpp = 0.02", '[validate.columns."user.id"]'):
+        assert text in helped
 
 
 def test_short_options_are_compared_with_no_long_ones(monkeypatch):

@@ -29,9 +29,6 @@ def table(tmp_path_factory):
     return table
 
 
-DELTA = ("--table", "delta")
-
-
 def documents(*arguments):
     result = outcome(*arguments, "--json")
     assert result.code in (0, 1), result
