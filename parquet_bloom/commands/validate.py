@@ -100,8 +100,8 @@ def validate(
             there.update(policy.called_otherwise(file))
             if not options.union_by_name:
                 lacking.update(filter(file.is_without, options.required))
-            unchecked.update(dict.fromkeys(required_besides(file, options)))
             reports.append(validate_file(file, options, show))
+            unchecked.update(dict.fromkeys(required_besides(file, options)))
         return reports[-1]
 
     next_lines = inputs.next_lines((*arguments_of(keys), *policy.arguments))

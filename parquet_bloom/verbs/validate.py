@@ -238,7 +238,8 @@ def columns_to_check(file: Container, options: ValidateOptions) -> tuple[str, ..
 
 
 def required_besides(file: Container, options: ValidateOptions) -> list[str]:
-    """Columns of the file that the policy requires, and whose filters are not checked, as others were asked for."""
+    """Columns of a validated file that the policy requires, and whose filters were not checked, as others were asked
+    for."""
     asked = columns_to_check(file, options)
     required = (options.policy or Policy()).as_called(file).required_columns()
     if asked is None or not required:
