@@ -6,6 +6,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial, wraps
 from importlib.metadata import version
@@ -233,17 +234,14 @@ def _verb(*options: Decorator) -> Decorator:
                 check_executors(connected)
                 label = click.get_current_context().info_name or ""
                 what = f"pbloom {label}: {named}"
-                with (
-                    description.described(connected, what),
-                    progress_in_words(partial(_how_far, label)) as show,
-                ):
-                    given["progress"] = show
-                    if of_table is not None:
-                        sys.exit(_build_in_tables(connected, of_table, as_json, **given))
+                with description.described(connected, what):
                     if given.pop("auto", False):
-                        given["advice"] = _advised(connected, given)
-                        given["columns"] = None
-                    report = verb(connected, **given)
+                        report = _built_by_advice(connected, **given)
+                    else:
+                        with _bar(label) as given["progress"]:
+                            if of_table is not None:
+                                sys.exit(_build_in_tables(connected, of_table, as_json, **given))
+                            report = verb(connected, **given)
                 _answer(report, as_json, totals)
                 code = _code(report)
                 # While there is a session that can remove its account.
@@ -302,6 +300,22 @@ def _how_far(label: str, done: int, total: int) -> str:
     return f"{label}: {size(done)} of {size(total)}" if total else f"{label}: listing files"
 
 
+def _bar(label: str) -> AbstractContextManager[Progress]:
+    """What shows how far a verb is."""
+    return progress_in_words(partial(_how_far, label))
+
+
+def _built_by_advice(connected: Any, **given: Any) -> Report:
+    """What build does by what advise says of the same files; the seconds are those of both."""
+    from parquet_bloom.spark.verbs import build
+
+    with _bar("advise") as given["progress"]:
+        advice = _advised(connected, given)
+    with _bar("build") as given["progress"]:
+        report = build(connected, **given | {"advice": advice, "columns": None})
+    return replace(report, seconds=advice.seconds + report.seconds)
+
+
 def _advised(connected: Any, given: dict[str, Any]) -> Report:
     """What a build takes its columns from. What only this needs goes out of `given`."""
     from parquet_bloom.spark.verbs import advise
@@ -321,6 +335,9 @@ def _advised(connected: Any, given: dict[str, Any]) -> Report:
     of_job = ("max_files", "max_input", "progress")
     asked = {name: given[name] for name in (*shared, *of_job)}
     alone = {name: given.pop(name) for name in ("engines", "budget", "policy")}
+    if (run_id := given["run_id"]) is not None:
+        # A build goes on by the advice that it began with, although some files have filters by now.
+        asked |= {"audit": given["audit"], "run_id": f"{run_id}-advise"}
     return advise(connected, **asked, **alone)
 
 

@@ -14,6 +14,7 @@ from make.spark_requests import probe_request
 import parquet_bloom as pb
 from parquet_bloom.commands import spark as command
 from parquet_bloom.render.wording import size
+from parquet_bloom.spark import verbs
 from parquet_bloom.spark.listing import errors_here
 from parquet_bloom.spark.outcome import (
     DRY_RUN,
@@ -189,6 +190,40 @@ def test_how_far_it_is(lake, monkeypatch):
     run("build", lake, "-c", "id", "--dry-run")
     all_of_it = size(sum(file.stat().st_size for file in lake.rglob("*.parquet")))
     assert (said[0], said[-1]) == ("build: listing files", f"build: {all_of_it} of {all_of_it}")
+
+
+def test_a_build_by_advice_says_which_of_both_is_under_way(lake, tmp_path, monkeypatch):
+    """How long both took, and one that goes on takes the advice that it began with."""
+    said, seconds = [], {}
+
+    def recording(words):
+        return nullcontext(lambda done, total: said.append(words(done, total).partition(":")[0]))
+
+    def timed(verb, function):
+        def run(*given, **named):
+            report = function(*given, **named)
+            seconds[verb] = report.seconds
+            return report
+
+        return run
+
+    monkeypatch.setattr(command, "progress_in_words", recording)
+    for verb in ("advise", "build"):
+        monkeypatch.setattr(verbs, verb, timed(verb, getattr(verbs, verb)))
+    for file in lake.rglob("*.parquet"):
+        ids = pa.array([7919 * n % 100_003 for n in range(20_000)])
+        pq.write_table(pa.table({"id": ids}), file, row_group_size=2000, use_dictionary=False)
+    asked = ("build", lake, "--auto", "--totals", "--audit", tmp_path / "audit", "--run-id", "7")
+    first = json.loads(run(*asked).stdout)
+    assert [*dict.fromkeys(said)] == ["advise", "build"]
+    assert first["seconds"] == sum(seconds.values())
+    assert first["counts"] == {"added": 2}
+    # Files that came since then were not judged.
+    pq.write_table(pa.table({"late": range(2000)}), lake / "late.parquet")
+    again = json.loads(run(*asked).stdout)
+    assert (again["counts"], again["was_done"]) == ({"added": 2}, True)
+    account = pq.read_table(tmp_path / "audit" / "run_id=7-advise", partitioning=None)
+    assert set(account["verb"].to_pylist()) == {"advise"}
 
 
 def test_trouble_is_named_and_the_rest_is_done(lake):
