@@ -55,12 +55,12 @@ from parquet_bloom.render.terminal import (
     write_table,
     write_text,
 )
-from parquet_bloom.render.wording import in_the_first, shortened, size
+from parquet_bloom.render.wording import files_of, in_the_first, shortened, size
 from parquet_bloom.rules.finding import statement_of
 from parquet_bloom.rules.rule import Severity
 from parquet_bloom.verbs.inspect_summary import InspectionSummarizer
 from parquet_bloom.verbs.table_folders import tables_among
-from parquet_bloom.vocabulary import words
+from parquet_bloom.vocabulary import NO_FILTER, words
 
 if TYPE_CHECKING:
     from parquet_bloom.parallel import Progress
@@ -596,6 +596,12 @@ def clean_temp() -> None:
 # By verb, the statuses of files that it has changed.
 _NOTED: dict[str, tuple[Status, ...]] = {"build": ("added", "removed"), "strip": ("removed",)}
 
+# What helps where a probe has asked no filter.
+_WITHOUT_FILTERS = (
+    "there are no filters to ask: `pbloom find` reads the column, `pbloom spark index` makes an index of its values,"
+    " `pbloom spark advise` tells whether filters pay off"
+)
+
 # What gives way on a narrow terminal.
 _GIVES = ("reason…", "finding…", "column…", "severity", "file…", "value…")
 
@@ -739,8 +745,9 @@ class _Alike:
 
 
 def _write_probe(report: Report) -> None:
-    """The values that no file has, and the files that may have the others."""
-    found = []
+    """The values that no file has, and the files that may have the others; those of which the same is not known in
+    one line."""
+    found: dict[tuple[str, ...], _Left] = {}
     # Of each column: its files, and values that are in none of them so far.
     files: Counter[str] = Counter()
     absent: dict[str, dict[str, None]] = {}
@@ -749,7 +756,10 @@ def _write_probe(report: Report) -> None:
         files[column] += 1
         left = absent.setdefault(column, dict.fromkeys(report.asked))
         absent[column] = _still_absent(left, document)
-        found += [(document["path"], column, *line) for line in _left_in(document)]
+        for value, verdict, rows_to_read, reason in _left_in(document):
+            path = document["path"]
+            alike = (column, value, verdict, reason or "", path * (verdict == "maybe"))
+            found.setdefault(alike, _Left()).add(path, rows_to_read)
     has_several = len(files) > 1
     for column, values in absent.items():
         if values:
@@ -757,11 +767,33 @@ def _write_probe(report: Report) -> None:
             in_all = number_of(files[column], "file")
             write_text(f"{which}{shortened([*values])}: absent in {in_all}")
     rows = [
-        (path, column if has_several else None, value, verdict, f"{rows:,}", reason)
-        for path, column, value, verdict, rows, reason in found
+        (
+            files_of(left.paths, files[column]),
+            column if has_several else None,
+            value,
+            verdict,
+            f"{left.rows_to_read:,}",
+            reason or None,
+        )
+        for (column, value, verdict, reason, _), left in found.items()
     ]
     if rows:
         write_table(("file", "column", "value", "verdict", "rows to read", "reason"), rows, _GIVES)
+    unknown = {(verdict, reason) for _, _, verdict, reason, _ in found}
+    if report.ok and not report.filters and unknown == {("unknown", NO_FILTER)}:
+        complain(_WITHOUT_FILTERS)
+
+
+class _Left:
+    """Files of which the same is not known, and how many rows that leaves to be read."""
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+        self.rows_to_read = 0
+
+    def add(self, path: str, rows_to_read: int) -> None:
+        self.paths.append(path)
+        self.rows_to_read += rows_to_read
 
 
 def _still_absent(values: dict[str, None], document: dict[str, Any]) -> dict[str, None]:

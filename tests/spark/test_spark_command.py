@@ -402,6 +402,54 @@ def test_a_probe_says_in_one_line_what_is_unknown_in_a_file(
     assert capsys.readouterr().out.replace(f"{tmp_path}/", "").splitlines()[1:] == printed
 
 
+def test_a_probe_says_once_what_is_unknown_in_many_files(tmp_path, capsys):
+    """And what to do instead, if there are no filters at all."""
+    table = pa.table({"id": pa.array(range(1000), pa.int32())})
+    for name in "abcdef":
+        pq.write_table(table, tmp_path / name)
+    pb.build(tmp_path / "d", columns=["id"], in_place=True)
+
+    def printed(names):
+        done = [
+            work_on_file(probe_request("id", [7, 8]), LakeFile(str(tmp_path / name)))
+            for name in names
+        ]
+        totals = Totals()
+        for each in done:
+            totals.add(each)
+        asked = Report(
+            "probe",
+            "0",
+            datetime.now(UTC),
+            totals.all(),
+            1.0,
+            accounts=Accounts(done),
+            asked=("7", "8"),
+        )
+        command._write(asked)
+        said = capsys.readouterr()
+        return said.out.replace(f"{tmp_path}/", "").splitlines()[1:], said.err
+
+    assert command._WITHOUT_FILTERS == (
+        "there are no filters to ask: `pbloom find` reads the column, `pbloom spark index` makes an index of its values,"
+        " `pbloom spark advise` tells whether filters pay off"
+    )
+    header = "file\tvalue\tverdict\trows to read\treason"
+    assert printed("abcef") == (
+        [header, "5 files\t7, 8\tunknown\t5,000\tno filter"],
+        f"pbloom: {command._WITHOUT_FILTERS}\n",
+    )
+    assert printed("abcdef") == (
+        [
+            header,
+            "5 of 6 files, such as a\t7, 8\tunknown\t5,000\tno filter",
+            "d\t7\tmaybe\t1,000\t",
+            "d\t8\tmaybe\t1,000\t",
+        ],
+        "",
+    )
+
+
 def test_a_probe_of_several_columns_says_which(spark, tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"id": range(100), "k": range(1000, 1100)}), path)
