@@ -43,6 +43,7 @@ from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.options import BuildOptions, TableOptions
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
 from parquet_bloom.render.changes import TABLE_BUILD
+from parquet_bloom.render.findings import findings_in, numbers_in
 from parquet_bloom.render.inspect import write_inspection_summary
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import Complaints
@@ -60,6 +61,7 @@ from parquet_bloom.rules.finding import statement_of
 from parquet_bloom.rules.rule import Severity
 from parquet_bloom.verbs.inspect_summary import InspectionSummarizer
 from parquet_bloom.verbs.table_folders import tables_among
+from parquet_bloom.verbs.validate import Checked
 from parquet_bloom.vocabulary import NO_FILTER, words
 
 if TYPE_CHECKING:
@@ -693,15 +695,21 @@ def _removed(report: Report) -> tuple[Cells, Sequence[Cells]]:
 
 
 def _write_findings(report: Report) -> None:
-    """The findings, the most severe first; those that differ only in numbers in one line, of however many files."""
+    """How many there are in what, and the findings, the most severe first; those that differ only in numbers in one
+    line, of however many files."""
     found: dict[tuple[str, ...], _Alike] = {}
+    numbers: Counter[str] = Counter()
     for document in report.documents():
+        severities = (each["severity"] for each in document["findings"])
+        numbers += numbers_in(severities, Checked(**document["checked"]))
         for each in document["findings"]:
             rule, severity, column = each["rule"], each["severity"], each["column"] or ""
             likeness = (rule, severity, column, without_numbers(each["message"]))
             statement = statement_of(each["message"], each["expected"], each["found"])
             alike = found.setdefault(likeness, _Alike(document["path"], statement))
             alike.add(document["path"], statement)
+    if "read" in report.counts:
+        write_text(findings_in(numbers))
     rows = sorted(found.items(), key=lambda each: -Severity(each[0][1]).rank)
     if not rows:
         return

@@ -263,11 +263,16 @@ def test_inspect_counts_by_column(built):
 
 
 def test_validate_tells_by_its_exit_code(built, tmp_path):
-    assert run("validate", built, "--no-config").code == 0
+    clean = run("validate", built, "--no-config")
+    found = "no findings in 8 filters and 4,000 values"
+    assert (clean.code, lines(clean)) == (0, ["validate: 2 read", found])
+    local = outcome("validate", built, "--no-config").stdout.splitlines()[-1]
+    assert local.startswith(f"2 files: 2 ok; {found}")
     result = run("validate", built, "--no-config", "--max-fpp", "1e-9")
     assert result.code == 1
-    first, header, finding, others = lines(result)
+    first, found, header, finding, others = lines(result)
     assert first == "validate: 2 read, 2 not ok"
+    assert found == "8 errors in 8 filters and 4,000 values"
     assert header == "files\trule\tseverity\tcolumn\tfinding\ttimes"
     assert finding == (
         f"2 files, such as {built}/day=1/a.parquet\tPB311\terror\tid\tin the first: the FPP is above the limit"
