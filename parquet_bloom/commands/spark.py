@@ -6,6 +6,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial, wraps
 from importlib.metadata import version
@@ -42,6 +43,7 @@ from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.options import BuildOptions, TableOptions
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
 from parquet_bloom.render.changes import TABLE_BUILD
+from parquet_bloom.render.findings import findings_in, numbers_in
 from parquet_bloom.render.inspect import write_inspection_summary
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import Complaints
@@ -54,12 +56,13 @@ from parquet_bloom.render.terminal import (
     write_table,
     write_text,
 )
-from parquet_bloom.render.wording import in_the_first, shortened, size
+from parquet_bloom.render.wording import files_of, in_the_first, shortened, size
 from parquet_bloom.rules.finding import statement_of
 from parquet_bloom.rules.rule import Severity
 from parquet_bloom.verbs.inspect_summary import InspectionSummarizer
 from parquet_bloom.verbs.table_folders import tables_among
-from parquet_bloom.vocabulary import words
+from parquet_bloom.verbs.validate import Checked
+from parquet_bloom.vocabulary import NO_FILTER, words
 
 if TYPE_CHECKING:
     from parquet_bloom.parallel import Progress
@@ -233,17 +236,14 @@ def _verb(*options: Decorator) -> Decorator:
                 check_executors(connected)
                 label = click.get_current_context().info_name or ""
                 what = f"pbloom {label}: {named}"
-                with (
-                    description.described(connected, what),
-                    progress_in_words(partial(_how_far, label)) as show,
-                ):
-                    given["progress"] = show
-                    if of_table is not None:
-                        sys.exit(_build_in_tables(connected, of_table, as_json, **given))
+                with description.described(connected, what):
                     if given.pop("auto", False):
-                        given["advice"] = _advised(connected, given)
-                        given["columns"] = None
-                    report = verb(connected, **given)
+                        report = _built_by_advice(connected, **given)
+                    else:
+                        with _bar(label) as given["progress"]:
+                            if of_table is not None:
+                                sys.exit(_build_in_tables(connected, of_table, as_json, **given))
+                            report = verb(connected, **given)
                 _answer(report, as_json, totals)
                 code = _code(report)
                 # While there is a session that can remove its account.
@@ -302,6 +302,22 @@ def _how_far(label: str, done: int, total: int) -> str:
     return f"{label}: {size(done)} of {size(total)}" if total else f"{label}: listing files"
 
 
+def _bar(label: str) -> AbstractContextManager[Progress]:
+    """What shows how far a verb is."""
+    return progress_in_words(partial(_how_far, label))
+
+
+def _built_by_advice(connected: Any, **given: Any) -> Report:
+    """What build does by what advise says of the same files; the seconds are those of both."""
+    from parquet_bloom.spark.verbs import build
+
+    with _bar("advise") as given["progress"]:
+        advice = _advised(connected, given)
+    with _bar("build") as given["progress"]:
+        report = build(connected, **given | {"advice": advice, "columns": None})
+    return replace(report, seconds=advice.seconds + report.seconds)
+
+
 def _advised(connected: Any, given: dict[str, Any]) -> Report:
     """What a build takes its columns from. What only this needs goes out of `given`."""
     from parquet_bloom.spark.verbs import advise
@@ -321,6 +337,9 @@ def _advised(connected: Any, given: dict[str, Any]) -> Report:
     of_job = ("max_files", "max_input", "progress")
     asked = {name: given[name] for name in (*shared, *of_job)}
     alone = {name: given.pop(name) for name in ("engines", "budget", "policy")}
+    if (run_id := given["run_id"]) is not None:
+        # A build goes on by the advice that it began with, although some files have filters by now.
+        asked |= {"audit": given["audit"], "run_id": f"{run_id}-advise"}
     return advise(connected, **asked, **alone)
 
 
@@ -579,6 +598,12 @@ def clean_temp() -> None:
 # By verb, the statuses of files that it has changed.
 _NOTED: dict[str, tuple[Status, ...]] = {"build": ("added", "removed"), "strip": ("removed",)}
 
+# What helps where a probe has asked no filter.
+_WITHOUT_FILTERS = (
+    "there are no filters to ask: `pbloom find` reads the column, `pbloom spark index` makes an index of its values,"
+    " `pbloom spark advise` tells whether filters pay off"
+)
+
 # What gives way on a narrow terminal.
 _GIVES = ("reason…", "finding…", "column…", "severity", "file…", "value…")
 
@@ -670,15 +695,21 @@ def _removed(report: Report) -> tuple[Cells, Sequence[Cells]]:
 
 
 def _write_findings(report: Report) -> None:
-    """The findings, the most severe first; those that differ only in numbers in one line, of however many files."""
+    """How many there are in what, and the findings, the most severe first; those that differ only in numbers in one
+    line, of however many files."""
     found: dict[tuple[str, ...], _Alike] = {}
+    numbers: Counter[str] = Counter()
     for document in report.documents():
+        severities = (each["severity"] for each in document["findings"])
+        numbers += numbers_in(severities, Checked(**document["checked"]))
         for each in document["findings"]:
             rule, severity, column = each["rule"], each["severity"], each["column"] or ""
             likeness = (rule, severity, column, without_numbers(each["message"]))
             statement = statement_of(each["message"], each["expected"], each["found"])
             alike = found.setdefault(likeness, _Alike(document["path"], statement))
             alike.add(document["path"], statement)
+    if "read" in report.counts:
+        write_text(findings_in(numbers))
     rows = sorted(found.items(), key=lambda each: -Severity(each[0][1]).rank)
     if not rows:
         return
@@ -722,8 +753,9 @@ class _Alike:
 
 
 def _write_probe(report: Report) -> None:
-    """The values that no file has, and the files that may have the others."""
-    found = []
+    """The values that no file has, and the files that may have the others; those of which the same is not known in
+    one line."""
+    found: dict[tuple[str, ...], _Left] = {}
     # Of each column: its files, and values that are in none of them so far.
     files: Counter[str] = Counter()
     absent: dict[str, dict[str, None]] = {}
@@ -732,7 +764,10 @@ def _write_probe(report: Report) -> None:
         files[column] += 1
         left = absent.setdefault(column, dict.fromkeys(report.asked))
         absent[column] = _still_absent(left, document)
-        found += [(document["path"], column, *line) for line in _left_in(document)]
+        for value, verdict, rows_to_read, reason in _left_in(document):
+            path = document["path"]
+            alike = (column, value, verdict, reason or "", path * (verdict == "maybe"))
+            found.setdefault(alike, _Left()).add(path, rows_to_read)
     has_several = len(files) > 1
     for column, values in absent.items():
         if values:
@@ -740,11 +775,33 @@ def _write_probe(report: Report) -> None:
             in_all = number_of(files[column], "file")
             write_text(f"{which}{shortened([*values])}: absent in {in_all}")
     rows = [
-        (path, column if has_several else None, value, verdict, f"{rows:,}", reason)
-        for path, column, value, verdict, rows, reason in found
+        (
+            files_of(left.paths, files[column]),
+            column if has_several else None,
+            value,
+            verdict,
+            f"{left.rows_to_read:,}",
+            reason or None,
+        )
+        for (column, value, verdict, reason, _), left in found.items()
     ]
     if rows:
         write_table(("file", "column", "value", "verdict", "rows to read", "reason"), rows, _GIVES)
+    unknown = {(verdict, reason) for _, _, verdict, reason, _ in found}
+    if report.ok and not report.filters and unknown == {("unknown", NO_FILTER)}:
+        complain(_WITHOUT_FILTERS)
+
+
+class _Left:
+    """Files of which the same is not known, and how many rows that leaves to be read."""
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+        self.rows_to_read = 0
+
+    def add(self, path: str, rows_to_read: int) -> None:
+        self.paths.append(path)
+        self.rows_to_read += rows_to_read
 
 
 def _still_absent(values: dict[str, None], document: dict[str, Any]) -> dict[str, None]:

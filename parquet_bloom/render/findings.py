@@ -23,7 +23,7 @@ from parquet_bloom.render.terminal import is_cut, write_line, write_text
 from parquet_bloom.render.wording import MOST_SHOWN, asked_for, shortened, where
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import Severity
-from parquet_bloom.verbs.validate import ValidationReport
+from parquet_bloom.verbs.validate import Checked, ValidationReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,12 +293,17 @@ def _may_be_diagnosed(found: Finding) -> bool:
 
 def numbers_of(report: ValidationReport) -> Counter[str]:
     """What is added up."""
-    numbers = Counter[str](item.severity for item in report.findings)
-    values = report.checked.values
-    numbers.update(filters=report.checked.filters, values=values or 0, deep=values is not None)
-    pages = report.checked.pages
+    return numbers_in((item.severity for item in report.findings), report.checked)
+
+
+def numbers_in(severities: Iterable[str], checked: Checked) -> Counter[str]:
+    """The same of findings of these severities."""
+    numbers = Counter(severities)
+    values = checked.values
+    numbers.update(filters=checked.filters, values=values or 0, deep=values is not None)
+    pages = checked.pages
     numbers.update(pages=pages or 0, without_pages=pages == 0)
-    numbers.update(unsummed=report.checked.pages_without_checksum or 0)
+    numbers.update(unsummed=checked.pages_without_checksum or 0)
     return numbers
 
 

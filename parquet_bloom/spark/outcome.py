@@ -32,6 +32,9 @@ TROUBLE: frozenset[Status] = frozenset({"refused", "error"})
 # How the message of an outcome begins if nothing was written.
 DRY_RUN = "dry run"
 
+# Why nothing is built in a file that is none of those that the advice is about.
+NOT_JUDGED = "the advice did not judge files with these columns"
+
 # The class of the error of a file whose name Spark cannot pass on.
 NOT_PASSED_ON = UnsupportedError.__name__
 
@@ -391,7 +394,8 @@ class Report:
         return (
             f"{self.verb}: {number_of(self.files, 'file')} in {self.seconds:.1f} s:"
             f" {self.counts_in_words or 'none'}; {number_of(self.filters, 'filter')},"
-            f" {number_of(self.bytes, 'byte')}{self.run_in_words}{self._result()}{self._most_troubles()}"
+            f" {number_of(self.bytes, 'byte')}{self.run_in_words}{self._result()}{self._not_judged()}"
+            f"{self._most_troubles()}"
         )
 
     def __repr__(self) -> str:
@@ -409,6 +413,11 @@ class Report:
         return (
             f"; recommended: {', '.join(map(quoted_name, names[:MOST_NAMED])) or 'no filter'}{more}"
         )
+
+    def _not_judged(self) -> str:
+        """That some files may need filters, which is no trouble."""
+        files = sum(total.files for total in self.totals if total.reason == NOT_JUDGED)
+        return f"; {files:,} skipped: {NOT_JUDGED}" * bool(files)
 
     def _most_troubles(self) -> str:
         trouble = [total for total in self.totals if total.status in TROUBLE]

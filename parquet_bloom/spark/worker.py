@@ -29,7 +29,7 @@ from parquet_bloom.errors import (
 from parquet_bloom.files import open_file
 from parquet_bloom.options import BuildOptions, InspectOptions
 from parquet_bloom.spark.failures import for_executors
-from parquet_bloom.spark.outcome import DRY_RUN, NOT_PASSED_ON, Outcome, Status
+from parquet_bloom.spark.outcome import DRY_RUN, NOT_JUDGED, NOT_PASSED_ON, Outcome, Status
 from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.request import Request
 from parquet_bloom.verbs.build import BuildReport, TakeFilters, build_opened
@@ -141,7 +141,9 @@ def build_outcome(
         options = options_for(file, request)
         take_by_name(file, options)
         if not options.columns:
-            outcome = Outcome(planned.path, "skipped", message="no column deserves a filter")
+            is_judged = _advised_on(file, request) is not None
+            message = "no column deserves a filter" if is_judged else NOT_JUDGED
+            outcome = Outcome(planned.path, "skipped", message=message)
         elif request.only_missing and has_been_built(file, options.columns):
             outcome = Outcome(planned.path, "unchanged", message="each column has filters")
         else:
@@ -155,9 +157,15 @@ def options_for(file: Container, request: Request) -> BuildOptions:
     options: BuildOptions = request.options
     if request.advised is None:
         return options
-    columns = request.advised.get(table_key(file, file.select(request.advised_of)), ())
+    columns = _advised_on(file, request) or ()
     rates = tuple((name, rate) for name, rate in columns if rate is not None)
     return replace(options, columns=tuple(name for name, _ in columns), fpp_of=rates)
+
+
+def _advised_on(file: Container, request: Request) -> tuple[tuple[str, float | None], ...] | None:
+    """What is advised for files with its columns; None if none of these was judged."""
+    advised = request.advised or {}
+    return advised.get(table_key(file, file.select(request.advised_of)))
 
 
 def outcome_of_build(report: BuildReport, lacked: Iterable[str]) -> Outcome:

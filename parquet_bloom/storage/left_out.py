@@ -4,15 +4,15 @@ for those whose answer is about all that is there.
     _old/a.parquet, .a.parquet               hidden, see source.is_hidden
     a.parquet.bak, part-0, a.csv             not called like a data file
 
-What holds no rows does not count: logs and deletion vectors of tables, files of an index, checksums, journals and
-marks of writers, locks of editors, policies, empty files.
+What holds no rows of the lake does not count: logs and deletion vectors of tables, files of an index, the account of
+a run on Spark, checksums, journals and marks of writers, locks of editors, policies, empty files.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from parquet_bloom.storage.source import is_hidden, is_of_index
@@ -26,6 +26,12 @@ _LOGS: Final = frozenset({"_delta_log", ".hoodie"})
 # What Iceberg has besides data, in a folder whose name others use, too.
 _OF_ICEBERG: Final = re.compile(
     r"(.*/)?metadata/([^/]+\.(metadata\.json|avro|stats|puffin)|version-hint\.text)"
+)
+# The account of a run on Spark, see spark.run: what has its id, and what is called as the run calls it.
+_OF_RUN: Final = re.compile(
+    r"(?P<audit>(.*/)?)(_runs/(?P<run>[^/]+)/(?P<own>started\.json|plan\.json"
+    r"|(began|bits|folders|part|segments|sheet|sketches)-[^/]+)"
+    r"|run_id=(?P<told>[^/]+)/(task-\d{6,}|missing)\.parquet)"
 )
 
 
@@ -69,11 +75,22 @@ class LeftOut:
             self.add(path, place)
 
     def besides(self, asked: Iterable[str]) -> tuple[str, ...]:
-        """Without those that were asked by another name."""
+        """Without those that were asked by another name, and without the accounts of runs."""
         known = {os.path.normpath(path) for path in asked}
         return tuple(
-            path for path in dict.fromkeys(self.paths) if os.path.normpath(path) not in known
+            path
+            for path in _without_accounts([*dict.fromkeys(self.paths)])
+            if os.path.normpath(path) not in known
         )
+
+
+def _without_accounts(paths: Sequence[str]) -> Iterator[str]:
+    """A file of a run is known by its name, and by what the run puts first: others may have such names, too."""
+    runs = [_OF_RUN.fullmatch(path) for path in paths]
+    known = {(run["audit"], run["run"]) for run in runs if run and run["own"] == "started.json"}
+    for path, run in zip(paths, runs, strict=True):
+        if run is None or (run["audit"], run["run"] or run["told"]) not in known:
+            yield path
 
 
 def is_log(folder: str) -> bool:

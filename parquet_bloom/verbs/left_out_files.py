@@ -10,6 +10,7 @@ from typing import Final
 
 from parquet_bloom.container import number_of
 from parquet_bloom.errors import LeftOutWarning
+from parquet_bloom.storage.source import is_hidden
 from parquet_bloom.verbs.table_folders import level_of_caller
 
 # So many are named.
@@ -30,15 +31,25 @@ def _files(paths: Sequence[str]) -> str:
     from parquet_bloom.storage.temporary_files import is_temporary
 
     is_one = len(paths) == 1
-    why = (
-        "its name is not that of a data file"
-        if is_one
-        else "their names are not those of data files"
-    )
+    if any(map(_may_be_in_hidden, paths)):
+        why = (
+            "its name, or that of a folder that it is in, is not that of data"
+            if is_one
+            else "their names, or those of folders that they are in, are not those of data"
+        )
+    elif is_one:
+        why = "its name is not that of a data file"
+    else:
+        why = "their names are not those of data files"
     include = "to include it, name it itself" if is_one else "to include them, name them one by one"
     left = any(map(is_temporary, map(os.path.basename, paths)))
     removed = "; pbloom clean-temp removes temporary files that killed runs have left" * left
     return f"{number_of(len(paths), 'file')} left out{_named(paths)}; {why}: {include}{removed}"
+
+
+def _may_be_in_hidden(path: str) -> bool:
+    """Not if no part of its name says so; which folder was searched is not told."""
+    return any(map(is_hidden, path.split("/")[:-1]))
 
 
 def _links(paths: Sequence[str]) -> str:

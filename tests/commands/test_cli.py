@@ -382,7 +382,8 @@ def test_several_files_go_to_a_folder_and_one_bad_one_does_not_stop_the_others(r
         "pbloom: in/bad.parquet: truncated or not a Parquet file: does not end with PAR1; if it was one, its end"
         " is lost: take another copy\n"
         "pbloom: 2 files left out: in/_hidden/c.parquet, in/day=1/.b.parquet;"
-        " their names are not those of data files: to include them, name them one by one\n"
+        " their names, or those of folders that they are in, are not those of data: to include them,"
+        " name them one by one\n"
     )
 
 

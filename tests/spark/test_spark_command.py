@@ -14,6 +14,7 @@ from make.spark_requests import probe_request
 import parquet_bloom as pb
 from parquet_bloom.commands import spark as command
 from parquet_bloom.render.wording import size
+from parquet_bloom.spark import verbs
 from parquet_bloom.spark.listing import errors_here
 from parquet_bloom.spark.outcome import (
     DRY_RUN,
@@ -191,6 +192,40 @@ def test_how_far_it_is(lake, monkeypatch):
     assert (said[0], said[-1]) == ("build: listing files", f"build: {all_of_it} of {all_of_it}")
 
 
+def test_a_build_by_advice_says_which_of_both_is_under_way(lake, tmp_path, monkeypatch):
+    """How long both took, and one that goes on takes the advice that it began with."""
+    said, seconds = [], {}
+
+    def recording(words):
+        return nullcontext(lambda done, total: said.append(words(done, total).partition(":")[0]))
+
+    def timed(verb, function):
+        def run(*given, **named):
+            report = function(*given, **named)
+            seconds[verb] = report.seconds
+            return report
+
+        return run
+
+    monkeypatch.setattr(command, "progress_in_words", recording)
+    for verb in ("advise", "build"):
+        monkeypatch.setattr(verbs, verb, timed(verb, getattr(verbs, verb)))
+    for file in lake.rglob("*.parquet"):
+        ids = pa.array([7919 * n % 100_003 for n in range(20_000)])
+        pq.write_table(pa.table({"id": ids}), file, row_group_size=2000, use_dictionary=False)
+    asked = ("build", lake, "--auto", "--totals", "--audit", tmp_path / "audit", "--run-id", "7")
+    first = json.loads(run(*asked).stdout)
+    assert [*dict.fromkeys(said)] == ["advise", "build"]
+    assert first["seconds"] == sum(seconds.values())
+    assert first["counts"] == {"added": 2}
+    # Files that came since then were not judged.
+    pq.write_table(pa.table({"late": range(2000)}), lake / "late.parquet")
+    again = json.loads(run(*asked).stdout)
+    assert (again["counts"], again["was_done"]) == ({"added": 2}, True)
+    account = pq.read_table(tmp_path / "audit" / "run_id=7-advise", partitioning=None)
+    assert set(account["verb"].to_pylist()) == {"advise"}
+
+
 def test_trouble_is_named_and_the_rest_is_done(lake):
     bad = lake / "bad.parquet"
     bad.write_bytes(b"PAR1")
@@ -228,11 +263,16 @@ def test_inspect_counts_by_column(built):
 
 
 def test_validate_tells_by_its_exit_code(built, tmp_path):
-    assert run("validate", built, "--no-config").code == 0
+    clean = run("validate", built, "--no-config")
+    found = "no findings in 8 filters and 4,000 values"
+    assert (clean.code, lines(clean)) == (0, ["validate: 2 read", found])
+    local = outcome("validate", built, "--no-config").stdout.splitlines()[-1]
+    assert local.startswith(f"2 files: 2 ok; {found}")
     result = run("validate", built, "--no-config", "--max-fpp", "1e-9")
     assert result.code == 1
-    first, header, finding, others = lines(result)
+    first, found, header, finding, others = lines(result)
     assert first == "validate: 2 read, 2 not ok"
+    assert found == "8 errors in 8 filters and 4,000 values"
     assert header == "files\trule\tseverity\tcolumn\tfinding\ttimes"
     assert finding == (
         f"2 files, such as {built}/day=1/a.parquet\tPB311\terror\tid\tin the first: the FPP is above the limit"
@@ -365,6 +405,54 @@ def test_a_probe_says_in_one_line_what_is_unknown_in_a_file(
     report = Report("probe", "0", now, (), 1.0, accounts=Accounts(done), asked=asked)
     command._write(report)
     assert capsys.readouterr().out.replace(f"{tmp_path}/", "").splitlines()[1:] == printed
+
+
+def test_a_probe_says_once_what_is_unknown_in_many_files(tmp_path, capsys):
+    """And what to do instead, if there are no filters at all."""
+    table = pa.table({"id": pa.array(range(1000), pa.int32())})
+    for name in "abcdef":
+        pq.write_table(table, tmp_path / name)
+    pb.build(tmp_path / "d", columns=["id"], in_place=True)
+
+    def printed(names):
+        done = [
+            work_on_file(probe_request("id", [7, 8]), LakeFile(str(tmp_path / name)))
+            for name in names
+        ]
+        totals = Totals()
+        for each in done:
+            totals.add(each)
+        asked = Report(
+            "probe",
+            "0",
+            datetime.now(UTC),
+            totals.all(),
+            1.0,
+            accounts=Accounts(done),
+            asked=("7", "8"),
+        )
+        command._write(asked)
+        said = capsys.readouterr()
+        return said.out.replace(f"{tmp_path}/", "").splitlines()[1:], said.err
+
+    assert command._WITHOUT_FILTERS == (
+        "there are no filters to ask: `pbloom find` reads the column, `pbloom spark index` makes an index of its values,"
+        " `pbloom spark advise` tells whether filters pay off"
+    )
+    header = "file\tvalue\tverdict\trows to read\treason"
+    assert printed("abcef") == (
+        [header, "5 files\t7, 8\tunknown\t5,000\tno filter"],
+        f"pbloom: {command._WITHOUT_FILTERS}\n",
+    )
+    assert printed("abcdef") == (
+        [
+            header,
+            "5 of 6 files, such as a\t7, 8\tunknown\t5,000\tno filter",
+            "d\t7\tmaybe\t1,000\t",
+            "d\t8\tmaybe\t1,000\t",
+        ],
+        "",
+    )
 
 
 def test_a_probe_of_several_columns_says_which(spark, tmp_path):

@@ -22,6 +22,8 @@ from parquet_bloom.spark.plan import Bounds
 from parquet_bloom.spark.planning import LEFT_SO
 from parquet_bloom.spark.rows import unpacked
 from parquet_bloom.spark.run import Account, LakeRun
+from parquet_bloom.storage.left_out import LeftOut
+from parquet_bloom.storage.paths import expand
 
 pytestmark = pytest.mark.interop
 
@@ -348,6 +350,11 @@ def test_a_run_goes_on_under_its_id(spark, tmp_path, monkeypatch):
     began = first.started_at.strftime("%Y-%m-%d %H:%M:%S UTC")
     assert f"; by run 7 of {began}, which had done all files before" in done.summary()
     assert "before" not in again.summary()
+    # Whoever asks a lake that has the account is not told of it.
+    hidden, left_out = audit.rename(tmp_path / "lake" / "_pbloom"), LeftOut()
+    expand([str(tmp_path / "lake")], None, left_out)
+    assert {f"{hidden}/_runs/7/plan.json", f"{hidden}/run_id=7/{name}"} < set(left_out.paths)
+    assert left_out.besides([]) == ()
 
 
 @pytest.mark.parametrize("place", ["", "audit", "part=9/audit", "part=9/_a=1"])

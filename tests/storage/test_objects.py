@@ -587,6 +587,15 @@ def test_what_is_left_out_because_of_its_name(tree, name, expected):
     assert left_out.paths == [f"s3://bucket/lake/{place}" for place in expected]
 
 
+def test_the_account_of_a_run_on_spark_is_none_of_the_lake(tree):
+    for name in ("_runs/a b/started.json", "_runs/a b/plan.json", "run_id=a b/task-000000.parquet"):
+        tree.put(f"bucket/lake/_pbloom/{name}", b"some")
+    left_out = LeftOut()
+    expand(["s3://bucket/lake"], tree.options, left_out)
+    assert len(left_out.paths) == 6
+    assert not any("_pbloom" in path for path in left_out.besides([]))
+
+
 def test_a_name_with_a_suffix_is_not_looked_for(tree):
     (found,), _ = expand(["s3://bucket/lake/nothing.parquet"], tree.options)
     assert (found.path, tree.asked) == ("s3://bucket/lake/nothing.parquet", [])

@@ -431,6 +431,32 @@ def test_what_is_left_out_of_a_folder_because_of_its_name(tmp_path):
     assert told == {"A.data", "d.parquet.new", "metadata/e.csv", "linked", "gone"}
 
 
+def test_the_account_of_a_run_on_spark_is_none_of_the_lake(tmp_path):
+    """But what is only called like it may have rows: nothing here has begun the run `other`."""
+    own = ["started.json", "plan.json", "sheet-0-0-91c46c35-000000", "began-000000-a7b63696"]
+    account = [f"_runs/nightly 1/{name}" for name in own]
+    account += [
+        "_runs/nightly 1/bits-0a-000000",
+        "run_id=nightly 1/task-000000.parquet",
+        "run_id=nightly 1/missing.parquet",
+    ]
+    others = [
+        "_runs/nightly 1/a.parquet",
+        "_runs/other/plan.json",
+        "run_id=nightly 1/task-1.parquet",
+    ]
+    others += ["run_id=other/task-000000.parquet"]
+    for name in [*account, *others]:
+        for folder in ("_pbloom", "deep/.audit"):
+            (tmp_path / folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / folder / name).write_bytes(b"some")
+    left_out = LeftOut()
+    expand([str(tmp_path)], None, left_out)
+    assert sorted(left_out.besides([])) == sorted(
+        f"{tmp_path}/{folder}/{name}" for name in others for folder in ("_pbloom", "deep/.audit")
+    )
+
+
 def test_a_suffix_in_upper_case_is_one_of_a_data_file(tmp_path):
     for name in ("A.PARQUET", "b.Orc", "c.PQ", "d.PARQUETS", ".PARQUET"):
         (tmp_path / name).touch()
