@@ -148,7 +148,7 @@ def test_filters_that_may_be_full_are_told(tmp_path, ending):
     summed_up = outcome("probe", path, built, "-c", "id", "-v", "7").stdout
     assert f"{built}: {note}" in summed_up.splitlines()
     pb.build(path, built, columns="id", overwrite=True)
-    assert "note" not in outcome("probe", built, "-c", "id", "-v", "7").stdout
+    assert "note, " not in outcome("probe", built, "-c", "id", "-v", "7").stdout
 
 
 def test_a_terminal_sums_up_many_values(tmp_path, monkeypatch):
