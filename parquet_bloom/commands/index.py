@@ -461,7 +461,7 @@ def check(
 
     Exit code 1: something is wrong, in a line for each, up to 20 of a kind. What is new, changed or gone takes an
     `index add`; what is damaged, lost or unexplained a new index; anything else files that can be looked at.
-    2: a file could not be read in full when it was indexed, as of `index add`.
+    Exit code 2: a file could not be read in full when it was indexed; `index add` ends so, too.
 
     \b
     Examples:
