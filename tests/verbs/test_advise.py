@@ -1,6 +1,7 @@
 """Advice as an expert would give it, and numbers that agree with a measurement."""
 
 import datetime
+import json
 import re
 from decimal import Decimal
 
@@ -211,6 +212,8 @@ def test_filters_that_are_there_and_too_small_are_to_be_built_again(
     again = f"next: pbloom build {out} -c random --in-place --existing replace"
     assert lines == [again] * is_small
     assert row.split("\t")[2] == verdict
+    told = json.loads(outcome("advise", out, "-c", "random", "--json").stdout)["columns"][0]
+    assert (told["verdict"], told["to_do"]) == ("build", verdict)
     asked_for = advise(out, columns=["random"], fpp=0.4).columns[0]
     assert asked_for.too_small == 0
 
