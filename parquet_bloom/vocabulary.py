@@ -73,6 +73,9 @@ DiffStatus = Literal["same", "only in a", "only in b", "different", "folded", "u
 
 AdviceVerdict = Literal["build", "left out", "optional", "skip"]
 
+# The same, with what is left to be done where filters are there.
+AdviceToDo = Literal["build", "rebuild", "keep", "left out", "optional", "skip"]
+
 # The look-ups that advice is based on.
 AdviceBasis = Literal["stored values", "value sample"]
 

@@ -326,6 +326,7 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
         highest_rate=highest_rate(options, subject.name),
         accepted_rate=options.accepted_rate(subject.name),
         is_required=subject.name in options.required,
+        asked_rate=options.fpp,
         worse_there={rung.rate: rung.worse_there for rung in sketch.rungs.values()},
     )
     verdict, reason = judge(evidence)

@@ -33,7 +33,12 @@ from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import EngineUse, always_so, engine_note
 from parquet_bloom.filters.rates import exact_percent, percent
-from parquet_bloom.filters.sizing import HIGH_FPP, LARGE_SHARE_OF_COLUMN, room_for_fewer
+from parquet_bloom.filters.sizing import (
+    HIGH_FPP,
+    LARGE_SHARE_OF_COLUMN,
+    MUCH_LESS_ROOM,
+    room_for_fewer,
+)
 from parquet_bloom.options import DEFAULT_FPP
 from parquet_bloom.values.types import LeafType
 from parquet_bloom.vocabulary import NEEDLESS, NO_VALUES, AdviceVerdict
@@ -68,8 +73,8 @@ class Evidence:
     column has once its filters are built, at another rate or beside filters that stay, None for new ones of the
     target alone; `is_budgeted`: a budget has chosen it; `highest_rate`: what filters that more absent values pass
     are too small for; `accepted_rate`: the highest that a policy accepts, None without one; `is_required`: it wants
-    filters of the column; `worse_there`: by the rate of new filters, how many groups have one that lets more pass,
-    as far as that is known.
+    filters of the column; `asked_rate`: that which the user asks for, None if for none; `worse_there`: by the rate of
+    new filters, how many groups have one that lets more pass, as far as that is known.
     """
 
     counts: ColumnCounts
@@ -92,6 +97,7 @@ class Evidence:
     highest_rate: float = HIGH_FPP
     accepted_rate: float | None = None
     is_required: bool = False
+    asked_rate: float | None = None
     worse_there: Mapping[float, int] = field(default_factory=dict)
     unread: UnreadFiles = field(default_factory=UnreadFiles)
 
@@ -127,6 +133,16 @@ class Evidence:
         return self.counts.with_filter == self.counts.groups > 0
 
     @property
+    def are_kept(self) -> bool:
+        """Whether every group with values has a filter that is good enough, so that nothing is built."""
+        return self.has_all and not (self.counts.unreadable or self.counts.too_small)
+
+    @property
+    def mean_fpp_there(self) -> float:
+        """Of the filters that are there, as far as it is known, and where there are none, 1."""
+        return self.counts.fpp_there * FPP_UNIT / self.counts.groups
+
+    @property
     def are_as_good(self) -> bool:
         """Whether every group with values has a filter already, and none lets more pass than a new one would."""
         rate = self.built.rate if self.built else self.target
@@ -139,7 +155,7 @@ class Evidence:
             return None
         if (whatever := self._read_in_any_case) is not None:
             return whatever
-        read = self.reads.at_mean_fpp(self.counts.fpp_there * FPP_UNIT / self.counts.groups)
+        read = self.reads.at_mean_fpp(self.mean_fpp_there)
         # New ones are told by each group, and not by a mean.
         return min(read, self._read_with_new) if self.are_as_good else read
 
@@ -231,19 +247,19 @@ def judge(evidence: Evidence) -> tuple[AdviceVerdict, str]:
         reasons = [skip, _searched_in_some(evidence), _not_judged(evidence), there]
         return "skip", "; ".join(filter(None, reasons))
     doubt = skip or _reason_to_doubt(evidence)
+    is_wanted = is_required or not doubt
     saves = ""
     if not skip:
         saves = _not_needed_for(evidence) if evidence.is_alone else _saved_for_others(evidence)
-    wanted = "the policy wants filters" if is_required and doubt else ""
     reasons = [
-        wanted,
+        "the policy wants filters" if is_required and doubt else "",
         *_those_there(evidence),
         doubt,
         saves,
         _not_judged(evidence),
-        *_notes(evidence),
+        *_notes(evidence, are_kept=is_wanted and evidence.are_kept),
     ]
-    return "optional" if doubt and not wanted else "build", "; ".join(filter(None, reasons))
+    return "build" if is_wanted else "optional", "; ".join(filter(None, reasons))
 
 
 def _saved_for_others(evidence: Evidence) -> str:
@@ -406,6 +422,22 @@ def _those_there(evidence: Evidence) -> Iterator[str]:
     yield _to_build_again(evidence)
     if evidence.has_all:
         yield f"every {evidence.unit} already has a filter{_with_those_there(evidence)}"
+    yield _missing_the_rate(evidence)
+
+
+def _missing_the_rate(evidence: Evidence) -> str:
+    """That filters are good enough to be kept, and not as good as those that were asked for."""
+    asked = evidence.asked_rate
+    # Where engines do not ask a filter, no other is better.
+    if asked is None or not evidence.are_kept or evidence.counts.ignored:
+        return ""
+    found = evidence.mean_fpp_there
+    if found <= asked or not evidence.worse_there.get(asked):
+        return ""
+    return (
+        f"about {percent(found)} of absent values pass these, and {exact_percent(asked)} was asked for:"
+        " --existing replace builds new ones"
+    )
 
 
 def _with_those_there(evidence: Evidence) -> str:
@@ -483,7 +515,8 @@ def why_none(reason: str, uses: Iterable[EngineUse], already: int, unit: str) ->
     return "; ".join(filter(None, [reason, there]))
 
 
-def _notes(evidence: Evidence) -> Iterator[str]:
+def _notes(evidence: Evidence, *, are_kept: bool) -> Iterator[str]:
+    """`are_kept`: the filters that are there are those which it is about."""
     counts, unit = evidence.counts, evidence.unit
     yield _searched_in_some(evidence)
     yield _not_used(evidence)
@@ -491,7 +524,8 @@ def _notes(evidence: Evidence) -> Iterator[str]:
         yield f"so many {unit}s deserve a lower rate than usual"
     elif evidence.accepted_rate is not None and evidence.accepted_rate < DEFAULT_FPP:
         yield f"the policy accepts an FPP of at most {exact_percent(evidence.accepted_rate)}"
-    share = evidence.filter_bytes / counts.chunk_bytes if counts.chunk_bytes else 0.0
+    num_bytes = counts.bytes_there if are_kept else evidence.filter_bytes
+    share = num_bytes / counts.chunk_bytes if counts.chunk_bytes else 0.0
     if share > LARGE_SHARE_OF_COLUMN:
         yield f"the filters are {percent(share)} of the column's size{_with_less_room(evidence, share)}"
     told = evidence.in_dictionaries
@@ -523,8 +557,12 @@ def _with_less_room(evidence: Evidence, share: float) -> str:
     needed = enough_ndv(counts)
     if needed is None:
         return ""
-    most, smaller = counts.group_ndv, percent(share * needed / counts.mean_room)
-    return f", and {smaller} with --ndv {needed}: no {unit} has more than {number_of(most, 'distinct value')}"
+    # Those that are there may have been built for as few.
+    smaller = evidence.filter_bytes / counts.chunk_bytes * needed / counts.mean_room
+    if smaller > MUCH_LESS_ROOM * share:
+        return ""
+    most = number_of(counts.group_ndv, "distinct value")
+    return f", and {percent(smaller)} with --ndv {needed}: no {unit} has more than {most}"
 
 
 def enough_ndv(counts: ColumnCounts) -> int | None:

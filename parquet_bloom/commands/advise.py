@@ -65,7 +65,6 @@ from parquet_bloom.verbs.advise import (
     ColumnAdvice,
     RateOffer,
     TableAdvisor,
-    to_do,
 )
 from parquet_bloom.verbs.advised_builds import (
     Builds,
@@ -117,9 +116,19 @@ def advise(
 
     For each column: how large its filters would be, and how many row groups (index groups in ORC files)
     a point look-up reads, with min/max statistics alone and with a filter, judged by the stored values
-    or by --value-sample. The verdict is build, optional or skip, with the reason. Files with the same
-    columns are judged together, as one table. The columns that `pbloom validate` requires by its configuration are
-    among those to build, and rates are not above its max-fpp.
+    or by --value-sample. Files with the same columns are judged together, as one table. The columns that `pbloom
+    validate` requires by its configuration are among those to build, and rates are not above its max-fpp. Behind ±,
+    NDV has its standard error, which is no bound: one estimate in three is further off.
+
+    The verdict, with the reason, is one of these; --json has it as `to_do`:
+
+    \b
+      build     worth filters, and some row groups have none
+      rebuild   worth filters, and some are too small, or cannot be used
+      keep      worth filters, and every row group has one already
+      left out  worth filters, but --budget has no room for them
+      optional  filters help few look-ups, or take more than the column
+      skip      filters would save nothing, or the column can have none
 
     \b
     Examples:
@@ -317,7 +326,7 @@ def _judged(report: AdviceReport) -> list[_Judged]:
 
 
 def _judged_column(advice: ColumnAdvice, size: int) -> _Judged:
-    verdict = to_do(advice)
+    verdict = advice.to_do
     if verdict == "keep" and advice.groups_filter_there is not None:
         there = advice.filter_bytes_there
         return _Judged(verdict, advice, there, there / size, advice.groups_filter_there)
@@ -718,7 +727,7 @@ def _to_lighten(reports: Sequence[AdviceReport], inputs: Inputs) -> Iterator[_Ne
         return
     for each in (each for report in reports if _is_heavy(report) for each in report.columns):
         name = quoted_name(each.column)
-        if to_do(each) in ("build", "rebuild"):
+        if each.to_do in ("build", "rebuild"):
             continue
         if each.lighter_ndv is not None and each.verdict != "skip":
             others = ("--ndv", str(each.lighter_ndv), *_at_rate(each), "--existing", "replace")

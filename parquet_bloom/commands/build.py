@@ -217,7 +217,7 @@ def _judged(answers: Answers, inputs: Inputs, wanted: AdviseOptions, keys: Keys 
     """What `pbloom advise` would recommend for these files, and what it would note. `inputs`: those of `answers`, or
     the files of its tables."""
     from parquet_bloom.engines.reading import engines_named
-    from parquet_bloom.verbs.advise import TableAdvisor, to_do
+    from parquet_bloom.verbs.advise import TableAdvisor
 
     advisor = TableAdvisor(wanted, keys)
     failed: dict[str, Exception] = {}
@@ -247,7 +247,7 @@ def _judged(answers: Answers, inputs: Inputs, wanted: AdviseOptions, keys: Keys 
             in_full = answers.verbose or len(table.columns) <= MOST_ROWS
             for line in budget_lines(table.budget, UNITS[table.format].group, in_full):
                 complain(f"{table.path}: note: {line}")
-        to_build = [each for each in table.columns if to_do(each) in ("build", "rebuild")]
+        to_build = [each for each in table.columns if each.to_do in ("build", "rebuild")]
         said = ((note, each) for each in to_build for note in limits(each, asked))
         for line in notes(said):
             complain(f"{table.path}: {line}")

@@ -857,10 +857,7 @@ def _write_advice(report: Report) -> None:
 
 def _advice_on(column: dict[str, Any], files: str) -> Cells:
     """What is to be done, as `pbloom advise` has it; filters that are kept take what they take."""
-    from parquet_bloom.verbs.advise import done_by
-
-    unfit = column["too_small"] + column["unreadable"]
-    verdict = done_by(column["verdict"], column["missing"], unfit)
+    verdict = column["to_do"]
     taken = column["filter_bytes_there" if verdict == "keep" else "filter_bytes"]
     return column["column"], verdict, files, size(taken), column["reason"]
 

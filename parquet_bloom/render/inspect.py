@@ -14,7 +14,7 @@ from parquet_bloom.render.hints import OF_FILES, NextLines, with_key_hint, would
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import MOST_ROWS, is_cut, write_line, write_table, write_text
 from parquet_bloom.render.wording import asked_for, columns_alike, listed, shows_parts, size, where
-from parquet_bloom.vocabulary import NO_KEY, is_no_filter, is_out_of_sight
+from parquet_bloom.vocabulary import NO_FILTER, NO_KEY, is_no_filter, is_out_of_sight
 
 if TYPE_CHECKING:
     from parquet_bloom.container import FilterDescription
@@ -79,7 +79,7 @@ class InspectionView(SummarizedView["FileInspection"]):
         return FileSummary(
             state=report.state,
             line=f"{number_of(rows, 'row')} in {parts}, {size(report.size)}; {self._filters_of(report)}",
-            remarks=_missing(report, all_of_them=False),
+            remarks=_missing(report, is_unusable),
             numbers={
                 "filters": num_filters, "bytes": report.filter_bytes, "size": report.size,
                 "unusable": sum(
@@ -95,6 +95,13 @@ class InspectionView(SummarizedView["FileInspection"]):
         if not report.filter_bytes and not report.num_filters:
             return f"no {filters}{self._there}"
         return f"{filters}{self._there} take {size(report.filter_bytes)} ({percent(report.filter_share)})"
+
+    def _is_to_explain(self, are_some_shown: bool) -> Callable[[ChunkDescription], bool]:
+        """Which chunks a line says of why they have none. Where none of them has, the first line says that, and of
+        columns that were named there may be more to say."""
+        if are_some_shown:
+            return _is_bare
+        return _says_why if self._columns else is_unusable
 
     def total(self, numbers: Mapping[str, int]) -> str:
         return _filters_take(numbers)
@@ -142,7 +149,7 @@ class InspectionView(SummarizedView["FileInspection"]):
             write_table(heads, rows, _GIVES, verbose, more=_MORE)
         if not verbose:
             in_full = not sys.stdout.isatty()
-            for remark in _missing(report, all_of_them=bool(rows), in_full=in_full):
+            for remark in _missing(report, self._is_to_explain(bool(rows)), in_full):
                 write_text(remark.text)
         groups = [
             (str(part.place.part), column.column, str(group.place.group), *_group_row(group))
@@ -312,14 +319,20 @@ def _is_bare(column: ChunkDescription) -> bool:
     return column.filter is None and not column.legacy_filters and not column.streams
 
 
-def _missing(report: FileInspection, all_of_them: bool, in_full: bool = False) -> list[Remark]:
-    """Why chunks have no filter; unless `all_of_them`, only of those that should have one. `in_full`: all columns are
-    named."""
+def _says_why(column: ChunkDescription) -> bool:
+    """Whether more is known than that there is no filter."""
+    return column.reason not in (None, NO_FILTER)
+
+
+def _missing(
+    report: FileInspection, is_meant: Callable[[ChunkDescription], bool], in_full: bool = False
+) -> list[Remark]:
+    """Why chunks have no filter, of those that are meant. `in_full`: all columns are named."""
     chunks = [
         (column.column, part.place, column.reason or "")
         for part in report.parts
         for column in part.columns
-        if _is_bare(column) and (all_of_them or is_unusable(column))
+        if _is_bare(column) and is_meant(column)
     ]
     remarks = []
     for columns, places, reason in columns_alike(chunks, in_full):

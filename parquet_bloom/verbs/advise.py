@@ -71,6 +71,7 @@ from parquet_bloom.vocabulary import (
     NEEDLESS,
     NEEDLESS_IN_TABLE,
     AdviceBasis,
+    AdviceToDo,
     AdviceVerdict,
     Existing,
     Format,
@@ -126,6 +127,9 @@ class ColumnAdvice(NamedAsShown):
     out; `rates`: what several would cost and save, None unless that was asked for; `searching_dictionaries`: the
     engines that would use the filters, but to which dictionaries tell as much; `lighter_ndv`: the `ndv` with which
     `build` makes filters that take half as much as those that are there, or less, None if none does, as in Parquet.
+
+    `to_do`: the verdict as the command prints it: instead of `build`, `keep` where no group lacks a filter that would
+    get one, or `rebuild` where one is unreadable or too small.
     """
 
     column: str
@@ -140,6 +144,7 @@ class ColumnAdvice(NamedAsShown):
     engines: tuple[EngineUse, ...]
     reason: str
     verdict: AdviceVerdict = "skip"
+    to_do: AdviceToDo = "skip"
     eligible: bool = False
     ndv: int | None = None
     ndv_exact: bool = False
@@ -164,12 +169,6 @@ class ColumnAdvice(NamedAsShown):
     lighter_ndv: int | None = field(default=None, metadata=IN_PYTHON)
 
     @property
-    def to_do(self) -> str:
-        """The verdict as the command prints it: instead of `build`, `keep` where no group lacks a filter that would
-        get one, or `rebuild` where one is unreadable or too small."""
-        return to_do(self)
-
-    @property
     def is_needless(self) -> bool:
         """Whether there are filters that are of no use to any reader, and strip removes them."""
         return self.reason.endswith(NEEDLESS)
@@ -180,15 +179,14 @@ class ColumnAdvice(NamedAsShown):
         return self.verdict == "optional" and self.filter_bytes > self.chunk_bytes
 
 
-def to_do(advice: ColumnAdvice, *, is_broken: bool = False) -> str:
-    """The verdict of the advice; but if filters should be built and no group lacks one that would get one, `keep`, or
-    `rebuild` if any is broken, unreadable or too small."""
-    unfit = is_broken + advice.unreadable + advice.too_small
-    return done_by(advice.verdict, advice.missing, unfit)
+def to_do(advice: ColumnAdvice, *, is_broken: bool) -> AdviceToDo:
+    """That of the advice, or `rebuild` where filters that should be there are broken in ways that only a validation
+    tells."""
+    return "rebuild" if is_broken and advice.verdict == "build" else advice.to_do
 
 
-def done_by(verdict: str, missing: int, unfit: int) -> str:
-    """The same of a document: of groups, so many are `missing` filters, and so many have `unfit` ones."""
+def _to_do(verdict: AdviceVerdict, missing: int, unfit: int) -> AdviceToDo:
+    """Where so many groups are `missing` filters, and so many have `unfit` ones."""
     if verdict != "build":
         return verdict
     if unfit:
@@ -297,10 +295,6 @@ class AdviceReport(VerbReport):
     def _in_total(reports: Sequence[AdviceReport]) -> str:
         """`2 schemas, judged apart`"""
         return f"{len(reports):,} schemas, judged apart" if len(reports) > 1 else ""
-
-    def _page_rows(self) -> Iterator[dict[str, Any]]:
-        for row, advice in zip(self._items(), self.columns, strict=True):
-            yield row | {"to_do": advice.to_do}
 
     def _as_row(self) -> dict[str, Any]:
         return {"path": self.path, "recommended": list(self.recommended)} | {
@@ -845,6 +839,7 @@ def _advice(
         values_stored=reads.num_stored if reads else 0,
         lighter_ndv=_lighter_ndv(counts),
         verdict=judged.verdict,
+        to_do=_to_do(judged.verdict, missing, counts.too_small + counts.unreadable),
         fpp=None if is_left_out else fpp,
         settings=settings(fpp, counts) if counts.filter_bytes and not is_left_out else (),
         rates=tuple(

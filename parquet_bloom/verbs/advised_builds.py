@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from parquet_bloom.options import AdviseOptions
-from parquet_bloom.verbs.advise import MAX_IN_NEED, AdviceReport, ColumnAdvice, to_do
+from parquet_bloom.verbs.advise import MAX_IN_NEED, AdviceReport, ColumnAdvice
 
 # By the key of a table and column; see TableAdvisor.in_need.
 InNeed = Mapping[tuple[str, str], Sequence[str]]
@@ -99,11 +99,11 @@ def builds_of_tables(
         of_files = [
             (each, in_need[report.key, column])
             for report, each in judged
-            if to_do(each) == "rebuild" and each.too_small
+            if each.to_do == "rebuild" and each.too_small
         ]
         if names_files and all(len(paths) <= MAX_IN_NEED for _, paths in of_files):
             named += of_files
-        elif len({(to_do(each), each.fpp) for _, each in judged}) == 1:
+        elif len({(each.to_do, each.fpp) for _, each in judged}) == 1:
             named.append((too_small, ()))
         else:
             again.append(too_small)

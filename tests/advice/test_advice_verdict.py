@@ -190,6 +190,20 @@ def test_notes(change, note):
     assert judged(**change)[1] == judged()[1] + note
 
 
+def test_of_filters_to_keep_the_share_is_their_own():
+    """Those built for as few values as there are need no advice to be."""
+    new = {"filter_bytes": 4_000_001, "room": 200_000, "group_ndv": 2_041}
+    there = {"with_filter": 20, "fpp_there": in_units(0.2)}
+    large, small = (
+        judged(**new, **there, bytes_there=num_bytes)[1] for num_bytes in (3_000_000, 400_000)
+    )
+    assert large.partition("; the ")[2] == (
+        "filters are 30 % of the column's size, and 8.4 % with --ndv 2100: no row group has more than 2,041 distinct"
+        " values"
+    )
+    assert "of the column's size" not in small
+
+
 THERE = f"every row group already has a filter, {READ.format('1.60')}; "
 # At a mean FPP of 6 %, where new ones have 1 % and 0.1 groups are read in vain.
 FPP_THERE = in_units(0.06 * 20)

@@ -15,6 +15,7 @@ from pyarrow import orc
 import parquet_bloom as pb
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.render.wording import size
+from parquet_bloom.vocabulary import AdviceToDo, words
 
 ROWS = 30_000
 
@@ -30,6 +31,13 @@ def path(tmp_path_factory):
         use_dictionary=False,
     )
     return path
+
+
+def test_help_has_every_verdict():
+    told = re.findall(
+        "^    ([a-z]+(?: [a-z]+)?)  ", outcome("advise", "--help").stdout, re.MULTILINE
+    )
+    assert sorted(told) == sorted(words(AdviceToDo))
 
 
 def unfolded(lines):

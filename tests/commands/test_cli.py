@@ -134,6 +134,13 @@ def test_inspect_text(built):
     assert without == ["flag: no filter: BOOLEAN columns get none"]
 
 
+def test_inspect_says_of_a_named_column_why_it_has_none(built):
+    title, *why, next_line = built("inspect", "out.parquet", "-c", "flag").stdout.splitlines()
+    assert title.endswith("; no filters in flag")
+    assert why == ["flag: no filter: BOOLEAN columns get none"]
+    assert next_line == "next: pbloom advise out.parquet -c flag"
+
+
 def test_inspect_verbose(built):
     result = built("inspect", "out.parquet", "-g", "1", "--verbose")
     _, _, *rows = result.stdout.splitlines()

@@ -1,6 +1,7 @@
 """Advice as an expert would give it, and numbers that agree with a measurement."""
 
 import datetime
+import json
 import re
 from decimal import Decimal
 
@@ -16,6 +17,7 @@ from make.parquet_files import forged
 from oracle.specification import rle_run
 
 import parquet_bloom as pb
+from parquet_bloom.filters.rates import percent
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.verbs.advise import advise
 
@@ -211,8 +213,30 @@ def test_filters_that_are_there_and_too_small_are_to_be_built_again(
     again = f"next: pbloom build {out} -c random --in-place --existing replace"
     assert lines == [again] * is_small
     assert row.split("\t")[2] == verdict
+    told = json.loads(outcome("advise", out, "-c", "random", "--json").stdout)["columns"][0]
+    assert (told["verdict"], told["to_do"]) == ("build", verdict)
     asked_for = advise(out, columns=["random"], fpp=0.4).columns[0]
     assert asked_for.too_small == 0
+
+
+def test_filters_to_keep_miss_a_lower_rate_that_is_asked_for(built, tmp_path):
+    """The reason is about the filters whose size stands beside it."""
+    there = pb.inspect(built, columns=["random"]).filter_bytes
+    (usual,), (found,) = (
+        advise(built, columns=["random"], **fpp).columns for fpp in ({}, {"fpp": 1e-4})
+    )
+    assert (found.to_do, found.filter_bytes_there) == ("keep", there)
+    assert found.filter_bytes > there
+    missed = re.search("(about [0-9.]+ %) of absent values pass these, and (.*?);", found.reason)
+    assert missed[1] == "about 0.12 %"
+    assert missed[2] == "0.01 % was asked for: --existing replace builds new ones"
+    assert "asked for" not in usual.reason
+    share = re.search("the filters are (.*?) of the column's size", found.reason)[1]
+    assert share == percent(there / found.chunk_bytes)
+    pb.build(
+        built, out := tmp_path / "out.parquet", columns=["random"], fpp=1e-4, existing="replace"
+    )
+    assert "asked for" not in advise(out, columns=["random"], fpp=1e-4).columns[0].reason
 
 
 def test_of_several_engines_each_is_spoken_for(tmp_path):

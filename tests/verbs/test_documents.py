@@ -477,7 +477,7 @@ def test_a_page_of_a_build_says_why_chunks_were_skipped(heads):
 
 
 def test_a_page_of_a_repair_says_what_is_still_wrong(broken):
-    left = LeftFilter(pb.Place(0), "id", "PB401", "values are missing")
+    left = LeftFilter(pb.Place(0), "id", "PB401", "values are missing", 1)
     report = replace(pb.repair(broken, dry_run=True), left=(left, replace(left, column=None)))
     told = [
         "left id, 1 chunk: PB401: values are missing",

@@ -25,7 +25,7 @@ import parquet_bloom as pb
 from parquet_bloom.advice.orc_survey import OrcSurveyor, spread
 from parquet_bloom.files import open_file
 from parquet_bloom.native import _kernel
-from parquet_bloom.verbs.advise import advise, to_do
+from parquet_bloom.verbs.advise import advise
 
 
 @pytest.fixture(autouse=True)
@@ -360,14 +360,14 @@ def test_filters_that_let_too_much_through_are_built_again(fpp, policy, verdict,
     given = {"policy": pb.Policy(**policy)} if policy else {}
     report = pb.advise("a.orc", columns="id", **given)
     (found,) = report.columns
-    assert (to_do(found), found.too_small) == (verdict, 3 * (verdict == "rebuild"))
+    assert (found.to_do, found.too_small) == (verdict, 3 * (verdict == "rebuild"))
     assert (
         f"3 index groups have filters that are too small for the values ({bound}" in found.reason
         or not bound
     )
     pb.build("a.orc", in_place=True, advice=report, existing="replace")
     (again,) = pb.advise("a.orc", columns="id", **given).columns
-    assert to_do(again) == "keep"
+    assert again.to_do == "keep"
 
 
 def test_what_a_budget_has_built_is_kept_within_it():
@@ -380,7 +380,7 @@ def test_what_a_budget_has_built_is_kept_within_it():
     assert max(each.fpp for each in built.filters) > 0.3
     assert pb.validate("a.orc").ok
     again = pb.advise("a.orc", **given)
-    assert (to_do(again.columns[0]), again.budget.columns) == ("keep", ())
+    assert (again.columns[0].to_do, again.budget.columns) == ("keep", ())
     assert again.columns[0].filter_bytes_there == planned.budget.used
 
 
@@ -449,7 +449,7 @@ def test_filters_that_cannot_be_read_are_those_of_a_whole_stripe(tmp_path):
     data[start : start + 8] = b"\xff" * 8
     path.write_bytes(data)
     (found,) = pb.advise(path).columns
-    assert (found.already, found.unreadable, to_do(found)) == (6, 6, "rebuild")
+    assert (found.already, found.unreadable, found.to_do) == (6, 6, "rebuild")
     assert found.reason.startswith("6 index groups have filters that cannot be used: ")
 
 
@@ -457,6 +457,6 @@ def test_a_filter_without_a_bit_for_its_values_is_to_be_repaired(tmp_path):
     path = tmp_path / "a.orc"
     path.write_bytes(empty())
     found = pb.advise(path).columns[0]
-    assert (found.already, found.unreadable, to_do(found)) == (4, 1, "rebuild")
+    assert (found.already, found.unreadable, found.to_do) == (4, 1, "rebuild")
     # That index group is read, and of the others those that hold the value or pass.
     assert found.groups_filter_there == pytest.approx(1.77, abs=0.01)
