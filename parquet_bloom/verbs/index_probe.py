@@ -125,8 +125,9 @@ class IndexReport(VerbReport):
     `maybe` in one, or `unknown`. If `as_indexed`, it is about the files as they were when the index last looked
     at them (`made`, in seconds since 1970), but one that may hold a value and has changed since, or is gone, is
     unknown for it; else about those that were named, as they are now. `files_unknown` may hold any value, if only in
-    some of their parts; others are unknown for the values in whose results they are. `tables`: that the index is about, at the versions that it was made of. `files_without_column`: how many
-    of the files have no such column, which is null there by `union_by_name`."""
+    some of their parts; others are unknown for the values in whose results they are. `tables`: that the index is
+    about, at the versions that it was made of. `files_without_column`: how many of the files have no such column,
+    which is null there by `union_by_name`."""
 
     _rows: ClassVar = ("results", "files")
     _item: ClassVar = IndexedValue
