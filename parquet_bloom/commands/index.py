@@ -291,9 +291,9 @@ def probe(
     """Ask an index which files may hold values, and where in them.
 
     The answer is about all files as they were when the index was made or added to; only those that may hold a value
-    are looked at again, and one that has changed since, or is gone, is `unknown` for this value. With FILE or
-    --manifest, it is about these as they are now, and with --table about the live files of these tables: each that
-    the index does not know in this state is `unknown`. A verdict is `absent` (certain),
+    are looked at again, and one that has changed since, or is gone, is `unknown` for this value. With
+    --manifest or FILE, it is about these as they are now, and with --table about the live files of these tables:
+    each that the index does not know in this state is `unknown`. A verdict is `absent` (certain),
     `maybe`, or `unknown` with the reason. Exit code 1: every value is absent everywhere; 2: a file is `unknown`.
 
     \b
