@@ -9,6 +9,8 @@ terminal shows. The list below says what each command does, so that `pbloom --he
 from __future__ import annotations
 
 import os
+import shlex
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final
 
@@ -71,8 +73,24 @@ class _Pbloom(Program):
         if args and args[0] == "help":
             names = [each for each in args[1:] if each not in ("--all", "help")]
             how = "--help-all" if "--all" in args else "--help"
-            args = ["rule", *names] if names and self._is_rule(ctx, names[0]) else [*names, how]
+            if names and self._is_rule(ctx, names[0]):
+                args = ["rule", *names]
+            else:
+                self._check_topic(ctx, names)
+                args = [*names, how]
         return super().parse_args(ctx, args)
+
+    def _check_topic(self, ctx: click.Context, names: Sequence[str]) -> None:
+        """Raise UsageError for a word behind a command, which help would not look at.
+        That a group has no such command is said as of any command line."""
+        found: click.Command | None = self
+        for at, name in enumerate(names):
+            if found is None:
+                return
+            if not isinstance(found, click.Group):
+                topic = shlex.join(["pbloom", "help", *names[:at]])
+                raise click.UsageError(f"{name}: expected one command, as in {topic}", ctx)
+            found = found.get_command(ctx, name)
 
     def _is_rule(self, ctx: click.Context, name: str) -> bool:
         """Whether a name is of a rule, and of no command. Only what is of none has the rules read."""

@@ -41,13 +41,18 @@ _WITH_SPACES: Final = frozenset(("SIZE", "PERCENT", "RATE", "TIME", "AGE"))
 # What others call what commands do, or an option of one: strip takes filters out again, recover what a kill left half
 # done.
 _CALLED_ELSEWHERE: Final = {
-    "undo": ("strip", "recover"),
+    **dict.fromkeys(("undo", "revert", "rollback"), ("strip", "recover")),
     **dict.fromkeys(("remove", "delete", "drop"), ("strip",)),
     **dict.fromkeys(("add", "create", "write"), ("build",)),
     **dict.fromkeys(("check", "verify"), ("validate", "check")),
     **dict.fromkeys(("diagnose", "diagnosis"), ("validate --diagnose",)),
-    **dict.fromkeys(("query", "search", "lookup", "look-up"), ("probe", "find")),
-    **dict.fromkeys(("show", "stats", "info", "describe", "inspect"), ("inspect", "check")),
+    **dict.fromkeys(
+        ("query", "search", "lookup", "look-up", "grep", "contains", "count"), ("probe", "find")
+    ),
+    **dict.fromkeys(
+        ("show", "stats", "info", "describe", "inspect", "list", "ls"), ("inspect", "check")
+    ),
+    "size": ("inspect --summary", "check"),
     "footer": ("dump --footer",),
     "fix": ("repair",),
     "compare": ("diff",),
@@ -233,8 +238,8 @@ def _option_meant(error: click.NoSuchOption, words: Sequence[str]) -> str:
     if other := _command_for(typed, ctx):
         return f"no such option; {other}"
     similar_ones = _near_options(typed, names)
-    helps = f"did you mean {either(similar_ones)}?" if similar_ones else _see_help(error)
-    return f"no such option; {helps}"
+    near_ones = f"did you mean {either(similar_ones)}?" if similar_ones else ""
+    return f"no such option; {near_ones or _all_with(typed, ctx) or _see_help(error)}"
 
 
 def _writes_anew(names: Sequence[str], words: Sequence[str]) -> bool:
@@ -295,7 +300,17 @@ def _command_for(typed: str, ctx: click.Context | None) -> str:
         return f"did you mean {either(ways)}?"
     if not having:
         return ""
-    *most, last = having
+    return _have_it(having)
+
+
+def _all_with(typed: str, ctx: click.Context | None) -> str:
+    """Which commands beside this one have an option, by their own names; empty for none, or where they are many."""
+    having = [] if ctx is None else [each.split()[-1] for each in _commands_with(typed, ctx.parent)]
+    return _have_it(having) if 0 < len(having) <= _FEW else ""
+
+
+def _have_it(commands: Sequence[str]) -> str:
+    *most, last = commands
     return f"{', '.join(most)} and {last} have it" if most else f"{last} has it"
 
 
@@ -358,7 +373,7 @@ def _command_meant(error: click.exceptions.NoSuchCommand) -> str:
     names = [] if ctx is None else _names_in(ctx)
     if ctx is not None and any(f"--{name}" in each.opts for each in ctx.command.params):
         return f"did you mean --{name}?"
-    called = [each for each in _CALLED_ELSEWHERE.get(name, ()) if each.split()[0] in names]
+    called = [each for each in _CALLED_ELSEWHERE.get(name, ()) if ctx and _is_call(each, ctx)]
     if not called and ctx is not None and name in _names_in(root := ctx.find_root()):
         return f"did you mean {root.command_path} {name}?"
     if ctx is not None and ctx.parent is None and is_rule(name):
@@ -368,6 +383,14 @@ def _command_meant(error: click.exceptions.NoSuchCommand) -> str:
     if has_data_suffix(name) or os.path.lexists(name):
         return _before_file(error, names)
     return f"expected {either(names)}" if 0 < len(names) <= _FEW else _see_help(error)
+
+
+def _is_call(meant: str, ctx: click.Context) -> bool:
+    """Whether a group has this command, with the option that it is named with."""
+    verb, *options = meant.split()
+    if verb not in _names_in(ctx):
+        return False
+    return all(f"{ctx.command_path} {verb}" in _commands_with(each, ctx) for each in options)
 
 
 def _names_in(ctx: click.Context) -> list[str]:

@@ -575,6 +575,17 @@ def test_help_says_that_advice_may_choose_another_rate(run, command):
     assert "0.01, or a lower one where there are many row groups" in help
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("advise", "NDV has its standard error, which is no bound"),
+        ("index probe", "one that has changed since, or is gone, is `unknown` for this value"),
+    ],
+)
+def test_help_says_how_far_an_answer_goes(run, command, said):
+    assert said in " ".join(run(*command.split(), "--help").stdout.split())
+
+
 def test_help_of_a_command_comes_in_two_ways(run):
     assert run("help", "build").stdout == run("build", "--help").stdout
     assert run("help", "index", "probe").stdout == run("index", "probe", "--help").stdout
