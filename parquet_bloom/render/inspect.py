@@ -289,6 +289,8 @@ def write_inspection_summary(summary: InspectionSummary, verbose: bool = False) 
         write_text(f"may have filters, unknown without keys: {listed(hidden, in_full)}")
     if without:
         write_text(f"no filters: {listed(without, in_full)}")
+    if any(each.files < summary.files for each in with_filters):
+        write_text("note: a row does not count the files without values of its column")
     total = {
         "filters": summary.num_filters, "bytes": summary.filter_bytes, "size": summary.size,
         "unusable": sum(each.chunks_unusable for each in summary.columns),

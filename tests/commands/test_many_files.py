@@ -926,3 +926,18 @@ def test_folders_of_outputs_are_made_for_what_is_written(ending, tmp_path):
     with pytest.raises(pb.ColumnError):
         pb.build(tmp_path / "lake", tmp_path / "none", columns="none")
     assert not (tmp_path / "none").exists()
+
+
+def test_a_summary_says_which_files_its_rows_leave_out(tmp_path, monkeypatch):
+    """They have no filters, and the share in the last line is of all files."""
+    monkeypatch.chdir(tmp_path)
+    ids = np.random.default_rng(1).permutation(3_000)
+    for name, values in (("a", ids), ("b", []), ("c", [None] * 9)):
+        pq.write_table(pa.table({"id": pa.array(values, pa.int64())}), f"{name}.parquet")
+    outcome("build", ".", "-c", "id", "--in-place")
+    _, row, *below = outcome("inspect", ".", "--summary").stdout.splitlines()
+    assert row.split("\t")[:3] == ["id", "1 of 1", "1 of 1"]
+    assert below[0] == "note: a row does not count the files without values of its column"
+    assert below[1].startswith("3 files, 3,009 rows: 1 filter takes ")
+    _, _, *below = outcome("inspect", "a.parquet", "--summary").stdout.splitlines()
+    assert len(below) == 1
