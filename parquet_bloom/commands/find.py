@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 # What says which files are meant, and is called the same where these are validated.
 _WHICH_FILES: Final = frozenset(("--table", "--catalog", "--version", "--as-of", "--where"))
 
-# As many rows become records on a narrow terminal, if their values were asked for.
+# As many rows become records on a narrow terminal: a name that is shortened may be that of any file of a table.
 _FEW_ROWS = 4
 
 
@@ -261,7 +261,7 @@ def _write(
             (report.column, "file", part, "row", *in_table, *names),
             shown,
             _gives(report.column, part, names, len({*show_values(asked)})),
-            full=bool(names) and len(shown) <= _FEW_ROWS,
+            full=len(shown) <= _FEW_ROWS,
             more="--json, --output and a pipe show all",
         )
     if report.num_deleted:
@@ -312,7 +312,7 @@ def _gives(column: str, part: str, names: Sequence[str], num_values: int) -> lis
     """What gives way on a narrow terminal: all texts are shortened before anything is left out. Of the place, the
     file and the row say where it is without the row group. The user knows the value, if it is one, but not which of
     several is in a row. What was asked for by --columns is not left out: without room for the file beside it, rows
-    become records."""
+    become records, as few rows do anyway."""
     shortened = [f"{each}…" for each in (column, "file", *names)]
     known = [column] if num_values == 1 else []
     return [*shortened, part, *known, "row", "file"]

@@ -149,6 +149,9 @@ def _in_variant(called: Mapping[str, str], column: str) -> str | None:
     return None
 
 
+# A type as Delta Lake calls it.
+_VARIANT: Final = "variant"
+
 # The groups between a list or map and its values, which only files have, and what is in these.
 GROUPS: Final = frozenset(("list", "key_value"))
 IN_GROUPS: Final = frozenset(("element", "key", "value"))
@@ -230,8 +233,10 @@ class TableColumns:
             import shlex
 
             value = shlex.quote(f"{name}=VALUE")
-            where_option = f"find and probe take --where {value} (in Python, pb.TableView(where=…))"
-            problem = f"is a partition column, whose values are not in the files; {where_option}"
+            problem = (
+                "is a partition column, whose values are not in the files; find and probe take, beside a --column, "
+                f"--where {value} (in Python, pb.TableView(where=…))"
+            )
             raise ColumnError(f"{where}: column {name}: {problem}")
         if name in self.doubled:
             problem = "several columns have this name, expected one"
@@ -242,10 +247,15 @@ class TableColumns:
         if colon and variant in self.leaves:
             # Files have more inside of a VARIANT than the table knows.
             return f"{self.leaves[variant]}:{field}"
-        tops = {top(leaf) for leaf in self.leaves} if self.has_own_names else ()
-        if any(name.startswith(f"{each}.") for each in tops):
+        tops = {top(leaf) for leaf in self.leaves if self._has_more_in_files(leaf)}
+        if self.has_own_names and any(name.startswith(f"{each}.") for each in tops):
             return name
         raise ColumnError(f"{where}: {no_column(name, sorted(self.leaves), 'table')}")
+
+    def _has_more_in_files(self, leaf: str) -> bool:
+        """Whether files may have other names on the way to a leaf than the table, or more inside of it: in lists and
+        maps, and of a VARIANT. It may be one if nothing is known of types."""
+        return not GROUPS.isdisjoint(leaf.split(".")) or self.types.get(leaf, _VARIANT) == _VARIANT
 
 
 class _DataFile(Container, Protocol):

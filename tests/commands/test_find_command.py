@@ -60,6 +60,18 @@ def test_one_value_gives_way_on_a_narrow_terminal_and_several_stay(tmp_path, mon
     assert on_a_terminal(60, *asked, "-v", 7)[0].split()[0] == "file"
 
 
+def test_few_rows_name_the_whole_file(path):
+    """A name without its middle may be that of any file of a table."""
+    name = f"day=2026-11-01/part-00000-{'0' * 36}.parquet"
+    os.mkdir("day=2026-11-01")
+    os.rename(path, name)
+    assert on_a_terminal(80, "find", name, "-c", "id", "-v", 8)[:3] == [
+        "id: 8",
+        f"  file: {name}",
+        "  row group: 0  row: 1",
+    ]
+
+
 def test_how_many_of_several_values_are_in_no_file(path):
     asked = ("-c", "id", "-v", "7", "-v", "9", "-v", "10", "-v", "9")
     last = outcome("find", path, *asked).stdout.splitlines()[-1]

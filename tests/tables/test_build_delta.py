@@ -381,9 +381,10 @@ def test_without_columns_and_properties(table):
     ("column", "problem"),
     [
         ("idd", "no column idd; did you mean id?"),
+        ("id.x", "no column id.x; did you mean id?"),
         (
             "day",
-            "column day: is a partition column, whose values are not in the files; find and probe take --where day=VALUE (in Python, pb.TableView(where=…))",
+            "column day: is a partition column, whose values are not in the files; find and probe take, beside a --column, --where day=VALUE (in Python, pb.TableView(where=…))",
         ),
     ],
 )
@@ -393,10 +394,18 @@ def test_columns_that_are_not_in_the_files(table, column, problem):
     assert str(raised.value) == f"{table}: {problem}"
 
 
+def test_fields_that_no_struct_has(tmp_path):
+    """Only in lists and maps files may have names that the table does not know."""
+    nested = pa.table({"id": [1], "s": [{"a": 1}], "tags": [["x"]]})
+    write_deltalake(tmp_path / "nested", nested)
+    with pytest.raises(pb.ColumnError, match=r"no column s\.aa; did you mean s\.a\?"):
+        build(tmp_path / "nested", columns=["id", "s.aa"])
+    report = build(tmp_path / "nested", columns=["tags.element"], dry_run=True)
+    assert [file.reason for file in report.files] == ["has none of these columns"]
+
+
 def test_files_from_before_a_column(tmp_path):
     table = make_table(tmp_path / "events", commits=1)
-    from deltalake import write_deltalake
-
     more = rows_of(300, 10).append_column("late", [list(range(10))])
     write_deltalake(table, more, mode="append", schema_mode="merge")
     report = build(table, columns=["late"])
@@ -426,8 +435,6 @@ def test_files_that_call_the_inside_of_a_list_otherwise(tmp_path):
 
 def test_ends_that_are_not_recorded_are_not_added_by_others(tmp_path):
     table = make_table(tmp_path / "events", commits=1)
-    from deltalake import write_deltalake
-
     more = rows_of(300, 10).append_column("late", [list(range(10))])
     write_deltalake(table, more, mode="append", schema_mode="merge")
     build(table, columns=["id"], commit=False)

@@ -156,7 +156,7 @@ def test_a_partition_column_is_not_in_the_files(table, verb):
     assert result.code == 2
     assert result.complaint == (
         f"{table}: column day: is a partition column, whose values are not in the files;"
-        " find and probe take --where day=VALUE (in Python, pb.TableView(where=…))"
+        " find and probe take, beside a --column, --where day=VALUE (in Python, pb.TableView(where=…))"
     )
 
 
@@ -165,13 +165,13 @@ def test_a_partition_column_that_shells_would_cut(tmp_path):
     write_deltalake(tmp_path / "t", rows, partition_by=["my day"])
     result = outcome("inspect", tmp_path / "t", "--table", "auto", "-c", "my day")
     assert (
-        "find and probe take --where 'my day=VALUE' (in Python, pb.TableView(where=…))"
+        "find and probe take, beside a --column, --where 'my day=VALUE' (in Python, pb.TableView(where=…))"
         in result.complaint
     )
 
 
 def test_find_says_as_much_of_a_partition_column(table):
-    refused = f"{table}: column day: is a partition column, whose values are not in the files; find and probe take --where day=VALUE (in Python, pb.TableView(where=…))"
+    refused = f"{table}: column day: is a partition column, whose values are not in the files; find and probe take, beside a --column, --where day=VALUE (in Python, pb.TableView(where=…))"
     asked = ("find", table, "--table", "auto", "-c")
     assert outcome(*asked, "day", "-v", "x").complaint == refused
     with pytest.raises(pb.ColumnError) as raised:
