@@ -199,7 +199,38 @@ def test_nothing_to_do(path, out):
     assert out.read_bytes() == path.read_bytes()
 
 
+def test_filters_stay_where_only_worse_ones_can_be_built(path):
+    """Proven to have every value, in each of their streams."""
+    pb.build(path, in_place=True, columns=["id"], orc_streams="both")
+    before = path.read_bytes()
+    given = {"columns": ["id"], "existing": "replace", "ndv": 10, "in_place": True}
+    report = pb.build(path, **given)
+    reason = (
+        "FPP 100 %: index groups have up to 1000 values, and filters are sized for 10; --ndv sizes them for more;"
+        " what is there is better, and stays"
+    )
+    assert {each.reason for each in report.skipped} == {reason}
+    assert (report.filters, report.notes, report.state) == ((), (), "skipped")
+    assert path.read_bytes() == before
+    # The last bits of the first filter.
+    with open_file(path) as file:
+        stripe = file.stripe(1)
+        stream = stripe.stream_of(file.column("id").id, FILTER_KINDS)
+    data = bytearray(before)
+    data[stream.offset + FILTER_BYTES - 300 : stream.offset + FILTER_BYTES - 100] = bytes(200)
+    path.write_bytes(data)
+    report = pb.build(path, **given)
+    assert report.notes == (
+        "removed the filters of 1 column in 1 stripe for good, with none in their place",
+    )
+    assert report.state == "stripped"
+    both = [ROW_INDEX, BLOOM_FILTER, BLOOM_FILTER_UTF8]
+    assert streams(path, "id") == [both, [ROW_INDEX], both]
+    assert pb.validate(path, deep=True).ok
+
+
 def test_a_replaced_filter_goes_even_if_no_other_comes(path):
+    """One that lets as much pass is no reason to keep it."""
     pb.build(path, in_place=True, columns=["tags._elem"], force=True)
     report = pb.build(path, in_place=True, columns=["tags._elem"], existing="replace")
     assert report.filters == ()
