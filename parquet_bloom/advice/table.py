@@ -326,6 +326,9 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
         highest_rate=highest_rate(options, subject.name),
         accepted_rate=options.accepted_rate(subject.name),
         is_required=subject.name in options.required,
+        are_kept=may_stay(options, column.counts)
+        and not column.counts.unreadable
+        and column.counts.with_filter == column.counts.groups,
         worse_there={rung.rate: rung.worse_there for rung in sketch.rungs.values()},
     )
     verdict, reason = judge(evidence)

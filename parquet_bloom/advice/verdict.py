@@ -25,6 +25,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import field
+from math import ceil
+from typing import NamedTuple
 
 from parquet_bloom.advice.budget import LEAST_SAVED, RATES, Offer
 from parquet_bloom.advice.lookups import FPP_UNIT, ExpectedReads
@@ -33,7 +35,12 @@ from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import EngineUse, always_so, engine_note
 from parquet_bloom.filters.rates import exact_percent, percent
-from parquet_bloom.filters.sizing import HIGH_FPP, LARGE_SHARE_OF_COLUMN, room_for_fewer
+from parquet_bloom.filters.sizing import (
+    HIGH_FPP,
+    LARGE_SHARE_OF_COLUMN,
+    MUCH_LESS_ROOM,
+    room_for_fewer,
+)
 from parquet_bloom.options import DEFAULT_FPP
 from parquet_bloom.values.types import LeafType
 from parquet_bloom.vocabulary import NEEDLESS, NO_VALUES, AdviceVerdict
@@ -69,7 +76,7 @@ class Evidence:
     target alone; `is_budgeted`: a budget has chosen it; `highest_rate`: what filters that more absent values pass
     are too small for; `accepted_rate`: the highest that a policy accepts, None without one; `is_required`: it wants
     filters of the column; `worse_there`: by the rate of new filters, how many groups have one that lets more pass,
-    as far as that is known.
+    as far as that is known; `are_kept`: every group with values has a filter, and `build` keeps all of them.
     """
 
     counts: ColumnCounts
@@ -94,6 +101,7 @@ class Evidence:
     is_required: bool = False
     worse_there: Mapping[float, int] = field(default_factory=dict)
     unread: UnreadFiles = field(default_factory=UnreadFiles)
+    are_kept: bool = False
 
     @property
     def saved(self) -> float:
@@ -104,6 +112,12 @@ class Evidence:
     def filter_bytes(self) -> int:
         """Of the filters that the column has once they are built."""
         return self.built.num_bytes if self.built else self.counts.filter_bytes
+
+    @property
+    def least_bytes(self) -> int:
+        """Of new filters of the target, or of those that are there if they are kept and smaller."""
+        new = self.counts.filter_bytes
+        return min(new, self.counts.bytes_there) if self.are_kept else new
 
     @property
     def other_rate(self) -> Offer | None:
@@ -369,7 +383,7 @@ def _reason_to_doubt(evidence: Evidence) -> str:
         return f"{evidence.before} leaves few {evidence.unit}s to read, so a filter saves few"
     if evidence.seldom_asked and not evidence.is_measured:
         return f"{evidence.seldom_asked} are rarely looked up by equality"
-    if evidence.counts.filter_bytes > evidence.counts.chunk_bytes:
+    if evidence.least_bytes > evidence.counts.chunk_bytes:
         return "the filters are larger than the column"
     return ""
 
@@ -491,9 +505,7 @@ def _notes(evidence: Evidence) -> Iterator[str]:
         yield f"so many {unit}s deserve a lower rate than usual"
     elif evidence.accepted_rate is not None and evidence.accepted_rate < DEFAULT_FPP:
         yield f"the policy accepts an FPP of at most {exact_percent(evidence.accepted_rate)}"
-    share = evidence.filter_bytes / counts.chunk_bytes if counts.chunk_bytes else 0.0
-    if share > LARGE_SHARE_OF_COLUMN:
-        yield f"the filters are {percent(share)} of the column's size{_with_less_room(evidence, share)}"
+    yield _large(evidence)
     told = evidence.in_dictionaries
     others = {*evidence.users} - {*told}
     if counts.only_dictionary and (note := engine_note("only dictionaries", others)):
@@ -517,19 +529,41 @@ def _notes(evidence: Evidence) -> Iterator[str]:
         yield f"{counts.with_filter:,} of the {unit}s already {has} a filter{_with_those_there(evidence)}"
 
 
-def _with_less_room(evidence: Evidence, share: float) -> str:
-    """What `--ndv` makes of filters that have room for many more values than there are."""
+def _large(evidence: Evidence) -> str:
+    """How large the filters are that are there to stay, or else those that `build` would write; and what `--ndv`
+    makes of them if they have room for many more values than there are."""
     counts, unit = evidence.counts, evidence.unit
-    needed = enough_ndv(counts)
-    if needed is None:
+    num_bytes = counts.bytes_there if evidence.are_kept else evidence.filter_bytes
+    share = num_bytes / counts.chunk_bytes if counts.chunk_bytes else 0.0
+    if share <= LARGE_SHARE_OF_COLUMN:
         return ""
-    most, smaller = counts.group_ndv, percent(share * needed / counts.mean_room)
-    return f", and {smaller} with --ndv {needed}: no {unit} has more than {number_of(most, 'distinct value')}"
+    which = "the filters that are there" if evidence.are_kept else "the filters"
+    large = f"{which} are {percent(share)} of the column's size"
+    lighter = lighter_filters(counts, evidence.filter_bytes, num_bytes)
+    if lighter is None:
+        return large
+    smaller, most = percent(lighter.num_bytes / counts.chunk_bytes), counts.group_ndv
+    return (
+        f"{large}, and {smaller} with --ndv {lighter.ndv}: no {unit} has more than"
+        f" {number_of(most, 'distinct value')}"
+    )
 
 
-def enough_ndv(counts: ColumnCounts) -> int | None:
-    """The `--ndv` that makes filters of ORC much smaller, which have room for many more values; None if none does."""
-    return room_for_fewer(counts.group_ndv, counts.mean_room)
+class Lighter(NamedTuple):
+    """Filters with room for fewer values, `ndv`, and their size."""
+
+    ndv: int
+    num_bytes: int
+
+
+def lighter_filters(counts: ColumnCounts, new: int, instead_of: int) -> Lighter | None:
+    """Those of ORC that `--ndv` makes much smaller than what they are `instead_of`, if filters have room for many
+    more values than there are; None if none are. `new`: the bytes of those that `build` would write without it."""
+    needed = room_for_fewer(counts.group_ndv, counts.mean_room)
+    if needed is None:
+        return None
+    num_bytes = ceil(new * needed / counts.mean_room)
+    return Lighter(needed, num_bytes) if num_bytes <= MUCH_LESS_ROOM * instead_of else None
 
 
 def _mean(groups: float) -> str:

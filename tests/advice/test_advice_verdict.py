@@ -174,6 +174,11 @@ READ = "and a look-up reads about {} of 20 row groups with filters of that size"
             "; the filters are 40 % of the column's size",
         ),
         ({"filter_bytes": 1_000_000, "room": 200_000, "group_ndv": 2_041}, ""),
+        (
+            {"filter_bytes": 4_000_001, "are_kept": True, "bytes_there": 3_000_000},
+            "; the filters that are there are 30 % of the column's size",
+        ),
+        ({"filter_bytes": 10_000_001, "are_kept": True, "bytes_there": 2_000_000}, ""),
         ({"filters": 18}, "; the target FPP of 1 % is out of reach in 2 row groups"),
         ({"filters": 19}, "; the target FPP of 1 % is out of reach in 1 row group"),
         (
