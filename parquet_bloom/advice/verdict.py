@@ -39,6 +39,7 @@ from parquet_bloom.filters.sizing import (
     HIGH_FPP,
     LARGE_SHARE_OF_COLUMN,
     MUCH_LESS_ROOM,
+    bytes_with_room,
     room_for_fewer,
 )
 from parquet_bloom.options import DEFAULT_FPP
@@ -562,7 +563,11 @@ def lighter_filters(counts: ColumnCounts, new: int, instead_of: int) -> Lighter 
     needed = room_for_fewer(counts.group_ndv, counts.mean_room)
     if needed is None:
         return None
-    num_bytes = ceil(new * needed / counts.mean_room)
+    # What is around the bits stays as it is: of filters of a few bytes, it is the larger part.
+    mean = new / counts.filters
+    bits = min(mean, counts.largest_filter * new / counts.filter_bytes)
+    num_bytes = counts.filters * bytes_with_room(bits, needed, counts.mean_room)
+    num_bytes += ceil((mean - bits) * counts.filters)
     return Lighter(needed, num_bytes) if num_bytes <= MUCH_LESS_ROOM * instead_of else None
 
 

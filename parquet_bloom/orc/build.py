@@ -41,6 +41,7 @@ from parquet_bloom.filters.sizing import (
     LARGE_SHARE_OF_COLUMN,
     MUCH_LESS_ROOM,
     TOLERANCE,
+    bytes_with_room,
     room_for_fewer,
 )
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, RepairOptions, refuse
@@ -133,10 +134,11 @@ class FiltersStay:
 
 @dataclass(frozen=True, slots=True)
 class BuiltStreams:
-    """The filters of a column in a stripe. `fpp`: the highest of the index groups, computed from the
-    bits."""
+    """The filters of a column in a stripe. `num_bytes`: of all streams before they are compressed; `fpp`: the highest
+    of the index groups, computed from the bits."""
 
     streams: FilterStreams = field(repr=False)
+    num_bytes: int
     num_values: int
     num_bits: int
     num_hashes: int
@@ -151,13 +153,16 @@ _LARGE_BYTES: Final = 64 << 10
 
 @dataclass(slots=True)
 class _Room:
-    """Of a column: how many values each of its filters has room for, and the most that one seems to have; bytes of
-    the filters, compressed and not, and of the values."""
+    """Of a column: how many values each of its `num_filters` has room for, and the most that one seems to have; bytes
+    of the filters as they are stored, of the bits of each, of what is around the bits before it is compressed, and of
+    the values."""
 
     entries: int
     ndv: float = 0.0
+    num_filters: int = 0
     filter_bytes: int = 0
     bitset_bytes: int = 0
+    other_bytes: int = 0
     column_bytes: int = 0
 
     def note(self) -> str | None:
@@ -168,9 +173,12 @@ class _Room:
         if share <= LARGE_SHARE_OF_COLUMN or not isfinite(self.ndv):
             return None
         needed = room_for_fewer(ceil(self.ndv), self.entries)
-        smaller = self.bitset_bytes * (needed or 0) / self.entries
+        if needed is None:
+            return None
+        smaller = self.num_filters * bytes_with_room(self.bitset_bytes, needed, self.entries)
+        smaller += self.other_bytes
         # Bits of which few are set may be compressed as well.
-        if needed is None or smaller > MUCH_LESS_ROOM * self.filter_bytes:
+        if smaller > MUCH_LESS_ROOM * self.filter_bytes:
             return None
         return (
             f"the filters are {percent(share)} of its size, as each has room for {number_of(self.entries, 'value')},"
@@ -307,11 +315,13 @@ class BuiltChange(StripesChange):
                 f" for {size.entries}; --ndv sizes them for more",
             )
         compression = self.file.tail.compression
+        messages = {kind: encode_filters(filters[kind], kind) for kind in self._kinds}
         return BuiltStreams(
             streams={
-                kind: _stream(encode_filters(filters[kind], kind), fills[kind], compression)
-                for kind in self._kinds
+                kind: _stream(message, fills[kind], compression)
+                for kind, message in messages.items()
             },
+            num_bytes=sum(map(len, messages.values())),
             num_values=sum(counts),
             num_bits=first[0].num_bits,
             num_hashes=first[0].num_hashes,
@@ -404,7 +414,10 @@ class OrcBuild(BuiltChange, BuildChange):
         room = self._room_of.setdefault(name, _Room(self._wanted_size(chunk).entries))
         room.ndv = max(room.ndv, built.ndv)
         room.filter_bytes += length
-        room.bitset_bytes += built.num_bits // 8 * built.index_groups
+        num_filters = built.index_groups * len(self._kinds)
+        room.num_filters += num_filters
+        room.bitset_bytes = max(room.bitset_bytes, built.num_bits // 8)
+        room.other_bytes += built.num_bytes - num_filters * (built.num_bits // 8)
         room.column_bytes += chunk.stored_bytes
         filters = BuiltFilters(
             place=chunk.place,

@@ -165,7 +165,12 @@ READ = "and a look-up reads about {} of 20 row groups with filters of that size"
     [
         ({"filter_bytes": 2_000_001}, "; the filters are 20 % of the column's size"),
         (
-            {"filter_bytes": 4_000_001, "room": 200_000, "group_ndv": 2_041},
+            {
+                "filter_bytes": 4_000_001,
+                "largest_filter": 200_000,
+                "room": 200_000,
+                "group_ndv": 2_041,
+            },
             "; the filters are 40 % of the column's size, and 8.4 % with --ndv 2100: no row group has more than 2,041"
             + " distinct values",
         ),

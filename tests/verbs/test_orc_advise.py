@@ -343,10 +343,10 @@ def test_the_size_of_filters_that_are_there_is_told_and_not_that_of_new_ones(tmp
 
     assert told()[:2] == (
         "build",
-        " are 60 % of the column's size, and 5.4 % with --ndv 900: no index group has more than 900 distinct values",
+        " are 60 % of the column's size, and 5.5 % with --ndv 900: no index group has more than 900 distinct values",
     )
     pb.build(path, columns="few", in_place=True)
-    large = " that are there are 60 % of the column's size, and 5.4 % with --ndv 900: no index group has more than 900"
+    large = " that are there are 60 % of the column's size, and 5.5 % with --ndv 900: no index group has more than 900"
     assert told() == ("keep", f"{large} distinct values", 900)
     pb.build(path, columns="few", ndv=900, existing="replace", in_place=True)
     assert told() == ("keep", "", None)
