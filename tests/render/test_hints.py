@@ -248,7 +248,18 @@ def test_a_command_for_many_files(command, names, expected):
 )
 def test_a_command_for_those_of_many_files_that_need_it(command, names, expected):
     assert for_many(command, "a", names, ["a", "b"]) == expected
-    assert for_many(command, "a", [], list("123456")) == command.replace(" a ", " FILE ")
+    many = list("123456789ab")
+    assert for_many(command, "a", [], many) == command.replace(" a ", " FILE ")
+
+
+def test_what_judges_files_together_is_told_more_of_those_that_it_is_about():
+    """With the others, it would say that nothing is to be done."""
+    seven, eleven = list("1234567"), list("123456789ab")
+    assert for_many("pbloom advise a -c x", "a", ["lake"], seven) == (
+        "pbloom advise 1 2 3 4 5 6 7 -c x"
+    )
+    assert for_many("pbloom advise a -c x", "a", ["lake"], eleven) == "pbloom advise lake -c x"
+    assert for_many("pbloom build a -c x", "a", ["lake"], seven) == "pbloom build lake -c x"
 
 
 def test_many_files_that_need_help_are_named_by_what_means_all_if_no_others_change():

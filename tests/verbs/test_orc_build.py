@@ -319,7 +319,9 @@ def test_what_is_told_of_few_values_counts_whole_words_and_what_is_around_them(t
     less = pb.build(path, out, columns=["few"], ndv=4, overwrite=True)
     written = sum(each.length for each in less.filters)
     assert written == 40 * (8 + 6 + 17)
-    told = [re.search(r"and ([\d.]+) % with --ndv [45][,:]", each) for each in (note, advice.reason)]
+    told = [
+        re.search(r"and ([\d.]+) % with --ndv [45][,:]", each) for each in (note, advice.reason)
+    ]
     real = 100 * written / advice.chunk_bytes
     # What tells a length takes two bytes more where filters are large.
     assert [float(each[1]) for each in told] == pytest.approx([real, real], rel=0.1)
