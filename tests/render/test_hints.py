@@ -108,6 +108,15 @@ from parquet_bloom.render.hints import NextLines, for_many, in_options, next_lin
             "",
         ),
         (
+            "a.orc: footer: stripe 3 at 2976254 to 2985606, expected between 2976254 and 2985596",
+            "; take another copy of the file",
+        ),
+        (
+            "a.orc: stripe 1, column tags._elem: DATA: ends after 39131 bytes, expected 39136",
+            "; take another copy of the file, or name other columns with -c",
+        ),
+        ("a.orc: stripe 1, column id: BLOOM_FILTER_UTF8: 2 filters, expected 3", ""),
+        (
             "a.parquet: row group 3, column id: page at 4: checksum 1, expected 2; --ignore-checksums reads it anyway",
             "",
         ),
