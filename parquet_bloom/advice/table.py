@@ -327,6 +327,9 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
         accepted_rate=options.accepted_rate(subject.name),
         is_required=subject.name in options.required,
         asked_rate=options.fpp,
+        are_kept=may_stay(options, column.counts)
+        and not column.counts.unreadable
+        and column.counts.with_filter == column.counts.groups,
         worse_there={rung.rate: rung.worse_there for rung in sketch.rungs.values()},
     )
     verdict, reason = judge(evidence)

@@ -25,6 +25,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import field
+from math import ceil
+from typing import NamedTuple
 
 from parquet_bloom.advice.budget import LEAST_SAVED, RATES, Offer
 from parquet_bloom.advice.lookups import FPP_UNIT, ExpectedReads
@@ -37,6 +39,7 @@ from parquet_bloom.filters.sizing import (
     HIGH_FPP,
     LARGE_SHARE_OF_COLUMN,
     MUCH_LESS_ROOM,
+    bytes_with_room,
     room_for_fewer,
 )
 from parquet_bloom.options import DEFAULT_FPP
@@ -74,7 +77,8 @@ class Evidence:
     target alone; `is_budgeted`: a budget has chosen it; `highest_rate`: what filters that more absent values pass
     are too small for; `accepted_rate`: the highest that a policy accepts, None without one; `is_required`: it wants
     filters of the column; `asked_rate`: that which the user asks for, None if for none; `worse_there`: by the rate of
-    new filters, how many groups have one that lets more pass, as far as that is known.
+    new filters, how many groups have one that lets more pass, as far as that is known; `are_kept`: every group with
+    values has a filter, and `build` keeps all of them.
     """
 
     counts: ColumnCounts
@@ -100,6 +104,7 @@ class Evidence:
     asked_rate: float | None = None
     worse_there: Mapping[float, int] = field(default_factory=dict)
     unread: UnreadFiles = field(default_factory=UnreadFiles)
+    are_kept: bool = False
 
     @property
     def saved(self) -> float:
@@ -110,6 +115,12 @@ class Evidence:
     def filter_bytes(self) -> int:
         """Of the filters that the column has once they are built."""
         return self.built.num_bytes if self.built else self.counts.filter_bytes
+
+    @property
+    def least_bytes(self) -> int:
+        """Of new filters of the target, or of those that are there if they are kept and smaller."""
+        new = self.counts.filter_bytes
+        return min(new, self.counts.bytes_there) if self.are_kept else new
 
     @property
     def other_rate(self) -> Offer | None:
@@ -131,11 +142,6 @@ class Evidence:
     def has_all(self) -> bool:
         """Whether every group with values has a filter already."""
         return self.counts.with_filter == self.counts.groups > 0
-
-    @property
-    def are_kept(self) -> bool:
-        """Whether every group with values has a filter that is good enough, so that nothing is built."""
-        return self.has_all and not (self.counts.unreadable or self.counts.too_small)
 
     @property
     def mean_fpp_there(self) -> float:
@@ -257,7 +263,7 @@ def judge(evidence: Evidence) -> tuple[AdviceVerdict, str]:
         doubt,
         saves,
         _not_judged(evidence),
-        *_notes(evidence, are_kept=is_wanted and evidence.are_kept),
+        *_notes(evidence),
     ]
     return "build" if is_wanted else "optional", "; ".join(filter(None, reasons))
 
@@ -385,7 +391,7 @@ def _reason_to_doubt(evidence: Evidence) -> str:
         return f"{evidence.before} leaves few {evidence.unit}s to read, so a filter saves few"
     if evidence.seldom_asked and not evidence.is_measured:
         return f"{evidence.seldom_asked} are rarely looked up by equality"
-    if evidence.counts.filter_bytes > evidence.counts.chunk_bytes:
+    if evidence.least_bytes > evidence.counts.chunk_bytes:
         return "the filters are larger than the column"
     return ""
 
@@ -515,8 +521,7 @@ def why_none(reason: str, uses: Iterable[EngineUse], already: int, unit: str) ->
     return "; ".join(filter(None, [reason, there]))
 
 
-def _notes(evidence: Evidence, *, are_kept: bool) -> Iterator[str]:
-    """`are_kept`: the filters that are there are those which it is about."""
+def _notes(evidence: Evidence) -> Iterator[str]:
     counts, unit = evidence.counts, evidence.unit
     yield _searched_in_some(evidence)
     yield _not_used(evidence)
@@ -524,10 +529,7 @@ def _notes(evidence: Evidence, *, are_kept: bool) -> Iterator[str]:
         yield f"so many {unit}s deserve a lower rate than usual"
     elif evidence.accepted_rate is not None and evidence.accepted_rate < DEFAULT_FPP:
         yield f"the policy accepts an FPP of at most {exact_percent(evidence.accepted_rate)}"
-    num_bytes = counts.bytes_there if are_kept else evidence.filter_bytes
-    share = num_bytes / counts.chunk_bytes if counts.chunk_bytes else 0.0
-    if share > LARGE_SHARE_OF_COLUMN:
-        yield f"the filters are {percent(share)} of the column's size{_with_less_room(evidence, share)}"
+    yield _large(evidence)
     told = evidence.in_dictionaries
     others = {*evidence.users} - {*told}
     if counts.only_dictionary and (note := engine_note("only dictionaries", others)):
@@ -551,23 +553,45 @@ def _notes(evidence: Evidence, *, are_kept: bool) -> Iterator[str]:
         yield f"{counts.with_filter:,} of the {unit}s already {has} a filter{_with_those_there(evidence)}"
 
 
-def _with_less_room(evidence: Evidence, share: float) -> str:
-    """What `--ndv` makes of filters that have room for many more values than there are."""
+def _large(evidence: Evidence) -> str:
+    """How large the filters are that are there to stay, or else those that `build` would write; and what `--ndv`
+    makes of them if they have room for many more values than there are."""
     counts, unit = evidence.counts, evidence.unit
-    needed = enough_ndv(counts)
+    num_bytes = counts.bytes_there if evidence.are_kept else evidence.filter_bytes
+    share = num_bytes / counts.chunk_bytes if counts.chunk_bytes else 0.0
+    if share <= LARGE_SHARE_OF_COLUMN:
+        return ""
+    which = "the filters that are there" if evidence.are_kept else "the filters"
+    large = f"{which} are {percent(share)} of the column's size"
+    lighter = lighter_filters(counts, evidence.filter_bytes, num_bytes)
+    if lighter is None:
+        return large
+    smaller, most = percent(lighter.num_bytes / counts.chunk_bytes), counts.group_ndv
+    return (
+        f"{large}, and {smaller} with --ndv {lighter.ndv}: no {unit} has more than"
+        f" {number_of(most, 'distinct value')}"
+    )
+
+
+class Lighter(NamedTuple):
+    """Filters with room for fewer values, `ndv`, and their size."""
+
+    ndv: int
+    num_bytes: int
+
+
+def lighter_filters(counts: ColumnCounts, new: int, instead_of: int) -> Lighter | None:
+    """Those of ORC that `--ndv` makes much smaller than what they are `instead_of`, if filters have room for many
+    more values than there are; None if none are. `new`: the bytes of those that `build` would write without it."""
+    needed = room_for_fewer(counts.group_ndv, counts.mean_room)
     if needed is None:
-        return ""
-    # Those that are there may have been built for as few.
-    smaller = evidence.filter_bytes / counts.chunk_bytes * needed / counts.mean_room
-    if smaller > MUCH_LESS_ROOM * share:
-        return ""
-    most = number_of(counts.group_ndv, "distinct value")
-    return f", and {percent(smaller)} with --ndv {needed}: no {unit} has more than {most}"
-
-
-def enough_ndv(counts: ColumnCounts) -> int | None:
-    """The `--ndv` that makes filters of ORC much smaller, which have room for many more values; None if none does."""
-    return room_for_fewer(counts.group_ndv, counts.mean_room)
+        return None
+    # What is around the bits stays as it is: of filters of a few bytes, it is the larger part.
+    mean = new / counts.filters
+    bits = min(mean, counts.largest_filter * new / counts.filter_bytes)
+    num_bytes = counts.filters * bytes_with_room(bits, needed, counts.mean_room)
+    num_bytes += ceil((mean - bits) * counts.filters)
+    return Lighter(needed, num_bytes) if num_bytes <= MUCH_LESS_ROOM * instead_of else None
 
 
 def _mean(groups: float) -> str:

@@ -76,6 +76,12 @@ def room_for_fewer(ndv: int, entries: float) -> int | None:
     return needed if 0 < needed <= MUCH_LESS_ROOM * entries else None
 
 
+def bytes_with_room(num_bytes: float, needed: int, entries: float) -> int:
+    """The size of the bits of a filter of ORC with room for `needed` values, in words of 64 bits; those of one with
+    room for so many `entries` take `num_bytes`."""
+    return 8 * ceil(num_bytes * needed / entries / 8)
+
+
 def expected_fpp(ndv: float, num_blocks: int) -> float:
     """The FPP to expect of `ndv` distinct values in `num_blocks` blocks."""
     load = ndv / num_blocks

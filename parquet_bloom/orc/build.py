@@ -41,6 +41,7 @@ from parquet_bloom.filters.sizing import (
     LARGE_SHARE_OF_COLUMN,
     MUCH_LESS_ROOM,
     TOLERANCE,
+    bytes_with_room,
     room_for_fewer,
 )
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, RepairOptions, refuse
@@ -58,7 +59,7 @@ from parquet_bloom.orc.writer import FilterStreams, Streams, StripesChange
 from parquet_bloom.parallel import Progress, check_fits, of_all, work_in_order
 from parquet_bloom.storage.change import Version
 from parquet_bloom.threads import threads_for_values
-from parquet_bloom.vocabulary import HAS_ONE, NO_VALUES, OrcStreams
+from parquet_bloom.vocabulary import HAS_ONE, NO_VALUES, OLD_ONE_STAYS, OrcStreams
 
 # The kinds of streams for each choice, in the order in which readers expect them.
 _KINDS: Final = {"utf8": (BLOOM_FILTER_UTF8,), "both": FILTER_KINDS}
@@ -125,11 +126,19 @@ class OrcSize:
 
 
 @dataclass(frozen=True, slots=True)
+class FiltersStay:
+    """The filters that a chunk has stay, and why no others are built."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class BuiltStreams:
-    """The filters of a column in a stripe. `fpp`: the highest of the index groups, computed from the
-    bits."""
+    """The filters of a column in a stripe. `num_bytes`: of all streams before they are compressed; `fpp`: the highest
+    of the index groups, computed from the bits."""
 
     streams: FilterStreams = field(repr=False)
+    num_bytes: int
     num_values: int
     num_bits: int
     num_hashes: int
@@ -144,13 +153,16 @@ _LARGE_BYTES: Final = 64 << 10
 
 @dataclass(slots=True)
 class _Room:
-    """Of a column: how many values each of its filters has room for, and the most that one seems to have; bytes of
-    the filters, compressed and not, and of the values."""
+    """Of a column: how many values each of its `num_filters` has room for, and the most that one seems to have; bytes
+    of the filters as they are stored, of the bits of each, of what is around the bits before it is compressed, and of
+    the values."""
 
     entries: int
     ndv: float = 0.0
+    num_filters: int = 0
     filter_bytes: int = 0
     bitset_bytes: int = 0
+    other_bytes: int = 0
     column_bytes: int = 0
 
     def note(self) -> str | None:
@@ -161,9 +173,12 @@ class _Room:
         if share <= LARGE_SHARE_OF_COLUMN or not isfinite(self.ndv):
             return None
         needed = room_for_fewer(ceil(self.ndv), self.entries)
-        smaller = self.bitset_bytes * (needed or 0) / self.entries
+        if needed is None:
+            return None
+        smaller = self.num_filters * bytes_with_room(self.bitset_bytes, needed, self.entries)
+        smaller += self.other_bytes
         # Bits of which few are set may be compressed as well.
-        if needed is None or smaller > MUCH_LESS_ROOM * self.filter_bytes:
+        if smaller > MUCH_LESS_ROOM * self.filter_bytes:
             return None
         return (
             f"the filters are {percent(share)} of its size, as each has room for {number_of(self.entries, 'value')},"
@@ -173,7 +188,7 @@ class _Room:
 
 class BuiltChange(StripesChange):
     """Filters for the chunks `wanted`, in streams of these kinds. `dropped` chunks lose theirs even if no
-    others can be built."""
+    others can be built, but for those of which `instead` says that they stay."""
 
     # Whether filters are written even if they are too full.
     force = False
@@ -209,6 +224,14 @@ class BuiltChange(StripesChange):
     def skip(self, chunk: OrcChunk, reason: str) -> None:
         """Called with the reason why a chunk gets no filters."""
 
+    def instead(self, chunk: OrcChunk, fpp: float, reason: str) -> FiltersStay | str:
+        """What becomes of a chunk whose new filters would miss the target, as the highest FPP is so high."""
+        return reason
+
+    def stay(self, chunk: OrcChunk) -> None:
+        """Called with a chunk whose filters stay."""
+        return
+
     def compose(self, version: Version) -> None:
         source, wanted = self.file.source, self._wanted
         source.will_read(value_ranges(wanted))
@@ -221,7 +244,11 @@ class BuiltChange(StripesChange):
         streams: dict[int, FilterStreams] = {id: {} for id in self._dropped.get(stripe, ())}
         self._written = []
         for chunk, built in islice(self._built, self._num_wanted[stripe]):
-            if isinstance(built, str):
+            if isinstance(built, FiltersStay):
+                del streams[chunk.column.id]
+                self.stay(chunk)
+                self.skip(chunk, built.reason)
+            elif isinstance(built, str):
                 self.skip(chunk, built)
             else:
                 self._written.append((chunk, built))
@@ -243,14 +270,14 @@ class BuiltChange(StripesChange):
     def _wanted_size(self, chunk: OrcChunk) -> OrcSize:
         return self.size_of.get(chunk.column.name, self._size)
 
-    def _build_or_reason(self, chunk: OrcChunk) -> BuiltStreams | str:
+    def _build_or_reason(self, chunk: OrcChunk) -> BuiltStreams | FiltersStay | str:
         """The filters of a chunk, or why it gets none. Raises FormatError for damaged values."""
         try:
             return self._build(chunk, self._wanted_size(chunk))
         except UnsupportedError as error:
             return _reason(error, chunk)
 
-    def _build(self, chunk: OrcChunk, size: OrcSize) -> BuiltStreams | str:
+    def _build(self, chunk: OrcChunk, size: OrcSize) -> BuiltStreams | FiltersStay | str:
         stripe = chunk.stripe
         num_filters = stripe.num_index_groups * len(self._kinds)
         check_fits(
@@ -281,16 +308,20 @@ class BuiltChange(StripesChange):
         if most_keys > 1 and size is self._wanted_size(chunk) and not size.allows(fpp):
             return self._build(chunk, size.times(most_keys))
         if not (self.force or size.allows(fpp)):
-            return (
+            return self.instead(
+                chunk,
+                fpp,
                 f"FPP {percent(fpp, 3)}: index groups have up to {max(counts)} values, and filters are sized"
-                f" for {size.entries}; --ndv sizes them for more"
+                f" for {size.entries}; --ndv sizes them for more",
             )
         compression = self.file.tail.compression
+        messages = {kind: encode_filters(filters[kind], kind) for kind in self._kinds}
         return BuiltStreams(
             streams={
-                kind: _stream(encode_filters(filters[kind], kind), fills[kind], compression)
-                for kind in self._kinds
+                kind: _stream(message, fills[kind], compression)
+                for kind, message in messages.items()
             },
+            num_bytes=sum(map(len, messages.values())),
             num_values=sum(counts),
             num_bits=first[0].num_bits,
             num_hashes=first[0].num_hashes,
@@ -326,13 +357,15 @@ class OrcBuild(BuiltChange, BuildChange):
         self._room_of: dict[str, _Room] = {}
         self._is_sized = options.ndv is not None
         replaced = [chunk for chunk in wanted if chunk.has_filters]
-        self.replaced = [(chunk.place.part, chunk.column.name) for chunk in replaced]
+        self.replaced: set[tuple[int, str]] = {
+            (chunk.place.part, chunk.column.name) for chunk in replaced
+        }
         super().__init__(file, size, kinds, options.threads, wanted, replaced, progress)
 
     @property
     def is_idle(self) -> bool:
         is_done = self._done == len(self._wanted)
-        return is_done and not self.filters and not self._dropped
+        return is_done and not self.filters and not self.replaced
 
     def _planned(self, file: OrcReader, options: BuildOptions) -> Iterator[OrcChunk]:
         """The chunks that should get filters; the others are skipped. Raises ColumnError, FilterError,
@@ -360,12 +393,31 @@ class OrcBuild(BuiltChange, BuildChange):
     def skip(self, chunk: OrcChunk, reason: str) -> None:
         self.skipped.append(LeftChunk(chunk.place, chunk.column.name, reason))
 
+    def instead(self, chunk: OrcChunk, fpp: float, reason: str) -> FiltersStay | str:
+        """Filters that are there stay, if they let less pass and no value is missing in them."""
+        from parquet_bloom.orc.membership import are_complete
+
+        if chunk.has_filters and are_complete(self.file, chunk, fpp):
+            return FiltersStay(f"{reason}; {OLD_ONE_STAYS}")
+        return reason
+
+    def stay(self, chunk: OrcChunk) -> None:
+        self.replaced.discard((chunk.place.part, chunk.column.name))
+
+    def _room(self, chunk: OrcChunk) -> int:
+        # Those that are there are read where no others are worth writing.
+        there = sum(stream.length for stream in chunk.filter_streams)
+        return super()._room(chunk) + 2 * there
+
     def add(self, chunk: OrcChunk, built: BuiltStreams, offset: int, length: int) -> None:
         name = chunk.column.name
         room = self._room_of.setdefault(name, _Room(self._wanted_size(chunk).entries))
         room.ndv = max(room.ndv, built.ndv)
         room.filter_bytes += length
-        room.bitset_bytes += built.num_bits // 8 * built.index_groups
+        num_filters = built.index_groups * len(self._kinds)
+        room.num_filters += num_filters
+        room.bitset_bytes = max(room.bitset_bytes, built.num_bits // 8)
+        room.other_bytes += built.num_bytes - num_filters * (built.num_bits // 8)
         room.column_bytes += chunk.stored_bytes
         filters = BuiltFilters(
             place=chunk.place,
@@ -450,7 +502,7 @@ class OrcRepair(BuiltChange, RepairChange):
     def add(self, chunk: OrcChunk, built: BuiltStreams, offset: int, length: int) -> None:
         self.built[chunk.key] = offset, length
 
-    def _build_or_reason(self, chunk: OrcChunk) -> BuiltStreams | str:
+    def _build_or_reason(self, chunk: OrcChunk) -> BuiltStreams | FiltersStay | str:
         if reason := never_absent(chunk.column):
             return reason
         try:

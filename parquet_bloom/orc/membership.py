@@ -23,7 +23,7 @@ from parquet_bloom.native.lazy import Array
 from parquet_bloom.orc.arrays import Numbers, Values, selected
 from parquet_bloom.orc.bloom import OrcKeyForm
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.keys import lookup_hashes
+from parquet_bloom.orc.keys import insertion_hashes, lookup_hashes
 from parquet_bloom.orc.reader import OrcReader
 from parquet_bloom.orc.row_index import IndexEntry
 from parquet_bloom.orc.stripe import OrcChunk
@@ -130,6 +130,28 @@ def _lone_zero(column: OrcColumn, values: Values, forms: Hashes, filter: KHashFi
     if has_own == has_other:
         return None
     return "-0.0" if np.signbit(numbers[first]) == has_own else "0.0"
+
+
+def are_complete(file: OrcReader, chunk: OrcChunk, below: float) -> bool:
+    """Whether the filters of a chunk, in each of its streams, can be used, have an FPP `below` this one, and have all
+    that `build` inserts of the stored values, so that no reader loses a row by them."""
+    try:
+        streams = [
+            file.filters_in(chunk.stripe, chunk.column, stream) for stream in chunk.filter_streams
+        ]
+        if any(filter.fpp >= below for stored in streams for filter in stored.filters):
+            return False
+        return all(
+            _has_all(chunk.column, group.values, stored.filters[index], stored.key_form)
+            for index, group in enumerate(groups(file, chunk))
+            for stored in streams
+        )
+    except ParquetBloomError:
+        return False
+
+
+def _has_all(column: OrcColumn, values: Values, filter: KHashFilter, key_form: OrcKeyForm) -> bool:
+    return bool(filter.check_hashes(insertion_hashes(column, values, key_form)).all())
 
 
 def stores_values(file: OrcReader, chunk: OrcChunk) -> bool:

@@ -99,6 +99,11 @@ _HINTS_LIKE: Final = {
         f"{_ANOTHER_COPY}, or see with pbloom validate --pages what else is damaged"
     ),
     r": footer: damaged: [^;]*$": _ANOTHER_COPY,
+    # Bytes are lost in front of the footer of an ORC file, or were added.
+    r": footer: stripe \d+ at \d+ to \d+, expected between \d+ and \d+$": _ANOTHER_COPY,
+    r": stripe \d+, column .*: (DATA|LENGTH|PRESENT|SECONDARY|DICTIONARY_DATA): (?!.*another copy)[^;]*$": (
+        f"{_ANOTHER_COPY}, or name other columns with -c"
+    ),
     r": not an? \w+ file: 0 bytes, expected .*$": "it is empty: take another copy",
     r": not an? \w+ file: (\d+ bytes, expected .*|does not start with PAR1(, but as .*)?)$": (
         "what is in another format must first be written as Parquet or ORC"
@@ -180,6 +185,8 @@ def on_replaced_too(columns: Sequence[str]) -> str:
 
 # Up to so many names stand for all files in a command.
 MOST_NAMES: Final = 5
+# What judges files together is told which of them it is about even if they are more: others would decide with them.
+_MOST_JUDGED: Final = 10
 # What may be done to all files where it helps some: it changes nothing that is in order.
 _SPARING: Final = frozenset(("advise", "build", "repair", "validate"))
 # With which `build` and `repair` put other filters in the place of those that are there.
@@ -196,12 +203,13 @@ def for_many(command: str, path: str, names: Sequence[str], concerned: Sequence[
     if "-g" in words:
         return for_any(command, path)
     is_sparing = words[1] in _SPARING and "--existing" not in words
-    is_for_all = is_sparing and not 0 < len(concerned) <= MOST_NAMES
+    most = _MOST_JUDGED if words[1] == "advise" else MOST_NAMES
+    is_for_all = is_sparing and not 0 < len(concerned) <= most
     if is_for_all and words[1] == "validate" and "-c" in words:
         # The others need not have the column.
         at = words.index("-c")
         command = shlex.join((*words[:at], *words[at + 2 :]))
-    return for_all(command, path, names if is_for_all else concerned)
+    return for_all(command, path, names if is_for_all else concerned, most)
 
 
 def concerned_of(
@@ -231,12 +239,12 @@ def for_any(command: str, path: str) -> str:
     return for_all(command, path, ())
 
 
-def for_all(command: str, path: str, names: Sequence[str]) -> str:
-    """A command for the file at `path`, for all that `names` mean; if these are too many, or none,
+def for_all(command: str, path: str, names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """A command for the file at `path`, for all that `names` mean; if these are more than `most`, or none,
     for any file, called FILE."""
     import shlex
 
-    files = [*map(name_in_commands, names)] if 0 < len(names) <= MOST_NAMES else ["FILE"]
+    files = [*map(name_in_commands, names)] if 0 < len(names) <= most else ["FILE"]
     words, named = shlex.split(command), name_in_commands(path)
     return shlex.join(word for each in words for word in (files if each == named else (each,)))
 

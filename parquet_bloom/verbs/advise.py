@@ -29,7 +29,7 @@ from parquet_bloom.advice.table import (
     table_key,
     whole_table,
 )
-from parquet_bloom.advice.verdict import enough_ndv, searching_instead, why_none
+from parquet_bloom.advice.verdict import lighter_filters, searching_instead, why_none
 from parquet_bloom.arguments import (
     PATH_OR_URL,
     SomeNames,
@@ -51,7 +51,6 @@ from parquet_bloom.engines.reading import EngineUse, engines_named
 from parquet_bloom.engines.settings import WriterSettings
 from parquet_bloom.errors import ColumnError
 from parquet_bloom.files import FORMATS, open_file
-from parquet_bloom.filters.sizing import MUCH_LESS_ROOM
 from parquet_bloom.options import DEFAULT_FPP, AdviseOptions, BuildOptions, TableView
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.policy import Policy, policy_given
@@ -175,8 +174,9 @@ class ColumnAdvice(NamedAsShown):
 
     @property
     def is_too_large(self) -> bool:
-        """Whether nobody wants the filters, as they are larger than the column."""
-        return self.verdict == "optional" and self.filter_bytes > self.chunk_bytes
+        """Whether nobody wants the filters, as they are larger than the column, those that are there and new ones."""
+        there = self.filter_bytes_there if self.already and not self.missing else self.filter_bytes
+        return self.verdict == "optional" and min(there, self.filter_bytes) > self.chunk_bytes
 
 
 def to_do(advice: ColumnAdvice, *, is_broken: bool) -> AdviceToDo:
@@ -776,14 +776,6 @@ def _if_absent(reads: ExpectedReads, read: float) -> float:
     return reads.with_filter_if_absent * scale
 
 
-def _lighter_ndv(counts: ColumnCounts) -> int | None:
-    needed = enough_ndv(counts)
-    if needed is None:
-        return None
-    num_bytes = counts.filter_bytes * needed / counts.mean_room
-    return needed if num_bytes <= MUCH_LESS_ROOM * counts.bytes_there else None
-
-
 def _advice(
     subject: Subject,
     column: SurveyedColumn,
@@ -793,6 +785,7 @@ def _advice(
     settings: Callable[[float, ColumnCounts], tuple[WriterSettings, ...]],
 ) -> ColumnAdvice:
     counts, reads, fpp = column.counts, judged.reads, judged.fpp
+    lighter = lighter_filters(counts, counts.filter_bytes, counts.bytes_there)
     filter_bytes, missing, missing_bytes = column.at.get(fpp, AtRate(counts.filter_bytes, 0, 0))
     if judged.stay:
         filter_bytes = counts.bytes_there + missing_bytes
@@ -837,7 +830,7 @@ def _advice(
         basis=judged.basis,
         values_asked=reads.num_values if reads else 0,
         values_stored=reads.num_stored if reads else 0,
-        lighter_ndv=_lighter_ndv(counts),
+        lighter_ndv=lighter.ndv if lighter else None,
         verdict=judged.verdict,
         to_do=_to_do(judged.verdict, missing, counts.too_small + counts.unreadable),
         fpp=None if is_left_out else fpp,

@@ -88,8 +88,12 @@ class BuildReport(VerbReport):
 
     @property
     def state(self) -> str:
-        """`built`, `skipped` or `unchanged`."""
-        return "built" if self.filters else "skipped" if self.skipped else "unchanged"
+        """`built`, `skipped`, `unchanged`, or `stripped` in place of filters that went, with none in their place."""
+        if self.filters:
+            return "built"
+        if self.bytes_added and self.output in (None, self.path):
+            return "stripped"
+        return "skipped" if self.skipped else "unchanged"
 
     @staticmethod
     def _in_total(reports: Sequence[BuildReport]) -> str:

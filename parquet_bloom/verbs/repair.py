@@ -270,8 +270,8 @@ def _outcomes(
     if broken.length and not fatal:
         yield repaired("length set", broken.length, change.resized[key])
     if wanting:
-        by_dropping = ", drop-bad removes the filters" if fatal else ""
-        yield left(wanting, why_not or f"; rebuild repairs it{by_dropping}")
+        by_dropping = ", --drop-bad removes the filters" if fatal else ""
+        yield left(wanting, why_not or f"; --rebuild repairs it{by_dropping}")
     if broken.only_trace:
         lacking, damage = broken.only_trace
         yield left(lacking, _as_trace(damage))

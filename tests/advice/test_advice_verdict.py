@@ -165,7 +165,12 @@ READ = "and a look-up reads about {} of 20 row groups with filters of that size"
     [
         ({"filter_bytes": 2_000_001}, "; the filters are 20 % of the column's size"),
         (
-            {"filter_bytes": 4_000_001, "room": 200_000, "group_ndv": 2_041},
+            {
+                "filter_bytes": 4_000_001,
+                "largest_filter": 200_000,
+                "room": 200_000,
+                "group_ndv": 2_041,
+            },
             "; the filters are 40 % of the column's size, and 8.4 % with --ndv 2100: no row group has more than 2,041"
             + " distinct values",
         ),
@@ -174,6 +179,11 @@ READ = "and a look-up reads about {} of 20 row groups with filters of that size"
             "; the filters are 40 % of the column's size",
         ),
         ({"filter_bytes": 1_000_000, "room": 200_000, "group_ndv": 2_041}, ""),
+        (
+            {"filter_bytes": 4_000_001, "are_kept": True, "bytes_there": 3_000_000},
+            "; the filters that are there are 30 % of the column's size",
+        ),
+        ({"filter_bytes": 10_000_001, "are_kept": True, "bytes_there": 2_000_000}, ""),
         ({"filters": 18}, "; the target FPP of 1 % is out of reach in 2 row groups"),
         ({"filters": 19}, "; the target FPP of 1 % is out of reach in 1 row group"),
         (
@@ -188,20 +198,6 @@ READ = "and a look-up reads about {} of 20 row groups with filters of that size"
 )
 def test_notes(change, note):
     assert judged(**change)[1] == judged()[1] + note
-
-
-def test_of_filters_to_keep_the_share_is_their_own():
-    """Those built for as few values as there are need no advice to be."""
-    new = {"filter_bytes": 4_000_001, "room": 200_000, "group_ndv": 2_041}
-    there = {"with_filter": 20, "fpp_there": in_units(0.2)}
-    large, small = (
-        judged(**new, **there, bytes_there=num_bytes)[1] for num_bytes in (3_000_000, 400_000)
-    )
-    assert large.partition("; the ")[2] == (
-        "filters are 30 % of the column's size, and 8.4 % with --ndv 2100: no row group has more than 2,041 distinct"
-        " values"
-    )
-    assert "of the column's size" not in small
 
 
 THERE = f"every row group already has a filter, {READ.format('1.60')}; "

@@ -108,6 +108,15 @@ from parquet_bloom.render.hints import NextLines, for_many, in_options, next_lin
             "",
         ),
         (
+            "a.orc: footer: stripe 3 at 2976254 to 2985606, expected between 2976254 and 2985596",
+            "; take another copy of the file",
+        ),
+        (
+            "a.orc: stripe 1, column tags._elem: DATA: ends after 39131 bytes, expected 39136",
+            "; take another copy of the file, or name other columns with -c",
+        ),
+        ("a.orc: stripe 1, column id: BLOOM_FILTER_UTF8: 2 filters, expected 3", ""),
+        (
             "a.parquet: row group 3, column id: page at 4: checksum 1, expected 2; --ignore-checksums reads it anyway",
             "",
         ),
@@ -248,7 +257,18 @@ def test_a_command_for_many_files(command, names, expected):
 )
 def test_a_command_for_those_of_many_files_that_need_it(command, names, expected):
     assert for_many(command, "a", names, ["a", "b"]) == expected
-    assert for_many(command, "a", [], list("123456")) == command.replace(" a ", " FILE ")
+    many = list("123456789ab")
+    assert for_many(command, "a", [], many) == command.replace(" a ", " FILE ")
+
+
+def test_what_judges_files_together_is_told_more_of_those_that_it_is_about():
+    """With the others, it would say that nothing is to be done."""
+    seven, eleven = list("1234567"), list("123456789ab")
+    assert for_many("pbloom advise a -c x", "a", ["lake"], seven) == (
+        "pbloom advise 1 2 3 4 5 6 7 -c x"
+    )
+    assert for_many("pbloom advise a -c x", "a", ["lake"], eleven) == "pbloom advise lake -c x"
+    assert for_many("pbloom build a -c x", "a", ["lake"], seven) == "pbloom build lake -c x"
 
 
 def test_many_files_that_need_help_are_named_by_what_means_all_if_no_others_change():

@@ -231,7 +231,7 @@ def test_filters_to_keep_miss_a_lower_rate_that_is_asked_for(built, tmp_path):
     assert missed[1] == "about 0.12 %"
     assert missed[2] == "0.01 % was asked for: --existing replace builds new ones"
     assert "asked for" not in usual.reason
-    share = re.search("the filters are (.*?) of the column's size", found.reason)[1]
+    share = re.search("the filters that are there are (.*?) of the column's size", found.reason)[1]
     assert share == percent(there / found.chunk_bytes)
     pb.build(
         built, out := tmp_path / "out.parquet", columns=["random"], fpp=1e-4, existing="replace"

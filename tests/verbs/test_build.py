@@ -279,9 +279,24 @@ def test_existing_filters_are_kept_replaced_or_an_error(source, tmp_path):
         pb.build(first, tmp_path / "4.parquet", columns=["id"], existing="error")
 
 
+def without_some_values(path, *columns):
+    """Clears the last block of the filters of these columns."""
+    with open_file(path) as file:
+        ends = [
+            chunk.bloom_filter_offset + chunk.bloom_filter_length
+            for group in range(file.num_row_groups)
+            for chunk in (file.chunk(group, column) for column in columns)
+        ]
+    data = bytearray(path.read_bytes())
+    for end in ends:
+        data[end - 32 : end] = bytes(32)
+    path.write_bytes(data)
+
+
 def test_filters_in_whose_place_none_is_built_are_told_apart(source, tmp_path):
     first = tmp_path / "1.parquet"
     pb.build(source, first, columns=["id", "low"])
+    without_some_values(first, "id", "low")
     found = pb.build(
         first, columns=["id", "low"], existing="replace", max_bytes=64, fpp=1e-9, in_place=True
     )
@@ -290,6 +305,7 @@ def test_filters_in_whose_place_none_is_built_are_told_apart(source, tmp_path):
     assert notes == ["removed the filters of 6 column chunks for good, with none in their place"]
     assert not built
     assert found.bytes_added < 0
+    assert found.state == "stripped"
 
 
 def test_filters_that_go_for_good_are_counted(source, tmp_path):
@@ -321,10 +337,36 @@ def test_replacing_one_of_two_keeps_the_others_bits_and_no_unused_bytes(source, 
         assert file.chunk(0, "low").bloom_filter_offset == start
 
 
-def test_a_filter_whose_replacement_is_not_written_goes(source, tmp_path):
+@pytest.mark.parametrize("layout", ["replace", "append"])
+def test_a_filter_stays_where_only_a_worse_one_can_be_built(source, tmp_path, layout):
+    """What was copied is the filter that was there, wherever its bytes are by then."""
+    first, out = tmp_path / "first.parquet", tmp_path / "out.parquet"
+    pb.build(source, first, columns=["low", "id"])
+    before = bitsets(first, "id")
+    given = {"columns": ["id", "low"], "existing": "replace", "fpp": 1e-4, "max_bytes": 64}
+    report = pb.build(first, out, layout=layout, **given)
+    assert {item.column for item in report.filters} == {"low"}
+    reasons = {(item.column, item.reason) for item in report.skipped}
+    assert reasons == {
+        (
+            "id",
+            "FPP 100 % at 64 bytes, the most allowed: misses the target of 0.01 %; what is there is better, and stays",
+        )
+    }
+    assert bitsets(out, "id") == before
+    assert pb.validate(out, deep=True).ok
+    bytes_before = first.read_bytes()
+    alone = pb.build(first, in_place=True, layout=layout, **{**given, "columns": ["id"]})
+    assert (alone.filters, alone.bytes_added, alone.state) == ((), 0, "skipped")
+    assert first.read_bytes() == bytes_before
+    assert not any("for good" in note for note in alone.notes)
+
+
+def test_a_filter_that_lacks_values_goes_even_if_none_comes(source, tmp_path):
     """Its bytes may be overwritten by another one, so its pointer must not stay."""
     first, out = tmp_path / "first.parquet", tmp_path / "out.parquet"
     pb.build(source, first, columns=["id", "low"])
+    without_some_values(first, "id")
     report = pb.build(first, out, columns=["id", "low"], existing="replace", fpp=1e-4, max_bytes=64)
     assert {item.column for item in report.skipped} == {"id"}
     with open_file(out) as file:

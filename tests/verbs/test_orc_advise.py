@@ -329,6 +329,29 @@ def test_what_an_ndv_saves_where_files_have_index_groups_of_different_sizes(tmp_
 # Filters that are there, and who loses rows by them
 
 
+def test_the_size_of_filters_that_are_there_is_told_and_not_that_of_new_ones(tmp_path):
+    """Built with `--ndv`, they are small; of large ones, it says what they take and what that would."""
+    rng, path = np.random.default_rng(2), tmp_path / "a.orc"
+    few = np.concatenate(
+        [rng.choice(1 << 15, 900, replace=False)[rng.integers(0, 900, 10_000)] for _ in range(6)]
+    )
+    orc.write_table(pa.table({"few": few}), path, stripe_size=1, batch_size=10_000)
+
+    def told(**options):
+        (advice,) = pb.advise(path, **options).columns
+        return advice.to_do, advice.reason.partition("; the filters")[2], advice.lighter_ndv
+
+    assert told()[:2] == (
+        "build",
+        " are 60 % of the column's size, and 5.5 % with --ndv 900: no index group has more than 900 distinct values",
+    )
+    pb.build(path, columns="few", in_place=True)
+    large = " that are there are 60 % of the column's size, and 5.5 % with --ndv 900: no index group has more than 900"
+    assert told() == ("keep", f"{large} distinct values", 900)
+    pb.build(path, columns="few", ndv=900, existing="replace", in_place=True)
+    assert told() == ("keep", "", None)
+
+
 def written_for_policy(**columns):
     rng, rows = np.random.default_rng(5), 30_000
     ids = rng.permutation(1 << 20)[:rows]

@@ -138,7 +138,7 @@ def test_nothing_is_repaired_by_a_footer_alone(write):
     assert left == LeftFilter(
         Place(0), "a", "PB603",
         "filters in the layout of Hive before release 1.2, whose hash is unknown: today's readers"
-        " lose nearly every row; rebuild repairs it, drop-bad removes the filters",
+        " lose nearly every row; --rebuild repairs it, --drop-bad removes the filters",
         num_filters=2, groups=(),
     )  # fmt: skip
     assert left.stripe == 0
@@ -154,7 +154,7 @@ def test_dropping_leaves_what_loses_nothing_of_its_own(write):
     assert path.stat().st_ino == before
     (left,) = report.left
     assert (left.rule, left.num_filters, left.groups) == ("PB403", 1, (0,))
-    assert left.reason.endswith("; rebuild repairs it")
+    assert left.reason.endswith("; --rebuild repairs it")
     assert path.read_bytes() == data
 
 

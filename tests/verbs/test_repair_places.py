@@ -94,7 +94,7 @@ def test_a_right_filter_inside_one_that_stays_is_left_or_built_elsewhere(
         [],
         [(0, "s", "PB106")],
     )
-    assert left.left[0].reason.endswith("; rebuild repairs it")
+    assert left.left[0].reason.endswith("; --rebuild repairs it")
     assert outcome("repair", path, "-c", "s", "--dry-run").code == 1
     assert done(repair(path, in_place=True, columns=["s"], rebuild=True)) == [(0, "s", "rebuilt")]
     assert "PB106" not in errors(path)

@@ -297,7 +297,7 @@ def test_a_filter_that_is_right_and_loses_rows_is_left_or_built_again(zero: Path
     report = repair(zero, in_place=True, drop_bad=True)
     assert done(report) == []
     assert [(item.rule, item.row_group, item.column) for item in report.left] == [("PB403", 0, "a")]
-    assert report.left[0].reason.endswith("; rebuild repairs it")
+    assert report.left[0].reason.endswith("; --rebuild repairs it")
     report = repair(zero, dry_run=True, rebuild=True, fpp=1e-9, max_bytes=64)
     assert done(report) == []
     assert "; not rebuilt: FPP " in report.left[0].reason

@@ -31,7 +31,7 @@ from parquet_bloom.filters.sizing import (
     outweighs,
 )
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, refuse
-from parquet_bloom.parallel import Progress
+from parquet_bloom.parallel import Progress, check_fits
 from parquet_bloom.parquet.edit.change import (
     Built,
     FilterChange,
@@ -43,6 +43,7 @@ from parquet_bloom.parquet.edit.kept import Kept, check_end, check_last, check_r
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.builder import FilterBuilder, made_or_reason
 from parquet_bloom.parquet.filters.insertion import reason_for_none
+from parquet_bloom.parquet.filters.membership import check_membership, membership_room
 from parquet_bloom.parquet.footer import foreign_fields
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.column_kind import column_kind
@@ -90,11 +91,12 @@ class ParquetBuild(FilterChange, BuildChange):
             is_shown=options.expose_filter_location,
             progress=progress,
         )
-        # A replaced filter goes even if no new one is written: its bytes may be overwritten.
+        # The bytes of a replaced filter may be overwritten: where it stays after all, they are copied.
         if options.keeps_whole_file:
             kept = Kept(file.source.size, ends=options.kept_ends or "one")
         else:
             kept = kept_bytes(file, replaced, options.layout, options.usual_layout)
+        self.replaced: set[tuple[int, str]] = set()
         if kept.ends == "none":
             self.replaced = {(part, chunk.leaf.name) for (part, _), chunk in replaced.items()}
         else:
@@ -125,6 +127,34 @@ class ParquetBuild(FilterChange, BuildChange):
         if self.judge is not None and key in self.replaced and self._lacks_some(chunk, filter):
             self._lacking.append(key)
         super()._append(chunk, filter, version)
+
+    def _keep(self, chunk: ColumnChunk, filter: SplitBlockBloomFilter, version: Version) -> bool:
+        """It does if it lets less pass and has all values: then nobody loses rows by it."""
+        stored = self._complete(chunk, filter.fpp) if chunk.key in self.places else None
+        if stored is None:
+            return False
+        self._stay(stored, version)
+        self.replaced.discard((chunk.place.part, chunk.leaf.name))
+        return True
+
+    def _complete(self, chunk: ColumnChunk, below: float) -> bloom.StoredFilter | None:
+        """The filter that a chunk has, if it can be used, has an FPP `below` this one, and lacks no stored value in
+        any form that readers ask for. One in plaintext tells what is encrypted, and goes."""
+        file = self.file
+        try:
+            stored = bloom.read_usable_header(file.source, file.footer, chunk)
+            if stored is None or stored.is_leaked or chunk.foreign_pointer is not None:
+                return None
+            if stored.end > file.footer.start:
+                return None
+            check_fits(f"{stored.where}: filter takes", membership_room(stored.num_bytes))
+            filter = bloom.read_bitset(file.source, stored)
+            if filter.fpp >= below:
+                return None
+            found = check_membership(file, chunk, filter)
+        except (FormatError, EncryptionError, UnsupportedError):
+            return None
+        return None if found.missing or found.missing_form_bits else stored
 
     def _lacks_some(self, chunk: ColumnChunk, filter: SplitBlockBloomFilter) -> bool:
         """Whether values in the new filter may be missing from the old one, if that can be used."""

@@ -17,6 +17,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -63,6 +64,7 @@ from parquet_bloom.storage import open_source
 from parquet_bloom.storage.change import Change, Version
 from parquet_bloom.storage.local_output import mode_like, output_to
 from parquet_bloom.storage.source import Source
+from parquet_bloom.vocabulary import OLD_ONE_STAYS
 
 
 def material_copy(file: OpenFile, output: str, overwrite: bool) -> AbstractContextManager[None]:
@@ -227,9 +229,7 @@ class FilterChange(ParquetChange):
 
     def compose(self, version: Version) -> None:
         for key, (start, end) in self._kept.moved.items():
-            is_shown = BLOOM_FILTER_OFFSET in self.file.footer.shown_fields(*key)
-            self.places[key] = FilterPlace(version.size, end - start, is_shown)
-            version.append_from(self.file.source, start, end)
+            self._move(key, start, end, version)
         built = self._new.built(self._new.chunks)
         with telling_what_is_lost(self.file), closing(built):
             self._append_all(built, version)
@@ -246,6 +246,8 @@ class FilterChange(ParquetChange):
         for chunk, filter in built:
             reason = filter if isinstance(filter, str) else self._new.reason_against(chunk, filter)
             if isinstance(filter, str) or reason:
+                if not isinstance(filter, str) and self._keep(chunk, filter, version):
+                    reason += f"; {OLD_ONE_STAYS}"
                 self.skipped.append(LeftChunk(chunk.place, chunk.leaf.name, reason))
             else:
                 with located(self.file.footer, chunk):
@@ -253,6 +255,25 @@ class FilterChange(ParquetChange):
             # Free up to 128 MiB before the next one is built.
             del filter
             progress(next(done))
+
+    def _keep(self, chunk: ColumnChunk, filter: SplitBlockBloomFilter, version: Version) -> bool:
+        """Whether the filter that a chunk has stays, as the new one is not worth writing."""
+        return False
+
+    def _stay(self, stored: bloom.StoredFilter, version: Version) -> None:
+        """Keep a filter that was to be removed."""
+        key = stored.chunk.key
+        if stored.end <= self._kept.prefix:
+            del self.places[key]
+            return
+        moved = {**self._kept.moved, key: (stored.offset, stored.end)}
+        self._kept = replace(self._kept, moved=moved)
+        self._move(key, stored.offset, stored.end, version)
+
+    def _move(self, key: ChunkKey, start: int, end: int, version: Version) -> None:
+        is_shown = BLOOM_FILTER_OFFSET in self.file.footer.shown_fields(*key)
+        self.places[key] = FilterPlace(version.size, end - start, is_shown)
+        version.append_from(self.file.source, start, end)
 
     def _append(self, chunk: ColumnChunk, filter: SplitBlockBloomFilter, version: Version) -> None:
         plain_header = bloom.encode_header(filter.num_bytes)
