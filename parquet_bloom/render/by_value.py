@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from parquet_bloom.vocabulary import Format, Verdict
 
 
+# Of many values, the files of so few are named: with three lines each on a narrow terminal, all is on one screen.
+_EXAMPLES: Final = 4
+
 _SOME: Final = "may hold some of the values"
 
 
@@ -116,9 +119,10 @@ def _write_some(report: ValuesReport) -> None:
         absent = [show_value(results[number].value) for number in first]
         write_text(f"in no file: {shortened(absent, report.absent)}")
     left = results.hit.nonzero()[0].tolist()
-    _write_table([results[number] for number in left[:MOST_SHOWN]], report.formats, in_full=False)
-    if len(left) > MOST_SHOWN:
-        write_text(f"and {len(left) - MOST_SHOWN:,} more: {SHOWS_ALL}")
+    shown = left if len(left) <= MOST_SHOWN else left[:_EXAMPLES]
+    _write_table([results[number] for number in shown], report.formats, in_full=False)
+    if more := len(left) - len(shown):
+        write_text(f"and {more:,} more: {SHOWS_ALL}")
 
 
 def write_files_unknown(
