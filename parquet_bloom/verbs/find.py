@@ -63,9 +63,10 @@ def find(
     as for rows; `column` itself is shown as the file has it.
 
     Only row groups are read that min/max statistics and filters, or an `index`, do not exclude, and only pages that
-    the index or the file's page indexes name; of a file that the index does not know in its state, its own statistics
-    and filters are asked. union_by_name: the files are those of one schema, and one that has no such column, in upper
-    or lower case, has null there, if any of them has it; without that, it is unknown. hash_key: of the index, as for
+    the index or the file's page indexes name. Of a file that is named, and that the index does not know in its state,
+    its own statistics and filters are asked; None are files as they were indexed, and the index may exclude one that
+    has changed since. union_by_name: the files are those of one schema, and one that has no such column, in upper or
+    lower case, has null there, if any of them has it; without that, it is unknown. hash_key: of the index, as for
     Index. cache: a pb.Cache, for those who look more than once. progress: called with (files done, files in all). All
     others as for inspect.
 

@@ -159,6 +159,7 @@ class FindReport(VerbReport):
         found = number_of(self.num_rows, "row")
         doubt = f"; {len(self.unknown):,} unknown: {_told(self.unknown[0])}" if self.unknown else ""
         where = some_of(len(self.found_in), self.files_asked, "file")
+        where += " as indexed" * self.is_as_indexed
         besides = f"; {left_out(self.left_out)}" if self.left_out else ""
         return (
             f"<FindReport {self.column}: {found} in {where}; {self._looked_into}{doubt}{besides}>"

@@ -10,6 +10,7 @@ from contextlib import closing
 from copy import copy
 from dataclasses import field, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from parquet_bloom.arguments import files_given, flag_given, name_given
@@ -149,7 +150,8 @@ class IndexReport(VerbReport):
 
     def __repr__(self) -> str:
         found = f"{self.absent:,} absent, {self.maybe:,} maybe, {self.unknown:,} unknown"
-        return f"<IndexReport {self.index}: {self.column} in {number_of(self.num_files, 'file')}: {found}>"
+        where = f"{number_of(self.num_files, 'file')}{' as indexed' * self.as_indexed}"
+        return f"<IndexReport {self.index}: {self.column} in {where}: {found}>"
 
     @property
     def is_absent(self) -> bool:
@@ -158,8 +160,10 @@ class IndexReport(VerbReport):
 
     @property
     def is_outdated(self) -> bool:
-        """Whether there are files that the index does not know as they are now, which `add` has it know."""
-        return any(file.reason == _STALE for file in self.files_unknown)
+        """Whether it has come across files that the index does not know as they are now, which `add` has it know. If
+        `as_indexed`, only those that may hold a value were looked at."""
+        unknown = chain(self.files_unknown, self.results.files_unknown_of_some)
+        return any(file.reason == _STALE for file in unknown)
 
     def worded(self, word: Callable[[str], str]) -> IndexReport:
         """The same, with each reason as `word` says it."""

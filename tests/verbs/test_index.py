@@ -889,7 +889,7 @@ def test_a_document_says_how_many_values_have_which_verdict(patchy):
     assert [document[key] for key in counts] == [1, 1, 0, False]
     with pb.Index("ix") as index:
         assert repr(index.probe("id", [7, 50])) == (
-            "<IndexReport ix: id in 4 files: 0 absent, 1 maybe, 1 unknown>"
+            "<IndexReport ix: id in 4 files as indexed: 0 absent, 1 maybe, 1 unknown>"
         )
 
 
@@ -907,6 +907,12 @@ def test_of_a_file_that_has_changed_only_its_own_values_are_unknown(lake, tmp_pa
         f"{lake}/04.parquet\tunknown\tnot in the index as it is now",
         f"{1 << 41}: absent",
     ]
+    with pb.Index(index) as opened:
+        reports = [opened.probe("id", sought) for sought in (value, 1 << 41)]
+    # It has come across the file, or has not.
+    assert [report.is_outdated for report in reports] == [True, False]
+    found = pb.find(None, "id", 1 << 41, index=index)
+    assert f"in {found.num_files} files as indexed; " in repr(found)
 
 
 @pytest.mark.parametrize("count", [1, 100], ids=["few", "many"])
