@@ -277,9 +277,10 @@ def test_whoever_asks_the_folder_of_a_table_is_told_once(spark, table, verb):
         warnings.simplefilter("always")
         result = outcome("spark", verb, table, *options)
     assert told == []
-    assert result.stderr.splitlines() == [
+    (line,) = (each for each in result.stderr.splitlines() if "no filters to ask" not in each)
+    assert line == (
         f"pbloom: {table}: a Delta table, of which `pbloom {verb} --table delta`, or here a --manifest of them, {rest}"
-    ]
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.encrypting import FOOTER_KEY, Recipe, encrypt
+from make.filters import bitset, with_bitset
 from make.spark_requests import build_request, probe_request, strip_request
 from pyarrow import orc
 
@@ -51,13 +52,20 @@ def test_only_missing_reads_no_page_again(path, monkeypatch):
     assert (outcome.status, outcome.message) == ("unchanged", "each column has filters")
 
 
-def test_filters_that_go_because_no_other_is_allowed(path):
+def test_filters_that_stay_or_go_because_no_other_is_allowed(path):
     plain = path.read_bytes()
     added = built(path).bytes
+    full = path.read_bytes()
     outcome = built(path, existing="replace", max_bytes=64)
-    assert (outcome.status, outcome.filters) == ("removed", 0)
-    assert outcome.bytes == -added
-    assert "at 64 bytes, the most allowed" in outcome.message
+    assert (outcome.status, outcome.filters, outcome.bytes) == ("skipped", 0, 0)
+    assert outcome.message.startswith(
+        "FPP 100 % at 64 bytes, the most allowed: misses the target of 1 %; what is there"
+    )
+    assert path.read_bytes() == full
+    # One that lacks values is not better.
+    path.write_bytes(with_bitset(full, bytes(len(bitset(full)))))
+    outcome = built(path, existing="replace", max_bytes=64)
+    assert (outcome.status, outcome.filters, outcome.bytes) == ("removed", 0, -added)
     assert path.read_bytes() == plain
 
 
@@ -288,12 +296,13 @@ def test_what_becomes_of_an_orc_file_else(orc_path, options, status, message):
     assert orc_path.read_bytes() == before
 
 
-def test_orc_filters_that_go_because_no_other_is_allowed(orc_path):
-    added = built(orc_path).bytes
+def test_orc_filters_that_stay_because_no_other_is_allowed(orc_path):
+    built(orc_path)
+    full = orc_path.read_bytes()
     outcome = built(orc_path, existing="replace", ndv=1)
-    assert (outcome.status, outcome.filters, outcome.bytes) == ("removed", 0, -added)
+    assert (outcome.status, outcome.filters, outcome.bytes) == ("skipped", 0, 0)
     assert "index groups have up to 1000 values" in outcome.message
-    assert pb.inspect(orc_path).filter_bytes == 0
+    assert orc_path.read_bytes() == full
 
 
 def test_orc_filters_that_are_stripped(orc_path):
