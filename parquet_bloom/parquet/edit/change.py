@@ -17,7 +17,6 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -214,7 +213,9 @@ class FilterChange(ParquetChange):
         """`places`: of existing filters that stay, with `digests` of their bits; None to remove."""
         super().__init__(file)
         self.prefix = kept.prefix
-        self._kept = kept
+        self._ends = kept.ends
+        # Those that stay, and are moved: of the old file, where they are.
+        self._moved = dict(kept.moved)
         self.places = dict(places)
         self.appended: dict[ChunkKey, FilterPlace] = {}
         self.filters: list[BuiltFilters] = []
@@ -225,17 +226,17 @@ class FilterChange(ParquetChange):
 
     @property
     def is_idle(self) -> bool:
-        return self.places.keys() <= self._kept.moved.keys() and not self._ahead
+        return self.places.keys() <= self._moved.keys() and not self._ahead
 
     def compose(self, version: Version) -> None:
-        for key, (start, end) in self._kept.moved.items():
+        for key, (start, end) in self._moved.items():
             self._move(key, start, end, version)
         built = self._new.built(self._new.chunks)
         with telling_what_is_lost(self.file), closing(built):
             self._append_all(built, version)
         self._ahead = ()
         # Before the old file is replaced: an object behind a URL cannot be read any more after it.
-        gone = {key: self.places[key] for key in self.places.keys() - self._kept.moved.keys()}
+        gone = {key: self.places[key] for key in self.places.keys() - self._moved.keys()}
         self.leaks = leaks(self.file, gone)
         if self.places or version.size != self.file.source.size:
             self.append_tail(version, self.file.footer.tail(self.places))
@@ -263,11 +264,10 @@ class FilterChange(ParquetChange):
     def _stay(self, stored: bloom.StoredFilter, version: Version) -> None:
         """Keep a filter that was to be removed."""
         key = stored.chunk.key
-        if stored.end <= self._kept.prefix:
+        if stored.end <= self.prefix:
             del self.places[key]
             return
-        moved = {**self._kept.moved, key: (stored.offset, stored.end)}
-        self._kept = replace(self._kept, moved=moved)
+        self._moved[key] = stored.offset, stored.end
         self._move(key, stored.offset, stored.end, version)
 
     def _move(self, key: ChunkKey, start: int, end: int, version: Version) -> None:
@@ -288,7 +288,7 @@ class FilterChange(ParquetChange):
 
     def erased(self) -> Iterator[Range]:
         for start, end in super().erased():
-            if self._kept.ends == "all":
+            if self._ends == "all":
                 raise RewriteError(
                     f"{self.file.path}: bytes {start} to {end - 1} are a plaintext filter of an encrypted"
                     " column that would have to be overwritten, but earlier versions still use it"
@@ -300,10 +300,10 @@ class FilterChange(ParquetChange):
         if new.footer.without_filters(self.places) != old.footer.without_filters(self.places):
             raise RewriteError("the footer differs in more than the filters")
         # In an object store, what stays of the new version is read from the old one, too.
-        old.source.will_read(self._kept.moved.values())
-        for key, whole in self._kept.moved.items():
+        old.source.will_read(self._moved.values())
+        for key, whole in self._moved.items():
             self._check_moved(new, key, whole)
-        there = {key: self.places[key] for key in self.places.keys() - self._kept.moved.keys()}
+        there = {key: self.places[key] for key in self.places.keys() - self._moved.keys()}
         new.source.will_read(
             (place.offset, place.offset + place.length)
             for place in there.values()
@@ -317,7 +317,7 @@ class FilterChange(ParquetChange):
                 raise RewriteError(f"{chunk.where}: filter at {found}, expected {place}")
             if stored is not None and bitset_digest(new, stored) != self._digests[chunk.key]:
                 raise RewriteError(f"{chunk.where}: the bitset differs from what was built")
-        if self._kept.ends != "none" and not self._was_there(new):
+        if self._ends != "none" and not self._was_there(new):
             raise RewriteError(f"cut at {self.prefix}, it is not as it was")
 
     def _was_there(self, new: OpenFile) -> bool:
