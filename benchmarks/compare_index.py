@@ -151,8 +151,8 @@ def make(lake: Path, index: Path, num_files: int) -> dict[str, float]:
         segment.keys.add(hashes, number)
     written = segment.written(folder)
     taken = time.process_time() - began - hashing
-    start = Manifest(columns=("id",), places="row-group", sources=(str(lake),))
-    commit(folder, time.time(), lambda _: replace(start, segments=(written,)))
+    start = Manifest(columns=("id",), places="row-group", sources=(str(lake),), made=time.time())
+    commit(folder, lambda _: replace(start, segments=(written,)))
     assert written.map is not None
     keys, size = written.map.num_keys, written.map.size
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
@@ -219,9 +219,8 @@ def slice_filters(lake: Path, index: Path, num_files: int) -> dict[str, float]:
     index.mkdir()
     speed, _, _ = sliced(lake, index, num_files // 20, LARGE_BLOCKS)
     _, size, segment = sliced(lake, index, num_files, SMALL_BLOCKS)
-    commit(
-        open_folder(str(index)), time.time(), lambda _: Manifest(columns=("id",), segments=(segment,))
-    )  # fmt: skip
+    made = Manifest(columns=("id",), segments=(segment,), made=time.time())
+    commit(open_folder(str(index)), lambda _: made)
     wanted = np.random.default_rng(1).integers(0, num_files * VALUES, 10_000)
     found = {"speed": speed, "size": size}
     with pb.Index(index) as opened:
