@@ -5,15 +5,18 @@ also a plain web server, and an Azure or Google store for whoever reads.
 """
 
 import hashlib
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
+
+from parquet_bloom.storage.objects import requests
 
 SECRET = "wJalrXUtnFEMI"
 
@@ -82,6 +85,8 @@ class ObjectServer:
         # Headers of objects that whoever wrote them chose.
         self.properties: dict[str, dict[str, str]] = {}
         self._begin()
+        # Which are known by their ports, of which this may get one that an earlier server had.
+        requests._listing.clear()
         handler = type("Handler", (self.handler,), {"store": self})
         self._server = _Server(("127.0.0.1", 0), handler)
         self.port = self._server.server_address[1]
@@ -155,8 +160,28 @@ class ObjectServer:
 
 
 class _Server(ThreadingHTTPServer):
+    """Whose end is that of its connections, too: clients keep them for whoever has its port next."""
+
     daemon_threads = True
     request_queue_size = 64
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._open: set[socket.socket] = set()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def server_close(self) -> None:
+        super().server_close()
+        for each in list(self._open):
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that went away is no news."""
