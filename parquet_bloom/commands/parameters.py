@@ -42,8 +42,7 @@ class LocalPath(click.Path):
         from pathlib import Path
 
         if is_url(os.fspath(value)):
-            changes = ctx and any(each.name == "in_place" for each in ctx.command.params)
-            way = _way_to_change(os.fspath(value)) if changes else ""
+            way = _way_to_change(os.fspath(value)) if _is_for_new_files(param, ctx) else ""
             self.fail(f"'{value}' is a URL, expected a local path{way}", param, ctx)
         try:
             value = local_name(value) if os.fspath(value).startswith("file:") else value
@@ -58,6 +57,12 @@ class LocalPath(click.Path):
             way = f"; did you mean --output-dir {shlex.quote(os.fspath(value))}?" if copies else ""
             self.fail(f"'{value}' is a folder, expected a file{way}", param, ctx)
         return Path(os.fsdecode(super().convert(value, param, ctx)))
+
+
+def _is_for_new_files(param: click.Parameter | None, ctx: click.Context | None) -> bool:
+    """Whether the option names where new versions of files go, of a command that can change them instead."""
+    names = {each.name for each in ctx.command.params} if ctx else set()
+    return bool(param and param.name in ("output", "output_dir") and "in_place" in names)
 
 
 def _way_to_change(url: str) -> str:

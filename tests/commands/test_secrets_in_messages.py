@@ -93,6 +93,10 @@ def test_messages_say_that_there_was_a_query():
     assert result.complaint == (
         "--output: 's3://b/k.parquet?QUERY' is a URL, expected a local path; objects are changed with --in-place"
     )
+    result = outcome("build", "e.parquet", "-c", "id", "--in-place", "--keys", signed)
+    assert result.complaint == (
+        f"--keys: 'http://{NOBODY}/x.parquet?QUERY' is a URL, expected a local path"
+    )
     result = outcome("index", "remove", "--index", "ix", signed)
     assert result.complaint == f"http://{NOBODY}/x.parquet?QUERY: not in the index ix"
 
