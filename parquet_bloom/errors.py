@@ -229,12 +229,11 @@ def no_column(name: str, names: Sequence[str], what: str = "file", path: str = "
     if matching := _matching(name, names):
         return f"{called}: a pattern, expected names such as {_listed(matching)}"
     hint = did_you_mean(name, names, path)
+    if hint:
+        return f"{called}{hint}"
     has = "have" if what.endswith("s") else "has"
-    return (
-        f"{called}{hint}"
-        if hint
-        else f"{called}; the {what} {has} {_listed(names[:_MOST_NAMED])}{', …' * (len(names) > _MOST_NAMED)}"
-    )
+    known = f"{_listed(names[:_MOST_NAMED])}{', …' * (len(names) > _MOST_NAMED)}" or "no columns"
+    return f"{called}; the {what} {has} {known}"
 
 
 # Before names that are close to a wrong one.
