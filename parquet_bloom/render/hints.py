@@ -11,6 +11,8 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
     COLUMN_KEY_GIVEN_BY,
     FOOTER_KEY_GIVEN_BY,
+    MATERIAL_FOUND_BY,
+    NO_MATERIAL,
     WRAPPED_KEY_GIVEN_BY,
     quoted_name,
 )
@@ -66,6 +68,7 @@ _HINTS_LIKE: Final = {
         WRAPPED_KEY_GIVEN_BY
     ),
     r"(^|: )encrypted: no key for column [^;]*\)$": COLUMN_KEY_GIVEN_BY,
+    rf"{NO_MATERIAL}$": MATERIAL_FOUND_BY,
     r"(^|: )(the footer is )?encrypted: ([^;]*: )?no key for the footer \([^;]*\)$": FOOTER_KEY_GIVEN_BY,
     r"the most allowed: misses the target of [\d.]+ %$": (
         "a higher --max-bytes or --fpp allows one, --force writes this one"
