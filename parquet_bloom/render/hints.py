@@ -21,6 +21,7 @@ from parquet_bloom.storage import name_in_commands, store_arguments
 from parquet_bloom.vocabulary import (
     ADVISED,
     HAS_ONE,
+    IN_THE_OPEN,
     IS_INDEX,
     NO_FILTER,
     NO_INDEX,
@@ -56,6 +57,7 @@ _HINTS: Final = {
     NO_MEMORY: "--memory raises it",
     NO_KEY: COLUMN_KEY_GIVEN_BY,
     NO_PREFIX: "--aad-prefix gives it",
+    IN_THE_OPEN: "index build --include-encrypted indexes it all the same",
     NO_INDEX: "pbloom index build makes one",
     IS_INDEX: "pbloom index probe --index asks it, pbloom index check --index proves it and says what is in it",
 }
