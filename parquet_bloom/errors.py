@@ -88,6 +88,13 @@ class MissingKeyError(EncryptionError):
 
     detail = ""
 
+    @classmethod
+    def told(cls, message: str) -> "MissingKeyError":
+        """One of which all is worth saying."""
+        error = cls(message)
+        error.detail = message
+        return error
+
 
 class TamperedError(EncryptionError):
     """Decryption failed: the key or the AAD prefix is wrong, or the bytes were altered."""
@@ -229,12 +236,11 @@ def no_column(name: str, names: Sequence[str], what: str = "file", path: str = "
     if matching := _matching(name, names):
         return f"{called}: a pattern, expected names such as {_listed(matching)}"
     hint = did_you_mean(name, names, path)
+    if hint:
+        return f"{called}{hint}"
     has = "have" if what.endswith("s") else "has"
-    return (
-        f"{called}{hint}"
-        if hint
-        else f"{called}; the {what} {has} {_listed(names[:_MOST_NAMED])}{', …' * (len(names) > _MOST_NAMED)}"
-    )
+    known = f"{_listed(names[:_MOST_NAMED])}{', …' * (len(names) > _MOST_NAMED)}" or "no columns"
+    return f"{called}; the {what} {has} {known}"
 
 
 # Before names that are close to a wrong one.
@@ -360,13 +366,15 @@ FOOTER_KEY_GIVEN_BY = "--footer-key, --uniform-key or --keys gives it"
 # One that key material names: that of the footer or column itself is in nobody's hands. Any other is nothing that a
 # KMS could unwrap.
 WRAPPED_KEY_GIVEN_BY = "--keys, --kms or --master-key gives it"
+NO_MATERIAL = "no such key material file beside the Parquet file"
+MATERIAL_FOUND_BY = "copy it under this name, or --key-material names it"
 # The first that is in a message is said of it.
 _GIVE_KEYS = {
     " (wrapped by master key ": WRAPPED_KEY_GIVEN_BY,
     " (key material ": WRAPPED_KEY_GIVEN_BY,
     "no key for the footer": FOOTER_KEY_GIVEN_BY,
     "no key for column ": COLUMN_KEY_GIVEN_BY,
-    "no such key material file beside ": "copy it under this name, or --key-material names it",
+    NO_MATERIAL: MATERIAL_FOUND_BY,
 }
 
 # What Python says.

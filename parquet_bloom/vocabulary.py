@@ -146,6 +146,7 @@ NO_PREFIX: Final = "no AAD prefix given, and the file does not store its own"
 NO_OBJECT: Final = "no such object"
 NO_OBJECT_OR_FOLDER: Final = "no such object or folder"
 NO_INDEX: Final = "no index, expected a folder with manifest-*.json"
+IN_THE_OPEN: Final = "encrypted: an index would hold hashes of its values in the open"
 IS_INDEX: Final = "an index, expected Parquet or ORC files"
 # A table that got a column later can still have values of it for the rows of an older file: those of a
 # partition, or the column's default.

@@ -349,7 +349,10 @@ def test_where_to_write_is_told_before_a_file_is_opened(verb, missing):
         ),
         ("pb.Policy(max_fpp=2)", "max_fpp: 2, expected a number between 0 and 1"),
         ("pb.ColumnPolicy(max_bytes='1')", "max_bytes: '1', expected a whole number"),
-        ("pb.Policy(fail_on='error')", "fail_on: 'error', expected a pb.Severity or None"),
+        (
+            "pb.Policy(fail_on=3)",
+            "fail_on: 3, expected a pb.Severity, error, warning, note, never, or None",
+        ),
         ("pb.Policy(columns={'a': 5})", "columns: a: 5, expected a pb.ColumnPolicy"),
         ("pb.read_policy(5)", "path: 5, expected one path, as str or os.PathLike"),
         ("pb.read_keys(5)", "path: 5, expected one path, as str or os.PathLike"),

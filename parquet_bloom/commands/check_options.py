@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
@@ -12,6 +13,9 @@ from parquet_bloom.commands import options as option
 from parquet_bloom.commands.completers import leaf_columns, rule_names
 from parquet_bloom.commands.parameters import RATE, any_size, names, names_like
 from parquet_bloom.commands.sections import SIZE, Callback, checks_option, together
+from parquet_bloom.errors import quoted_name
+from parquet_bloom.render.terminal import complain
+from parquet_bloom.render.wording import shortened
 from parquet_bloom.rules.policy import Policy, find_config, read_policy
 from parquet_bloom.vocabulary import FailOn, words
 
@@ -131,3 +135,10 @@ def configured(command: Callback) -> Callback:
         return command(policy=policy_of(config, no_config), **given)
 
     return with_config
+
+
+def tell_unchecked(required: Sequence[str]) -> None:
+    """Say of which columns that a policy requires it is not known whether their filters are right."""
+    if required:
+        columns = f"column{'s' * (len(required) > 1)} {shortened([*map(quoted_name, required)])}"
+        complain(f"policy: {columns}: not in -c, so only whether there are filters was checked")

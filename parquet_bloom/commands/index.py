@@ -79,6 +79,9 @@ if TYPE_CHECKING:
 MOST_FILES = 20
 
 _NOTHING = "nothing is indexed, so that every answer is unknown: --form map indexes values instead"
+# So many places of an index are named in a line; of more, some.
+_MOST_PLACES = 5
+_MOST_NAMED = 3
 _WHERE_FILTERS_HELP = ", and pbloom build adds filters to Parquet files"
 
 _index = files_option(
@@ -226,8 +229,13 @@ def add(
 
 def _forgetting(index_path: str, names: Sequence[str], add_it: str) -> str:
     """What to do about places that are gone, in order."""
-    forget = command("index", "remove", "--index", index_path, *names, *store_options_again())
-    return f"`{forget}` forgets what is gone for good or has moved, then `{add_it}` adds what is elsewhere by now"
+    again = store_options_again()
+    few = names if len(names) <= _MOST_PLACES else (*names[:_MOST_NAMED], "PLACE...")
+    forget = f"`{command('index', 'remove', '--index', index_path, *few, *again)}`"
+    if few is not names:
+        check_it = command("index", "check", "--index", index_path, "--json", *again)
+        forget += f" with all {len(names):,} places, which `{check_it}` names,"
+    return f"{forget} forgets what is gone for good or has moved, then `{add_it}` adds what is elsewhere by now"
 
 
 def _as_tables(view: TableView | None) -> tuple[str, ...]:
@@ -662,7 +670,7 @@ def _end_with(
             )
         if report.still_about:
             add_it = command("index", "add", "--index", report.index, *store_options_again())
-            where = shortened(report.still_about)
+            where = _places(report.still_about)
             complain(
                 f"what is still there comes back with the next `{add_it}`, which looks at {where}"
             )
@@ -674,6 +682,14 @@ def _end_with(
         if report.left_out:
             complain(left_out(report.left_out))
     sys.exit((TROUBLE if report.failed else FINE) if code is None else code)
+
+
+def _places(names: Sequence[str]) -> str:
+    """All of a few; of many, where paths would fill a screen, some and their number."""
+    if len(names) <= _MOST_PLACES:
+        return ", ".join(names)
+    some = ", ".join(names[:_MOST_NAMED])
+    return f"{some} and {len(names) - _MOST_NAMED:,} more places, which --json names"
 
 
 def _write_change(report: IndexChange, quiet: bool, took: str) -> None:

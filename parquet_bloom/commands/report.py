@@ -173,10 +173,14 @@ def _of_many(
     at_a_time, of_each = inputs.threads_for(options.threads)
     # The options that `build` needs besides.
     missing_keys: dict[tuple[str, ...], None] = {}
+    # By column, those with which it reads it in files that lack its key: others have it, so that it may be advised.
+    column_keys: dict[str, dict[tuple[str, ...], None]] = {}
 
     def work(path: str) -> FileLookedAt:
         with inputs.open(path, keys) as file:
             missing_keys[file.missing_key_arguments] = None
+            for name, arguments in file.missing_column_keys(options.columns).items():
+                column_keys.setdefault(name, {})[arguments] = None
             return reporter.look_at(file, of_each)
 
     complaints = inputs.complaints()
@@ -200,6 +204,9 @@ def _of_many(
         raise click.exceptions.Exit(code)
     from parquet_bloom.render.lake_report import Choice, lake_summary, render_lake_report
 
+    for each in chain.from_iterable(table.columns for table in found.advice):
+        if each.verdict not in ("skip", "left out"):
+            missing_keys |= column_keys.get(each.column, {})
     of_keys = (*arguments_of(keys), *chain.from_iterable(missing_keys))
     build, why_not = _build_options(inputs, view, options.parts, of_keys)
     said = [*tables_among(files.names, "--table {}")] if view is None else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial, wraps
@@ -19,7 +19,7 @@ import click
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.build_options import expose_filter_location, filters, orc_streams
-from parquet_bloom.commands.check_options import checks, configured, policy_of
+from parquet_bloom.commands.check_options import checks, configured, policy_of, tell_unchecked
 from parquet_bloom.commands.clean_temp import younger_in_words
 from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.key_options import executor_key_options, hash_key_for_executors
@@ -66,6 +66,7 @@ from parquet_bloom.vocabulary import NO_FILTER, words
 
 if TYPE_CHECKING:
     from parquet_bloom.parallel import Progress
+    from parquet_bloom.rules.policy import Policy
     from parquet_bloom.spark.outcome import LakeIndex, Outcome, Report, Status
     from parquet_bloom.verbs.build_table import TableBuildReport
 
@@ -245,6 +246,9 @@ def _verb(*options: Decorator) -> Decorator:
                                 sys.exit(_build_in_tables(connected, of_table, as_json, **given))
                             report = verb(connected, **given)
                 _answer(report, as_json, totals)
+                if name == "validate" and given["columns"] is not None:
+                    asked = (*given["columns"], *given["require"])
+                    tell_unchecked(_required_besides(given["policy"], asked))
                 code = _code(report)
                 # While there is a session that can remove its account.
                 del report
@@ -253,6 +257,17 @@ def _verb(*options: Decorator) -> Decorator:
         return run
 
     return command_of
+
+
+def _required_besides(policy: Policy, asked: Collection[str]) -> list[str]:
+    """Columns that a policy requires, and whose filters nobody has checked. What is inside of others may be called
+    otherwise in files, which only executors see."""
+    groups = {name.partition(".")[0] for name in asked if "." in name}
+    return [
+        name
+        for name in policy.required_columns()
+        if name not in asked and name.partition(".")[0] not in groups
+    ]
 
 
 def _named(given: dict[str, Any]) -> str:

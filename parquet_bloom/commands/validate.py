@@ -10,7 +10,7 @@ import click
 
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.check_options import checks
+from parquet_bloom.commands.check_options import checks, tell_unchecked
 from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.sections import Command, checks_option, output_option
@@ -121,7 +121,7 @@ def validate(
     extent = asked_for(checked, options.parts)
     _write_all(findings_format, reports, failures, policy, inputs.read_names, extent)
     _tell_unheeded(policy, there)
-    _tell_unchecked([*unchecked])
+    tell_unchecked([*unchecked])
     if not lacking.isdisjoint(there):
         complain(BY_NAME)
     else:
@@ -140,13 +140,6 @@ def _tell_unheeded(policy: Policy, there: Collection[str]) -> None:
     if others:
         columns = f"column{'s' * (len(others) > 1)} {shortened(others)}"
         complain(f"policy: {columns}: in no file; require = false for what may be missing")
-
-
-def _tell_unchecked(required: Sequence[str]) -> None:
-    """Say of which columns that a policy requires it is not known whether their filters are right."""
-    if required:
-        columns = f"column{'s' * (len(required) > 1)} {shortened([*map(quoted_name, required)])}"
-        complain(f"policy: {columns}: not in -c, so only whether there are filters was checked")
 
 
 def _write_all(

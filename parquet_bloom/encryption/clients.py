@@ -38,16 +38,9 @@ def ask(question: Callable[[], _Answer], what: str, token: str = "") -> _Answer:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 -- its sys.exit(0) must not become our exit code
-        kind = denied if isinstance(error, _DENIALS) else EncryptionError
+        kind = MissingKeyError.told if isinstance(error, _DENIALS) else EncryptionError
         problem = kind(_message(what, error, token))
     raise problem
-
-
-def denied(message: str) -> MissingKeyError:
-    """What user's code that was asked for a key said instead."""
-    problem = MissingKeyError(message)
-    problem.detail = message
-    return problem
 
 
 def _message(what: str, error: BaseException, token: str = "") -> str:

@@ -157,7 +157,7 @@ class ExternalMaterial:
         does not exist, EncryptionError if the material is invalid."""
         text = self._entries.get(reference)
         if text is None:
-            raise MissingKeyError(f"{self.path}: no key material for {_quoted(reference)}")
+            raise MissingKeyError.told(f"{self.path}: no key material for {_quoted(reference)}")
         fields = _json_object(text) if isinstance(text, str) else None
         if fields is None:
             raise EncryptionError(f"{self.path}: {_quoted(reference)}: not key material")
@@ -166,7 +166,7 @@ class ExternalMaterial:
     @cached_property
     def _entries(self) -> dict[str, object]:
         if self._data is None:
-            raise MissingKeyError(f"{self.path}: no such key material file{self._where}")
+            raise MissingKeyError.told(f"{self.path}: no such key material file{self._where}")
         entries = _json_object(self._data)
         if entries is None:
             raise EncryptionError(f"{self.path}: expected a JSON object")

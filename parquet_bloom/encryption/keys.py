@@ -14,7 +14,7 @@ from typing import Final
 
 from parquet_bloom.arguments import mapping_given, path_given
 from parquet_bloom.encryption.cipher import Key, Secretive
-from parquet_bloom.encryption.clients import Kms, KmsClient, as_bytes, ask, denied
+from parquet_bloom.encryption.clients import Kms, KmsClient, as_bytes, ask
 from parquet_bloom.encryption.key_material import (
     ExternalMaterial,
     KeyCache,
@@ -276,7 +276,8 @@ class Keys(Secretive):
             secret = ask(lambda: retriever(key_metadata), what)
             if secret is None:
                 # The master key in key material beside the file, too, which nobody looks for before.
-                raise denied(f"key retriever, {self._described(key_metadata)}: returned None")
+                told = f"key retriever, {self._described(key_metadata)}: returned None"
+                raise MissingKeyError.told(told)
             return Key(as_bytes(secret, what), what)
 
         return self._cache.get(key_metadata, retrieve)

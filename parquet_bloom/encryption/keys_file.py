@@ -162,7 +162,8 @@ def parse_table(name: str, texts: Iterable[str]) -> dict[str, str]:
     for text in texts:
         items = parse(text, what)
         for twice in sorted(items.keys() & table.keys()):
-            raise EncryptionError(f"{what} {twice}: given twice")
+            called = SETTINGS[name].called or what
+            raise EncryptionError(f"{called} {twice}: given twice, expected once")
         table |= items
     return table
 

@@ -89,6 +89,14 @@ class FoundValues(NamedTuple):
         for each in self.not_held:
             yield from each.units
 
+    @property
+    def units(self) -> Iterator[Unit]:
+        """Those that may have any of the values, and those of which that is unknown."""
+        for hits in self.hits:
+            yield from hits.distinct_units.values()
+        yield from self.unknown_of_some
+        yield from self.unknown_parts
+
     def named(self, name_of: Callable[[str], str]) -> FoundValues:
         """The same, with other names of the files."""
         return FoundValues(

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from parquet_bloom.container.protocols import Chunk, Column, Container
 from parquet_bloom.index.hash_key import HashKey
 from parquet_bloom.index.values_reader import AnyValuesReader, FoundFilter
-
-_IN_THE_OPEN = "encrypted: an index would hold hashes of its values in the open"
+from parquet_bloom.vocabulary import IN_THE_OPEN
 
 
 def chosen(
@@ -57,7 +56,7 @@ class _Around:
 
 class _WithoutEncrypted(_Around):
     def reason_for_none(self, column: Column) -> str:
-        return _IN_THE_OPEN if self.is_encrypted(column) else super().reason_for_none(column)
+        return IN_THE_OPEN if self.is_encrypted(column) else super().reason_for_none(column)
 
 
 class _Keyed(_Around):

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
-from parquet_bloom.errors import ColumnError
+from parquet_bloom.errors import ColumnError, UnsupportedError, quoted_name
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Askable
@@ -107,6 +107,24 @@ def is_lacking(file: Askable, column: str) -> bool:
     except ColumnError:
         return True
     return False
+
+
+def check_by_name(file: Askable, columns: Iterable[str]) -> None:
+    """Raise UnsupportedError for one of several columns of the same name, and for one that is named by its index:
+    rows are read by names, and what no name means would be taken for null."""
+    names = file.top_columns
+    for column in columns:
+        whole = whole_column(column, names)
+        if (count := names.count(whole)) > 1:
+            problem = f"{count} columns have the name {quoted_name(whole)}"
+        elif whole not in names and not is_lacking(file, column):
+            problem = "named by its index"
+        else:
+            continue
+        raise UnsupportedError(
+            f"{file.path}: column {column}: {problem}, expected a name that no other column has, as rows are read by"
+            " names; pb.find takes an index, such as #0"
+        )
 
 
 def telling(paths: Sequence[str]) -> list[str]:

@@ -6,6 +6,7 @@ the names of folders (`country=DE/`), and with those that only other files have,
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -62,7 +63,7 @@ class Fragments:
         """Of the first of these files, and of the columns that are `filtered` by. Raises FormatError for a file that
         pyarrow cannot read, UnsupportedError if types do not go together."""
         first, *others = paths
-        stored = self._inspected(first)
+        stored = self._inspected_by_name(first)
         self._partitions = self._partitions.as_stored(Stored(first, stored))
         found = self._with_partitions([stored])
         of_others = (_by_name(self._inspected(path)) for path in others)
@@ -85,7 +86,7 @@ class Fragments:
         """Of the `columns` of tables, of all of these files if there are none, and of partitions, of the types that
         tables have given those of a file, and `kinds` for what none of the files has. Raises as schema."""
         found = self._with_partitions(
-            [in_table(self._inspected(path), kinds_of(path)) for path in paths]
+            [in_table(self._inspected_by_name(path), kinds_of(path)) for path in paths]
         )
         names = dict.fromkeys((*(columns or found.names), *self._partitions.names))
         return schema_of(names, _by_name(found), kinds).with_metadata(found.metadata)
@@ -114,6 +115,17 @@ class Fragments:
 
     def _name(self, path: str) -> str:
         return local_name(path) if self._are_local else str(path)
+
+    def _inspected_by_name(self, path: str) -> pa.Schema:
+        """The same of a file whose columns each have a name of their own. Raises UnsupportedError, too."""
+        found = self._inspected(path)
+        for name, count in Counter(found.names).items():
+            if count > 1:
+                raise UnsupportedError(
+                    f"{self._name(path)}: column {name}: {count} columns have this name, expected one, as datasets of"
+                    " pyarrow have; try pb.rows with other columns, or pb.row_groups"
+                )
+        return found
 
     def _inspected(self, path: str) -> pa.Schema:
         name = self._name(path)

@@ -20,7 +20,7 @@ from parquet_bloom.reads.arrow_conditions import (
     path_of,
     rows_that_match,
 )
-from parquet_bloom.reads.columns import is_in_list, whole_column
+from parquet_bloom.reads.columns import check_by_name, is_in_list, whole_column
 from parquet_bloom.reads.partitions import PartitionedFile, Partitions
 from parquet_bloom.reads.rows import RowSource, RowTables, WithKnown
 
@@ -125,7 +125,7 @@ class Matching:
         file.will_read_rows(wanted, [group.number for group in groups])
         if not groups:
             # No key is made, which would refuse a list: the answer must not depend on which values are there.
-            self.check_no_lists(file)
+            self.check(file)
         hits = self._live(file.path, [*self._hits(source, groups)])
         rows: dict[int, Any] = {hit.group.number: hit.rows for hit in hits}
         known = _known_of(hits)
@@ -191,8 +191,13 @@ class Matching:
         keys = pa.table({name: known.repeated(path, name, 1) for name in asked})
         return len(_matching(path, of_partitions, keys, 1)) > 0
 
-    def check_no_lists(self, file: Container) -> None:
-        """Raise ValueTypeError for a filter on a list of a file, or on what is in one."""
+    def check(self, file: Container) -> None:
+        """Raise UnsupportedError for a filter on a column that no name means, ValueTypeError for one on a list, or on
+        what is in one."""
+        check_by_name(file, {each.column for all_of in self._any_of for each in all_of})
+        self._check_no_lists(file)
+
+    def _check_no_lists(self, file: Container) -> None:
         names = {each.column for all_of in self._any_of for each in all_of}
         if not any(is_in_list(file, name) for name in names):
             return

@@ -44,13 +44,13 @@ def budget_lines(plan: BudgetPlan, group: str, in_full: bool) -> Iterator[str]:
 
 def _used(plan: BudgetPlan) -> str:
     share = f" ({plan.share} of the files)" if plan.share else ""
-    used, budget = size(plan.used), f"{size(plan.bytes)}{share}"
+    used, budget = size(plan.used), f"{size(plan.bytes)} budget{share}"
     if plan.used > plan.bytes:
         return (
-            f"{used} are used, over all files, more than the budget of {budget}: strip takes away"
-            " filters that are there, build does not"
+            f"{used} used, across all files: more than the {budget}; strip removes filters that are"
+            " there, build does not"
         )
-    return f"{used} of the budget of {budget} are used, over all files"
+    return f"{used} of the {budget} used, across all files"
 
 
 def _kept(each: KeptFilters) -> str:

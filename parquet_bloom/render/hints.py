@@ -11,6 +11,8 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
     COLUMN_KEY_GIVEN_BY,
     FOOTER_KEY_GIVEN_BY,
+    MATERIAL_FOUND_BY,
+    NO_MATERIAL,
     WRAPPED_KEY_GIVEN_BY,
     quoted_name,
 )
@@ -19,6 +21,7 @@ from parquet_bloom.storage import name_in_commands, store_arguments
 from parquet_bloom.vocabulary import (
     ADVISED,
     HAS_ONE,
+    IN_THE_OPEN,
     IS_INDEX,
     NO_FILTER,
     NO_INDEX,
@@ -54,6 +57,7 @@ _HINTS: Final = {
     NO_MEMORY: "--memory raises it",
     NO_KEY: COLUMN_KEY_GIVEN_BY,
     NO_PREFIX: "--aad-prefix gives it",
+    IN_THE_OPEN: "index build --include-encrypted indexes it all the same",
     NO_INDEX: "pbloom index build makes one",
     IS_INDEX: "pbloom index probe --index asks it, pbloom index check --index proves it and says what is in it",
 }
@@ -66,6 +70,7 @@ _HINTS_LIKE: Final = {
         WRAPPED_KEY_GIVEN_BY
     ),
     r"(^|: )encrypted: no key for column [^;]*\)$": COLUMN_KEY_GIVEN_BY,
+    rf"{NO_MATERIAL}$": MATERIAL_FOUND_BY,
     r"(^|: )(the footer is )?encrypted: ([^;]*: )?no key for the footer \([^;]*\)$": FOOTER_KEY_GIVEN_BY,
     r"the most allowed: misses the target of [\d.]+ %$": (
         "a higher --max-bytes or --fpp allows one, --force writes this one"

@@ -205,7 +205,8 @@ _BLANK: Final = re.compile(r"\s+(?!(?:%|B|m?s|[KMGT]iB)(?!\w))")
 
 def folded(text: str, room: int) -> list[str]:
     """`text` in lines of at most `room` cells, but for words that are longer. A command behind
-    `next: ` is one word. All lines but the first are indented. What fits keeps its blanks: it may be a value."""
+    `next: ` is one word; on a line of its own, it needs no semicolon before it. All lines but the first are indented.
+    What fits keeps its blanks: it may be a value."""
     if _width(text) <= room:
         return [text]
     before, mark, command = text.lstrip().partition("next: ")
@@ -216,8 +217,10 @@ def folded(text: str, room: int) -> list[str]:
     for word in words:
         if _width(lines[-1]) + 1 + _width(word) <= room:
             lines[-1] += f" {word}"
-        else:
-            lines.append(f"{INDENT}{word}")
+            continue
+        if mark and word is words[-1]:
+            lines[-1] = lines[-1].removesuffix(";")
+        lines.append(f"{INDENT}{word}")
     return lines
 
 

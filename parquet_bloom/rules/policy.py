@@ -43,6 +43,7 @@ from parquet_bloom.rules.rule import Severity, find_rule
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Outline
+    from parquet_bloom.vocabulary import FailOn
 
 Setting = TypeVar("Setting")
 
@@ -88,12 +89,13 @@ class ColumnPolicy:
 class Policy:
     """Requirements for all leaf columns, and in `columns` more or others for some.
 
-    `fail_on`: the lowest severity that fails a file; None: none does. `require`: columns that must
-    have a filter in every row group. `no_values`: whether findings name values by hashes. `arguments`: the options
-    with which another command takes it from the same place. Otherwise as in ColumnPolicy.
+    `fail_on`: the lowest severity that fails a file, or its word; None and `never`: none does. `require`: columns
+    that must have a filter in every row group. `no_values`: whether findings name values by hashes. `arguments`: the
+    options with which another command takes it from the same place. Otherwise as in ColumnPolicy.
     """
 
-    fail_on: Severity | None = Severity.ERROR
+    # A word becomes a severity.
+    fail_on: Severity | FailOn | None = Severity.ERROR
     max_fpp: float | None = None
     max_bytes: int | None = None
     require: tuple[str, ...] = ()
@@ -108,8 +110,8 @@ class Policy:
     _failing: Severity = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.fail_on, Severity | None):
-            raise TypeError(f"fail_on: {self.fail_on!r}, expected a pb.Severity or None")
+        failing = _severity_given(self.fail_on)
+        object.__setattr__(self, "fail_on", failing)
         _check_limits(self.max_fpp, self.max_bytes)
         flag_given("no_values", self.no_values)
         for column, own in mapping_given("columns", self.columns, "a pb.ColumnPolicy").items():
@@ -117,7 +119,7 @@ class Policy:
                 raise TypeError(f"columns: {column}: {own!r}, expected a pb.ColumnPolicy")
         object.__setattr__(self, "require", names_given("require", self.require) or ())
         object.__setattr__(self, "ignore", _rule_ids(self.ignore))
-        object.__setattr__(self, "_failing", self.fail_on or Severity.ERROR)
+        object.__setattr__(self, "_failing", failing or Severity.ERROR)
 
     def called_otherwise(self, file: Outline) -> dict[str, str]:
         """What a file calls columns of the policy that it has by other names, as inside of lists and maps."""
@@ -210,15 +212,13 @@ class Policy:
         `max_fpp` and `max_bytes` are for all columns without limits of their own. `fail_on` is a
         word of FAIL_ON. Raises ConfigError for unknown words and impossible limits.
         """
-        if fail_on is not None and fail_on not in tuple(FAIL_ON):
-            raise ConfigError(f"fail_on: {fail_on!r}, expected one of {', '.join(FAIL_ON)}")
         added = names_given("require", require) or ()
         columns = {
             name: replace(own, required=True) if name in added else own
             for name, own in self.columns.items()
         }
         policy = Policy(
-            fail_on=self.fail_on if fail_on is None else FAIL_ON[fail_on],
+            fail_on=self.fail_on if fail_on is None else _severity_of(fail_on),
             max_fpp=self.max_fpp if max_fpp is None else max_fpp,
             max_bytes=self.max_bytes if max_bytes is None else max_bytes,
             require=tuple(dict.fromkeys((*self.require, *added))),
@@ -230,6 +230,22 @@ class Policy:
         if policy.fail_on is None:
             object.__setattr__(policy, "_failing", self._failing)
         return policy
+
+
+def _severity_given(fail_on: Severity | FailOn | None) -> Severity | None:
+    """Raises TypeError, ConfigError."""
+    if fail_on is None:
+        return None
+    if not isinstance(fail_on, str):
+        words = ", ".join(FAIL_ON)
+        raise TypeError(f"fail_on: {fail_on!r}, expected a pb.Severity, {words}, or None")
+    return _severity_of(fail_on)
+
+
+def _severity_of(word: str) -> Severity | None:
+    if word not in tuple(FAIL_ON):
+        raise ConfigError(f"fail_on: {word!r}, expected one of {', '.join(FAIL_ON)}")
+    return FAIL_ON[word]
 
 
 def policy_given(policy: Policy | None) -> Policy:

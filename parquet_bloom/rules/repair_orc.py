@@ -20,8 +20,8 @@ from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, count_useless, way_out
 
 _UNPROVEN: Final = (
-    "either the filter is wrong, which pbloom validate --diagnose may tell beforehand, or bytes of the values became"
-    " others that fit: ORC files have no checksums"
+    "either the filter was wrong, or bytes of the values became others that fit, as ORC files have no checksums:"
+    " pbloom validate --diagnose may tell which, of a copy that still has the filter"
 )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.index.states import in_stores_of
+from parquet_bloom.storage.folder import Found
 from parquet_bloom.values.given import python_values, show_value
 from parquet_bloom.values.not_held import in_one_line
 
@@ -26,11 +27,12 @@ _PlacesFound: TypeAlias = dict[int, set[int] | None]
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A file to look into: if it is in this state, only in these row groups, and there in these pages of the column
-    (None: all); else where its statistics and filters do not exclude the values. `is_listed`: whether it was there
-    just now, and not only when it was indexed."""
+    (None: all); else where its statistics and filters do not exclude the values. `seen`: as it was listed, or if not
+    `is_listed`, as it was indexed."""
 
     path: str
     places: Mapping[str, Places]
+    seen: Found
     is_listed: bool = True
 
 
@@ -71,7 +73,7 @@ class Candidates:
 
 def in_files(files: ListedFiles, by: ByIndex | None = None) -> Candidates:
     """All of them; `by`: an index that knows none of them as it is now."""
-    found = [Candidate(path, {}) for path in files.found]
+    found = [Candidate(path, {}, seen) for path, seen in files.found.items()]
     return Candidates(found, len(found), lambda: [*files.found], by)
 
 
@@ -116,11 +118,12 @@ def in_index(
     if asked.places == "file":
         whole |= places.keys()
     wanted = whole | places.keys()
-    listed = sorted(wanted if files is None else wanted & files.found.keys())
+    seen = _as_indexed(found) if files is None else files.found
+    listed = sorted(wanted & seen.keys())
     sources = asked.manifest.sources
     return Candidates(
         [
-            Candidate(path, {} if path in whole else places[path], is_listed=files is not None)
+            Candidate(path, {} if path in whole else places[path], seen[path], files is not None)
             for path in in_stores_of(sources, listed)
         ],
         asked.num_files(column) if files is None else len(files.found),
@@ -152,6 +155,11 @@ def _places(asked: AskedIndex, found: FoundValues) -> dict[str, dict[str, _Place
         in_state = places.setdefault(unit.path, {}).setdefault(unit.version, {})
         in_state[unit.row_group] = None
     return places
+
+
+def _as_indexed(found: FoundValues) -> Mapping[str, Found]:
+    """The files that an answer is about, as they were read."""
+    return {unit.path: Found(unit.path, unit.size, unit.version, None) for unit in found.units}
 
 
 def _not_known(asked: AskedIndex, column: str, files: ListedFiles) -> set[str]:

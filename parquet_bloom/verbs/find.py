@@ -91,23 +91,36 @@ def find(
 
 
 def are_held(
-    files: Any,
+    asked: AskedIndex,
+    path: str,
     column: str,
     values: Any,
+    among: ListedFiles | None,
     *,
-    table: TableChoice | TableView | None = None,
-    index: str | os.PathLike[str] | None = None,
-    hash_key: bytes | str | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
     union_by_name: bool = False,
 ) -> NDArray[np.bool_] | None:
-    """Of each of `values`, whether any row holds it, which `find` would name: shape (n,);
-    None if a file cannot be read.
-    Raises as find."""
+    """Of each of `values`, whether any row holds it: of the files as they were listed, without them of all that an
+    open index has, as it read them. Shape (n,); None if one cannot be read in that state. Raises as find."""
     search = RowSearch(column, list_values(values), None, keys, union_by_name=union_by_name)
-    with _to_look_into(search, files, table, index, hash_key, storage_options) as (found, among):
-        return search.are_held(found, among)
+    found = in_index(asked, path, column, search.values, among)
+    if among is None:
+        among = ListedFiles({}, options=storage_options)
+    return search.are_held(found, among)
+
+
+def files_of_tables(
+    asked: AskedIndex, storage_options: Mapping[str, str] | None
+) -> ListedFiles | None:
+    """All that an index is about, as it is now, if there are tables among that; else None. Raises OSError where
+    nobody may look, and as find."""
+    about = asked.manifest
+    if not about.tables:
+        return None
+    found = list_files(about.sources, about.tables, storage_options)
+    found.check_seen()
+    return found
 
 
 @contextmanager
@@ -143,12 +156,10 @@ def _to_look_into(
     opener = open_source if search.cache is None else search.cache.open_lasting
     with closing(AskedIndex(folder, hash_key, opener)) as asked:
         check_column(folder.path, asked.manifest, search.column)
-        about = asked.manifest
-        if among is None and about.tables:
-            # As these are now: what they have put in the place of files, the index does not know.
-            among = list_files(about.sources, about.tables, storage_options)
-            among.check_seen()
-            search.add_gone(among.errors)
+        if among is None:
+            # What tables have put in the place of files, the index does not know.
+            among = files_of_tables(asked, storage_options)
+            search.add_gone(() if among is None else among.errors)
         if among is None:
             check_has_files(folder.path, search.column, asked.num_files(search.column))
         found = in_index(asked, folder.path, search.column, search.values, among)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from parquet_bloom.arguments import PATH_OR_URL, path_given
 from parquet_bloom.index.asking import AskedIndex
-from parquet_bloom.native.lazy import NDArray, np
+from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.values.given import list_values
-from parquet_bloom.verbs.find import are_held
+from parquet_bloom.verbs.find import are_held, files_of_tables
 from parquet_bloom.verbs.index_change import (
     IndexChange,
     add_to_index,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from parquet_bloom.index.manifest import IndexForm, Places
     from parquet_bloom.options import TableView
     from parquet_bloom.parallel import Progress
+    from parquet_bloom.verbs.listed_files import ListedFiles
     from parquet_bloom.vocabulary import TableChoice
 
 
@@ -48,6 +49,7 @@ class Index:
         *,
         hash_key: bytes | str | None = None,
     ) -> None:
+        self._is_closed = False
         self._place = with_options(path_given("path", path, PATH_OR_URL), storage_options)
         self._hash_key = hash_key
         self._options = storage_options
@@ -129,6 +131,7 @@ class Index:
 
         Raises as build.
         """
+        self._check_open()
         change = add_to_index(
             self._place,
             files,
@@ -150,6 +153,7 @@ class Index:
 
         Raises as build.
         """
+        self._check_open()
         change = remove_from_index(self._place, files, storage_options=self._options)
         self._reopen()
         return change
@@ -171,6 +175,7 @@ class Index:
 
         Raises TypeError and ValueError for an age that cannot be, FormatError for damage, OSError.
         """
+        self._check_open()
         report = compact_index(
             self._place,
             everything=everything,
@@ -202,6 +207,7 @@ class Index:
         Raises FormatError if its manifest is damaged, FileNotFoundError for a name that means nothing, RewriteError
         for what is no table, OSError.
         """
+        self._check_open()
         return check_index(
             self._place,
             files=files,
@@ -235,8 +241,18 @@ class Index:
         Raises ColumnError if the index is not about this column, ValueTypeError for what cannot be a value of it,
         RewriteError for what is no table, FormatError for damage, OSError.
         """
+        self._check_open()
         values = list_values(values)
         among = files_if_given(files, table, self._options, union_by_name)
+        return self._probe(column, values, among, union_by_name)
+
+    def _probe(
+        self,
+        column: str,
+        values: Sequence[Any] | Array,
+        among: ListedFiles | None,
+        union_by_name: bool,
+    ) -> IndexReport:
         return probe_asked(
             self._asked, self.path, column, values, among, self._options, union_by_name
         )
@@ -256,24 +272,39 @@ class Index:
 
         values: as for probe; files, table and union_by_name: as there. False for all while there is a file of which
         nothing is known.
-        verify: look for the others in the files themselves, as `pb.find` does, with `keys`: then False is only of
-        values that a file holds, that cannot be looked for, as NaN and null, and of all that are not proved new while
-        a file cannot be read. Raises as probe.
+        verify: look for the others in the files themselves, with `keys`: then False is only of values that a file
+        holds, that cannot be looked for, as NaN and null, and of all that are not proved new while a file cannot be
+        read. Raises as probe.
+
+        All of the answer is about one moment: with `files`, about these as they are listed when this is called;
+        without, about the files as they were indexed, or, to verify an index over tables, about what it is about as
+        that is now. Of a file that is another one than at that moment, what it holds now is no answer: values that
+        it may have held are False, and all that are not proved new if it changes while this runs.
         """
+        self._check_open()
         values = list_values(values)
-        results = self.probe(
-            column, values, files=files, table=table, union_by_name=union_by_name
-        ).results
+        among = files_if_given(files, table, self._options, union_by_name)
+        if verify and among is None:
+            among = files_of_tables(self._asked, self._options)
+        results = self._probe(column, values, among, union_by_name).results
         new = results.absent
-        wanted = np.flatnonzero(~new & results.askable)
-        if not verify or not wanted.size:
+        if not verify:
+            return new
+        if among is not None and among.errors:
+            # Of a place where nothing is any more, nobody knows what it held.
+            return np.zeros_like(new)
+        to_verify = ~new & results.askable
+        if among is None:
+            to_verify &= ~results.changed
+        wanted = np.flatnonzero(to_verify)
+        if not wanted.size:
             return new
         some = (
             [values[at] for at in wanted.tolist()] if isinstance(values, list) else values[wanted]
         )
         held = are_held(
-            files, column, some, table=table, index=self._place, hash_key=self._hash_key, keys=keys,
-            storage_options=self._options, union_by_name=union_by_name,
+            self._asked, self.path, column, some, among, keys=keys, storage_options=self._options,
+            union_by_name=union_by_name,
         )  # fmt: skip
         if held is not None:
             new[wanted] = ~held
@@ -288,6 +319,7 @@ class Index:
         Raises UnsupportedError for more than 20 values, ValueTypeError for what cannot be looked up, ColumnError,
         FileNotFoundError if the index knows no file, FormatError, OSError.
         """
+        self._check_open()
         return index_sql(
             self._place,
             column,
@@ -315,9 +347,16 @@ class Index:
         self._open()
 
     def close(self) -> None:
+        """What is done with it afterwards is a ValueError; `columns` and `generation` stay."""
+        self._is_closed = True
         self._asked.close()
 
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise ValueError(f"{self.path}: is closed, expected an open index")
+
     def __enter__(self) -> Self:
+        self._check_open()
         return self
 
     def __exit__(

@@ -118,7 +118,7 @@ class IndexChange(VerbReport):
     left_out: tuple[str, ...] = ()
     failed_before: int = field(default=0, metadata=IN_PYTHON)
     is_about_nothing: bool = field(default=False, metadata=IN_PYTHON)
-    still_about: tuple[str, ...] = field(default=(), metadata=IN_PYTHON)
+    still_about: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         counts = f"{self.added} added, {self.changed} changed, {self.removed} removed"

@@ -100,6 +100,12 @@ class IndexedValues(ValueAnswers[IndexedValue]):
         """Which values can be looked up at all. Shape (n,), dtype bool."""
         return self._answers.askable(len(self))
 
+    @property
+    def changed(self) -> NDArray[np.bool_]:
+        """Which values a file may have held, as far as the index knows, that is another one by now, or gone. Shape
+        (n,), dtype bool."""
+        return self._answers.changed(len(self))
+
     def units_of(self, path: str) -> Units:
         """What the format of a file that may hold any of them calls its parts."""
         return UNITS[self._answers.formats.get(path, "parquet")]
@@ -329,8 +335,7 @@ def _worded(files: Iterable[IndexedFile], word: Callable[[str], str]) -> list[In
 
 def _paths(found: FoundValues) -> set[str]:
     """The files that an answer is about."""
-    hit = {unit.path for hits in found.hits for unit in hits.distinct_units.values()}
-    return hit | {unit.path for unit in (*found.unknown_of_some, *found.unknown_parts)}
+    return {unit.path for unit in found.units}
 
 
 def _stale(path: str) -> IndexedFile:
@@ -523,6 +528,12 @@ class IndexAnswers:
         askable = np.ones(num_values, np.bool_)
         askable[[*self._not_asked]] = False
         return askable
+
+    def changed(self, num_values: int) -> NDArray[np.bool_]:
+        """Which of so many values were found in units of files that have changed, or are gone."""
+        changed = np.zeros(num_values, np.bool_)
+        changed[self._found_in(num_values, lambda unit: self._changed(unit) is not None)] = True
+        return changed
 
     @property
     def files_unknown(self) -> list[IndexedFile]:

@@ -19,6 +19,7 @@ from parquet_bloom.options import TableView
 from parquet_bloom.parallel import read_once, work_in_order
 from parquet_bloom.reads.columns import (
     ONLY_NAMES,
+    check_by_name,
     is_lacking,
     telling,
     whole_column,
@@ -290,6 +291,7 @@ class Reading:
 
         def opener(path: str) -> Container:
             file = self._open_parquet(path)
+            check_by_name(file, self.filtered)
             if file.has_views:
                 with_views.add(path)
             return file
@@ -347,7 +349,7 @@ class Reading:
             def checking(path: str) -> Iterator[Container]:
                 with to_ask(path) as file:
                     # What is refused must not depend on which values are there.
-                    matching.check_no_lists(file)
+                    matching.check(file)
                     yield file
 
             left, _, excluded = self._row_groups(possible, checking)

@@ -18,10 +18,11 @@ from parquet_bloom.errors import (
     ColumnError,
     MissingKeyError,
     ParquetBloomError,
+    RewriteError,
     UnsupportedError,
     ValueTypeError,
 )
-from parquet_bloom.index.states import GONE, states_of
+from parquet_bloom.index.states import GONE, is_as_read, states_of
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.reads.columns import telling, whole_column
 from parquet_bloom.storage.cache import CacheUse
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from parquet_bloom.reads.partitions import Partitions
     from parquet_bloom.reads.rows import RowSource, RowTables
     from parquet_bloom.storage.cache import Cache
+    from parquet_bloom.storage.folder import Found
     from parquet_bloom.verbs.candidates import Candidate, Candidates, Places
     from parquet_bloom.verbs.listed_files import ListedFiles
     from parquet_bloom.vocabulary import Format
@@ -288,11 +290,14 @@ class RowSearch:
         )
 
     def are_held(self, candidates: Candidates, files: ListedFiles) -> NDArray[np.bool_] | None:
-        """Of each value, whether a row holds it; None if a file cannot be read."""
+        """Of each value, whether a row holds it of the files as they were seen; None if one cannot be read, or is
+        another one by now."""
         self._is_column = candidates.have_column
         are_held = np.zeros(len(self.values), np.bool_)
         for candidate in candidates.found:
-            for each in self._looked_into(candidate, files, _as_found) or ():
+            for each in (
+                self._looked_into(candidate, files, partial(_as_seen, candidate.seen)) or ()
+            ):
                 are_held[each.values] = True
         self._check_nulls()
         is_unsure = (
@@ -547,7 +552,10 @@ def _one_by_one(found: Sequence[FoundIn]) -> Iterator[tuple[int, int, int]]:
             yield part, row, value
 
 
-def _as_found(_: Askable, found: Sequence[FoundIn]) -> Sequence[FoundIn]:
+def _as_seen(seen: Found, file: Askable, found: Sequence[FoundIn]) -> Sequence[FoundIn]:
+    """Raises RewriteError for what was found in another state of the file."""
+    if not is_as_read(seen, file.source.size, file.source.version):
+        raise RewriteError(f"{file.path}: has changed since it was seen, expected the same file")
     return found
 
 

@@ -486,7 +486,7 @@ def test_the_command_says_what_fits_and_what_does_not(lake):
     budget = f"{kib}KiB"
     result = outcome("advise", lake, "--budget", budget)
     lines = result.stdout.splitlines()
-    assert lines[1].endswith(f" of the budget of {kib}.0 KiB are used, over all files")
+    assert lines[1].endswith(f" of the {kib}.0 KiB budget used, across all files")
     shown = [line for line in lines if ": filters for " in line or ": left out: " in line]
     assert len(shown) >= 2
     # Of what is built they are notes.
@@ -554,7 +554,7 @@ def test_a_share_of_the_files_is_a_budget(lake, tmp_path, share, part):
     said = outcome("advise", lake, "--budget", share).stdout.splitlines()
     expected = outcome("advise", lake, "--budget", num_bytes).stdout.splitlines()
     asked = share.replace(" ", "")
-    in_bytes = f" of the budget of {size(num_bytes)}"
+    in_bytes = f" of the {size(num_bytes)} budget"
     assert in_bytes in expected[1]
     expected[1] = expected[1].replace(in_bytes, f"{in_bytes} ({asked} of the files)")
     assert said[:-1] == expected[:-1]
@@ -571,7 +571,7 @@ def test_the_budget_is_told_of_tables_that_have_a_share(lake, tmp_path):
     pq.write_table(pa.table({"only": [1] * 9}), path)
     auto = ("--auto", "--budget", "20KiB", "--dry-run")
     said = outcome("build", lake, path, *auto).stderr.splitlines()
-    assert sum(" of the budget of 20.0 KiB are used, " in line for line in said) == 1
+    assert sum(" of the 20.0 KiB budget used, " in line for line in said) == 1
     none = f"pbloom: {path}: no column that advise would build; "
     assert [line.startswith(none) for line in said if str(path) in line.partition("; ")[0]] == [
         True

@@ -227,8 +227,8 @@ def test_a_column_is_kept_or_left_out_but_never_both(lake, tmp_path):
     heading, used, *lines = outcome("advise", folder, "--budget", "10000").stdout.splitlines()
     assert heading.endswith("; keep the filters of order id")
     assert used == (
-        f"{there / 1024:.1f} KiB are used, over all files, more than the budget of 9.8 KiB: strip"
-        " takes away filters that are there, build does not"
+        f"{there / 1024:.1f} KiB used, across all files: more than the 9.8 KiB budget; strip"
+        " removes filters that are there, build does not"
     )
     said = [line for line in lines if line.startswith("order id: ")]
     assert said == [

@@ -493,7 +493,7 @@ def test_a_budget_for_several_tables_is_told_of_each(tmp_path):
     assert [line.replace(f"{tmp_path}/", "") for line in lines] == [
         "a: 30,000 rows in 6 row groups, 122.2 KiB; build filters for in_a (at 50 %)",
         "b: 30,000 rows in 6 row groups, 122.2 KiB; the budget is too small",
-        "2 schemas: budget: 14.1 KiB of the budget of 20.0 KiB are used, over all files",
+        "2 schemas: budget: 14.1 KiB of the 20.0 KiB budget used, across all files",
         (
             "a: in_a: filters for 50 %, with an FPP of 42 %, take 14.1 KiB; a look-up reads 3.10 row groups, 2.89"
             " fewer than by min/max"
@@ -736,9 +736,9 @@ def test_commands_in_settings_can_be_pasted(tmp_path):
 
 def test_a_share_that_is_less_than_a_byte_is_a_budget_of_one(path):
     """As a budget of none is refused."""
-    for budget, said in (("0.000001%", "1 B (0.000001% of the files)"), ("1", "1 B")):
+    for budget, said in (("0.000001%", "1 B budget (0.000001% of the files)"), ("1", "1 B budget")):
         lines = outcome("advise", path, "--budget", budget).stdout.splitlines()
-        assert lines[1] == f"0 B of the budget of {said} are used, over all files"
+        assert lines[1] == f"0 B of the {said} used, across all files"
 
 
 def test_commands_for_very_many_columns_are_whole_where_all_is_wanted(tmp_path):

@@ -1,5 +1,6 @@
 """Whoever is told of a missing key is told which option gives it, and that it does."""
 
+import html
 import random
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pyarrow.parquet.encryption as pe
 import pytest
 from make.commands import outcome
 from make.encrypting import Recipe, encrypt
+from make.kms_lab import MASTER_KEYS
+from make.kms_lab import write as write_encrypted
 
 KEY = "0123456789abcdef"
 GIVES = "; --footer-key, --uniform-key or --keys gives it"
@@ -132,6 +135,10 @@ def test_advise_names_the_keys_that_its_command_takes(tmp_path, monkeypatch):
     assert told[-1] == (
         "next: pbloom build a b -c id --in-place --footer-key KEYSPEC --key-id ka=KEYSPEC --key-id kb=KEYSPEC"
     )
+    outcome("report", "a", "b", "-o", "page.html", *given)
+    page = html.unescape(Path("page.html").read_text())
+    command = "pbloom build a b -c id --fpp 0.01 --in-place --footer-key KEYSPEC --key-id ka=KEYSPEC --key-id kb=KEYSPEC"
+    assert command in page
     assert outcome("advise", "a", *given).stdout.splitlines()[-1] == (
         "next: pbloom build a -c id --in-place --footer-key KEYSPEC --key-id ka=KEYSPEC"
     )
@@ -209,3 +216,21 @@ def test_what_is_said_of_one_file_is_not_said_of_others_that_lack_other_keys(wri
     assert found == (
         f"t.parquet: the footer is encrypted: {missing}; no key for 1 other file, either{GIVES}"
     )
+
+
+def test_key_material_that_is_gone_is_what_is_missing(tmp_path):
+    """Under a signed footer, the file is read without it."""
+    path = write_encrypted(
+        tmp_path / "x.parquet", internal_key_material=False, plaintext_footer=True
+    )
+    material = tmp_path / "_KEY_MATERIAL_FOR_x.parquet.json"
+    material.unlink()
+    why = (
+        f"encrypted, no key: {material}: no such key material file beside the Parquet file; copy it under this name, or"
+        " --key-material names it"
+    )
+    master_keys = [f"--master-key={id}=ascii:{key.decode()}" for id, key in MASTER_KEYS.items()]
+    inspected = outcome("inspect", path, *master_keys)
+    assert inspected.stdout.splitlines()[-1] == f"a, b: {why}"
+    probed = outcome("probe", path, "-c", "a", "-v", "1", *master_keys)
+    assert probed.stdout.splitlines()[-1].endswith(f"\t{why}")

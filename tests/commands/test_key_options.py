@@ -207,7 +207,10 @@ EXPECTED = "expected hex:…, base64:…, ascii:…, env:VAR, file:PATH or fd:N"
             ["--column-key", f"a={HEX}"],
             "key of a column: expected NAME=KEYSPEC, where KEYSPEC is hex",
         ),
-        (["--column-key", "a=env:K", "--column-key", "a=env:L"], "key of a column a: given twice"),
+        (
+            ["--column-key", "a=env:K", "--column-key", "a=env:L"],
+            "key of column a: given twice, expected once",
+        ),
         (["--key-id", HEX], "key id: expected NAME=KEYSPEC"),
         (
             ["--aad-prefix", "hex:0"],

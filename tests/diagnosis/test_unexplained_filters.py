@@ -430,8 +430,9 @@ def test_so_may_adjacent_rows_of_an_index_group(tmp_path):
     (done,) = pb.repair(path, in_place=True, rebuild=True).repaired
     assert done.action == "rebuilt"
     assert done.reason.endswith(
-        f"; in rows {found.rows.first} to {found.rows.last}: either the filter is wrong, which pbloom validate"
-        " --diagnose may tell beforehand, or bytes of the values became others that fit: ORC files have no checksums"
+        f"; in rows {found.rows.first} to {found.rows.last}: either the filter was wrong, or bytes of the"
+        " values became others that fit, as ORC files have no checksums: pbloom validate --diagnose may tell which, of a"
+        " copy that still has the filter"
     )
 
 

@@ -352,8 +352,10 @@ def test_a_retriever_that_returns_none_hides_no_master_key(tmp_path, monkeypatch
 
 def test_key_material_that_is_not_there_is_looked_for_once(tmp_path, monkeypatch):
     path = write(tmp_path / "t.parquet", internal_key_material=False, plaintext_footer=True)
-    (tmp_path / "_KEY_MATERIAL_FOR_t.parquet.json").unlink()
+    material = tmp_path / "_KEY_MATERIAL_FOR_t.parquet.json"
+    material.unlink()
     asked = []
+    reason = f"{NO_KEY}: {material}: no such key material file beside the Parquet file"
 
     def open_source(path):
         asked.append(path)
@@ -363,7 +365,7 @@ def test_key_material_that_is_not_there_is_looked_for_once(tmp_path, monkeypatch
     keys = Keys(master_keys={"m3": SECRET})
     for column, value in (("a", 5), ("b", "5")):
         (result,) = pb.probe(path, column, value, keys=keys).results
-        assert {(group.verdict, group.reason) for group in result.groups} == {("unknown", NO_KEY)}
+        assert {(group.verdict, group.reason) for group in result.groups} == {("unknown", reason)}
     assert len(asked) == 2
 
 

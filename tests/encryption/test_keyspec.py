@@ -227,7 +227,7 @@ def test_tables(name, texts, table):
             [f"=hex:{HEX}"],
             "key of a column: expected NAME=KEYSPEC, where KEYSPEC is hex",
         ),
-        ("columns", ["a=env:A", "a=env:B"], "key of a column a: given twice"),
+        ("columns", ["a=env:A", "a=env:B"], "key of column a: given twice, expected once"),
         ("master_keys", [HEX], "master key: expected ID=KEYSPEC or ID:BASE64,ID:BASE64"),
         ("master_keys", [f":{HEX}"], "master key: expected ID=KEYSPEC or ID:BASE64,ID:BASE64"),
         # The other way round, or without an id: ids are shown.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import uuid
@@ -24,7 +25,13 @@ from make.s3_server import S3Server
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.errors import ColumnError, PageError, ParquetBloomError, ValueTypeError
+from parquet_bloom.errors import (
+    ColumnError,
+    PageError,
+    ParquetBloomError,
+    UnsupportedError,
+    ValueTypeError,
+)
 from parquet_bloom.parquet.footer.top_fields import TopField
 from parquet_bloom.reads import matching
 from parquet_bloom.values.given import is_missing
@@ -1108,3 +1115,41 @@ def test_a_column_that_only_files_of_other_partitions_have_than_those_it_is_aske
     filters[0][1] = ("scores", "==", 5)
     with pytest.raises(pb.ColumnError, match="no column scores"):
         pb.rows(tmp_path, filters)
+
+
+def test_columns_of_one_name_are_not_taken_for_null(tmp_path):
+    """Rows are read by names: an index means a column to find, and to nobody who reads rows."""
+    file = tmp_path / "two.parquet"
+    table = pa.table([[1, 2], [3, 4], ["a", "b"]], names=["id", "id", "name"])
+    pq.write_table(table, file)
+    way_out = ", expected a name that no other column has, as rows are read by names; pb.find takes an index, such as #0"
+    told = {
+        "id": "column id: 2 columns have the name id",
+        "#0": "column #0: named by its index",
+        "id#1": "column id#1: named by its index",
+    }
+    for name, problem in told.items():
+        # Whatever the file holds.
+        for value, read in itertools.product((1, 9), (pb.rows, pb.dataset)):
+            columns = {"columns": ["name"]} if read is pb.rows else {}
+            with pytest.raises(UnsupportedError) as raised:
+                read(file, [(name, "==", value)], **columns)
+            assert str(raised.value) == f"{file}: {problem}{way_out}"
+    assert pb.rows(file, [("name", "==", "b")], columns=["name"]).num_rows == 1
+    found = pb.find(file, "#1", 4, columns=["name"])
+    assert found.values["name"].to_pylist() == ["b"]
+    every = r"column id: 2 columns have this name, expected one; name the columns that are wanted, without it$"
+    with pytest.raises(ColumnError, match=every):
+        pb.rows(file, [("name", "==", "b")])
+    with pytest.raises(
+        UnsupportedError, match=r"column id: 2 columns have this name, .* try pb\.rows"
+    ):
+        pb.dataset(file, [("name", "==", "b")])
+
+
+def test_a_file_without_columns_has_none(tmp_path):
+    file = tmp_path / "none.parquet"
+    pq.write_table(pa.table({"id": [1]}).select([]), file)
+    for name in ("id", "#0"):
+        with pytest.raises(ColumnError, match=f"no column {name}; the file has no columns$"):
+            pb.probe(file, name, 1)

@@ -207,7 +207,7 @@ def test_a_record_has_all_facts_of_a_row_on_few_lines():
 def test_a_text_is_folded_between_words(room):
     text = "n.parquet: 1,000 rows in 列の名前 1 row group; next: pbloom advise n.parquet"
     found = folded(text, room)
-    assert " ".join(line.strip() for line in found) == text
+    assert " ".join(line.strip() for line in found).replace("group next:", "group; next:") == text
     assert found[-1].endswith("next: pbloom advise n.parquet")
     assert all(line.startswith("  ") for line in found[1:])
     for line in found:
@@ -220,6 +220,12 @@ def test_a_short_or_indented_text_stays_as_it_is():
     assert folded("  one two", 7) == ["  one", "  two"]
     assert folded("", 10) == [""]
     assert folded("  next: pbloom advise a", 10) == ["  next: pbloom advise a"]
+
+
+def test_a_command_on_a_line_of_its_own_has_no_semicolon_before_it():
+    text = "a: 1; found 2); next: pbloom advise a"
+    assert folded(text, 30) == ["a: 1; found 2)", "  next: pbloom advise a"]
+    assert folded(text, 40) == [text]
 
 
 @pytest.fixture(scope="module")

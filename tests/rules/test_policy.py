@@ -87,6 +87,16 @@ def test_an_empty_table_demands_nothing(tmp_path):
     assert Policy().fail_on is Severity.ERROR
 
 
+def test_what_fails_is_a_severity_or_its_word():
+    for word, severity in FAIL_ON.items():
+        assert Policy(fail_on=word) == Policy(fail_on=severity)
+        assert Policy(fail_on=word).fail_on is severity
+    with pytest.raises(
+        ConfigError, match="fail_on: 'errors', expected one of error, warning, note, never"
+    ):
+        Policy(fail_on="errors")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

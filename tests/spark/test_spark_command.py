@@ -283,6 +283,12 @@ def test_validate_tells_by_its_exit_code(built, tmp_path):
     audit = tmp_path / "audit"
     kept = run("validate", built, "--no-config", "--max-fpp", "1e-9", "--audit", audit)
     assert lines(kept)[-1] == f"{each} the account in {audit}"
+    policy = tmp_path / "required.toml"
+    policy.write_text("[validate]\nrequire = ['id', 'flag']\n")
+    few = ("validate", built, "--config", policy, "-c", "id")
+    told = "policy: column flag: not in -c, so only whether there are filters was checked"
+    assert run(*few).stderr.count(told) == outcome(*few).stderr.count(told) == 1
+    assert told not in run(*few[:-2]).stderr
     one = run("validate", built / "day=1", "--no-config", "--max-fpp", "1e-9")
     assert lines(one)[-1].startswith(f"{built}/day=1/a.parquet\t")
 

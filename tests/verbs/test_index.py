@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyorc
 import pytest
@@ -22,6 +23,7 @@ from pyarrow import orc
 import parquet_bloom as pb
 from parquet_bloom.errors import ColumnError, FormatError, RewriteError, ValueTypeError
 from parquet_bloom.verbs import listed_files
+from parquet_bloom.verbs.find import are_held
 
 FILES = 12
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -175,6 +177,100 @@ def test_new_values_are_in_no_file(lake, tmp_path):
         assert index.new_values("id", others).sum() > 240
         shutil.copy(lake / "02.parquet", lake / "90.parquet")
         assert not index.new_values("id", others, files=lake).any()
+
+
+def _as_they_were_asked(monkeypatch, change):
+    """`change` is called between the answer of the index and the look into the files."""
+
+    def after(*args, **options):
+        change()
+        return are_held(*args, **options)
+
+    monkeypatch.setattr("parquet_bloom.verbs.index.are_held", after)
+
+
+def _without(path, values):
+    """Write a file anew without the rows of some ids."""
+    table = pq.read_table(path)
+    pq.write_table(table.filter(pc.invert(pc.is_in(table["id"], pa.array(values)))), path)
+
+
+@pytest.mark.parametrize("is_array", [False, True], ids=["few", "many"])
+def test_new_values_are_about_the_files_as_indexed(lake, tmp_path, is_array):
+    """What has changed since is no answer: a row may have moved into a file that the index does not know."""
+    moved, kept, *_ = pq.read_table(lake / "03.parquet")["id"].to_pylist()
+    nobody = list(range(1 << 41, (1 << 41) + 300))
+    values = [moved, kept, pq.read_table(lake / "04.parquet")["id"][0].as_py(), *nobody]
+    with pb.Index.build(tmp_path / "index", lake, "id") as index:
+        asked = np.array(values) if is_array else values
+        expected = [False] * 3 + [True] * 300
+        assert index.new_values("id", asked, verify=True).tolist() == expected
+        shutil.copy(lake / "03.parquet", lake / "90.parquet")
+        _without(lake / "03.parquet", [moved])
+        new = index.new_values("id", asked, verify=True)
+        assert new[:3].tolist() == [False] * 3
+        # But for those for which the index takes some of what 03 held.
+        assert new[3:].sum() > 280
+        (lake / "03.parquet").unlink()
+        assert index.new_values("id", asked, verify=True).tolist() == new.tolist()
+
+
+@pytest.mark.parametrize("is_listed", [False, True], ids=["as_indexed", "as_listed"])
+def test_new_values_of_a_file_that_changes_meanwhile_are_not_proved(
+    lake, tmp_path, monkeypatch, is_listed
+):
+    moved = pq.read_table(lake / "03.parquet")["id"][0].as_py()
+    files = lake if is_listed else None
+
+    def move():
+        shutil.copy(lake / "03.parquet", lake / "90.parquet")
+        _without(lake / "03.parquet", [moved])
+
+    with pb.Index.build(tmp_path / "index", lake, "id") as index:
+        _as_they_were_asked(monkeypatch, move)
+        assert not index.new_values("id", [moved], files=files, verify=True).any()
+
+
+@pytest.mark.parametrize("is_listed", [False, True], ids=["as_indexed", "as_listed"])
+def test_all_new_values_are_about_one_moment(tmp_path, monkeypatch, is_listed):
+    """Those that the index knows as new, and those that are looked for in the files."""
+    folder, nobody = tmp_path / "filtered", list(range(50_000, 50_300))
+    folder.mkdir()
+    pq.write_table(pa.table({"id": range(1000)}), folder / "a.parquet")
+    pb.build(folder / "a.parquet", columns=["id"], in_place=True, fpp=0.2)
+    files = folder if is_listed else None
+
+    def come():
+        pq.write_table(pa.table({"id": nobody}), folder / "b.parquet")
+        with pb.Index(tmp_path / "index") as other:
+            other.add()
+
+    with pb.Index.build(tmp_path / "index", folder, "id", form="slices") as index:
+        assert 0 < index.new_values("id", nobody).sum() < len(nobody)
+        _as_they_were_asked(monkeypatch, come)
+        assert index.new_values("id", nobody, files=files, verify=True).all()
+    with pb.Index(tmp_path / "index") as index:
+        assert not index.new_values("id", nobody, files=files, verify=True).any()
+
+
+def test_a_closed_index_refuses(lake, tmp_path):
+    index = pb.Index.build(tmp_path / "index", lake, "id")
+    for _ in range(2):
+        index.close()
+    asks = [
+        lambda: index.probe("id", 1),
+        lambda: index.new_values("id", [1]),
+        lambda: index.sql("id", 1),
+        lambda: index.add(),
+        lambda: index.remove(lake),
+        lambda: index.compact(),
+        lambda: index.check(),
+        lambda: index.__enter__(),
+    ]
+    for ask in asks:
+        with pytest.raises(ValueError, match=r"^\S*/index: is closed, expected an open index$"):
+            ask()
+    assert (index.columns, index.generation) == (("id",), 1)
 
 
 def test_what_is_not_there_is_not_added(lake, tmp_path):

@@ -1,5 +1,6 @@
 """What an index is about: files, folders and globs that are to be forgotten, that are gone, or that have moved."""
 
+import json
 import shlex
 import shutil
 from pathlib import Path
@@ -92,6 +93,41 @@ def test_remove_says_what_comes_back(lake, tmp_path):
     assert (removed.code, removed.complaint) == (0, f"{told}{lake}/0*")
     for name in (f"{lake}/0*", lake):
         assert told not in outcome("index", "remove", "--index", index, name).stderr
+
+
+def test_many_places_are_some_and_their_number(tmp_path):
+    """Commands with all of them would fill a screen."""
+    index, places = tmp_path / "index", [tmp_path / f"lake/{number}" for number in range(8)]
+    for place in places:
+        place.mkdir(parents=True)
+        pq.write_table(pa.table({"id": [1]}), place / "a.parquet")
+    pb.Index.build(index, places, "id").close()
+    some = [str(place) for place in places[:3]]
+    add = f"pbloom index add --index {index}"
+    removed = outcome(
+        "index", "remove", "--index", index, *(place / "a.parquet" for place in places)
+    )
+    assert removed.complaint == (
+        f"what is still there comes back with the next `{add}`, which looks at {', '.join(some)} and 5 more places,"
+        " which --json names"
+    )
+    outcome("index", "add", "--index", index)
+    as_json = outcome("index", "remove", "--index", index, places[0] / "a.parquet", "--json")
+    assert json.loads(as_json.stdout)["still_about"] == [str(places[0])]
+    outcome("index", "add", "--index", index)
+    (tmp_path / "lake").rename(tmp_path / "elsewhere")
+    told = (
+        f"`pbloom index remove --index {index} {' '.join(some)} PLACE...` with all 8 places, which `pbloom index check"
+        f" --index {index} --json` names, forgets what is gone for good or has moved, then `{add} FILE...` adds what is"
+        " elsewhere by now"
+    )
+    assert outcome("index", "add", "--index", index).complaint.endswith(f" of it: {told}")
+    probed = outcome("index", "probe", "--index", index, "-c", "id", "-v", 1)
+    assert probed.complaint == f"{places[0]}: is no more: {told}"
+    checked = outcome("index", "check", "--index", index, "--json")
+    assert json.loads(checked.stdout)["places_gone"] == [str(place) for place in places]
+    # The one that is to be copied has all.
+    assert outcome("index", "check", "--index", index).stdout.count(f" {places[7]}\n") == 1
 
 
 def in_folders(lake: Path) -> None:

@@ -150,6 +150,11 @@ def test_encrypted_columns_are_left_out_unless_they_are_wanted(tmp_path):
             "unknown", "encrypted: an index would hold hashes of its values in the open"
         )  # fmt: skip
         assert index.probe("string", "nobody").is_absent
+    checked = outcome("index", "check", "--index", tmp_path / "index")
+    assert (
+        "values in the open; index build --include-encrypted indexes it all the same"
+        in checked.complaint
+    )
     wanted = tmp_path / "wanted"
     with pb.Index.build(wanted, path, "int64", keys=keys, include_encrypted=True) as index:
         assert index.check(deep=True, keys=keys).findings == ()

@@ -338,9 +338,27 @@ def test_a_folder_that_is_gone_is_unknown(table, index, tmp_path):
     assert report.num_files == 7
     with pb.Index(index) as found:
         assert not found.new_values("id", [user(5003)], verify=True).any()
+        # Whether the index knows it as new or not.
+        nobody = [f"nobody {number}" for number in range(20)]
+        assert not found.new_values("id", nobody, verify=True).any()
     with pb.Index(index) as found:
         found.remove(folder)
     assert pb.find(None, "id", user(5003), index=index).is_absent
+
+
+def test_new_values_are_verified_in_a_table_as_it_is_now(table, index):
+    nobody = [user(number) for number in range(6000, 6100)]
+    with pb.Index(index) as found:
+        assert found.new_values("id", nobody, verify=True).all()
+        write_deltalake(table, rows_of(6000, 50), mode="append")
+        assert found.new_values("id", nobody, verify=True).tolist() == [False] * 50 + [True] * 50
+        # What a table has put in the place of a file, it says itself.
+        held = user(3)
+        DeltaTable(table).optimize.compact()
+        assert (
+            found.new_values("id", [held, *nobody], verify=True).tolist()
+            == [False] * 51 + [True] * 50
+        )
 
 
 def test_remove_and_several_sources(table, index, tmp_path):

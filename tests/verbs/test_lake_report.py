@@ -633,7 +633,7 @@ def test_what_a_budget_chose_is_kept(run, tmp_path, name):
     kept = text("--budget", "10KiB")
     assert "pbloom build PATH -c id --fpp 0.01 --in-place" not in kept
     assert "If a budget chose" not in kept
-    assert "8.2 KiB of the budget of 10.0 KiB are used, over all files" in kept
+    assert "8.2 KiB of the 10.0 KiB budget used, across all files" in kept
     assert "id: filters that are there stay, and take 8.2 KiB" in kept
     assert "other: left out: needs at least" in kept
     # Nobody is sent to spend more.

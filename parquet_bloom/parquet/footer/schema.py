@@ -410,7 +410,8 @@ def find_column(leaves: Sequence[LeafColumn], name: str, path: str = "") -> Leaf
         found = next((leaf for leaf in leaves if leaf.index == int(name[1:])), None)
         if found is not None:
             return found
-        raise ColumnError(f"column {name}: expected an index up to {leaves[-1].index}")
+        if leaves:
+            raise ColumnError(f"column {name}: expected an index up to {leaves[-1].index}")
     segments = name.split(".")
     meant = [leaf for leaf in leaves if leaf.is_in_list and leaf.is_meant_by(segments)]
     if len(meant) == 1:

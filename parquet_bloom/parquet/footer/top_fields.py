@@ -112,7 +112,9 @@ class TopFields:
             first, *others = called[name]
             if others:
                 count = 1 + len(others)
-                raise ColumnError(f"column {name}: {count} columns have this name, expected one")
+                problem = f"{count} columns have this name, expected one"
+                way_out = "name the columns that are wanted, without it"
+                raise ColumnError(f"column {name}: {problem}; {way_out}")
             found.append(first.as_called(leaves))
         return found
 
