@@ -123,7 +123,7 @@ class DiffOptions(ReadOptions):
 class Destination(VerbOptions):
     """Where a new version goes: to the path `output`, to the place of the old one, or nowhere.
 
-    overwrite: replace an existing output. resume: of several files, leave out those whose outputs are there. verify:
+    overwrite: replace an existing output. resume: of several files, leave out those whose outputs exist. verify:
     read back what was written. unconditional: change objects also in stores that do not honour conditions, and files
     where there are no locks. in_table: the place of the old one is in a table, which will be told. in_folder: the
     output is beside those of other files.

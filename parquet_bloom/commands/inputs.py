@@ -166,10 +166,12 @@ class Inputs:
             is_left = {file.path for file in left}
             first = next(file.path for file in self.files if file.path not in is_left)
             self.first_done = str(outputs[first])
-            complain(
-                f"{done:,} of {number_of(len(self.files), 'file')} left out: their outputs are there, whatever is in"
-                " them"
+            why = (
+                "its output exists, whatever is in it"
+                if done == 1
+                else "their outputs exist, whatever is in them"
             )
+            complain(f"{done:,} of {number_of(len(self.files), 'file')} left out: {why}")
         self.keep(left)
 
     def tell_of_others(

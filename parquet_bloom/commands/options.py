@@ -583,7 +583,7 @@ def _where_to_write(ways: Mapping[str, bool]) -> str:
     if given := [name for name, is_given in ways.items() if is_given]:
         return f"expected exactly one of {', '.join(most)} and {last}, found {' and '.join(given)}"
     return (
-        "expected where to write: -o FILE for a copy, --output-dir DIRECTORY for copies of several files, or"
+        "expected an output: -o FILE for a copy, --output-dir DIRECTORY for copies of several files, or"
         f" {' or '.join([*most[2:], last])} to change the files themselves"
     )
 
@@ -648,7 +648,7 @@ def destinations(command: Callback) -> Callback:
         files_option(
             "--resume",
             is_flag=True,
-            help="With --output-dir, leave out files whose outputs are there, whatever is in them: go on after a run"
+            help="With --output-dir, leave out files whose outputs exist, whatever is in them: go on after a run"
             " that was stopped, with its options. In place, the same command goes on without it.",
         ),
         dry_run,

@@ -161,7 +161,7 @@ def not_listed(add: str, *, are_tables: bool = False) -> str:
     """Of what an index says, whatever it has found, where nobody has listed the files; `add`: the command that brings
     it up to date."""
     named = "table, too (--table)" if are_tables else "folder, too"
-    return f"files that came or changed since then may be missing here: name the {named}, or run `{add}` first"
+    return f"files that were added or changed since then may be missing here: name the {named}, or run `{add}` first"
 
 
 def would_refuse(obstacles: Sequence[str] | None) -> list[str]:

@@ -42,7 +42,7 @@ def taken_whole(values: Iterable[object]) -> str:
             several = " ".join(f"-v {shlex.quote(each)}" for each in parts)
             return f"{text!r} was looked up as one value; if it is several: {several}"
         if text.strip(_WILDCARDS) and text != text.strip(_WILDCARDS):
-            return f"{text!r} was looked up as it is: filters have whole values, so no pattern can be asked"
+            return f"{text!r} was looked up as is: filters hold whole values, so they cannot be asked for a pattern"
     return ""
 
 

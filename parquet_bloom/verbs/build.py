@@ -151,7 +151,7 @@ def build(
     files are those of one schema: one that has no such column, in upper or lower case, gets filters for the others,
     if any file has it. force: also write filters that miss the target. ignore_checksums: read pages even if their
     checksums are wrong; checksums that are all 0 count as missing anyway. in_place: replace `source` itself.
-    overwrite: replace an existing `output`. resume: of several files, leave out those whose outputs are there, as of
+    overwrite: replace an existing `output`. resume: of several files, leave out those whose outputs exist, as of
     a run that was stopped. dry_run: build, but write nothing; what would be refused is, but behind URLs. verify: read
     back what was written. unconditional: replace an object without conditional writes, or a file without locks, where
     a concurrent change could be lost. progress: called with (chunks done, chunks in all); of several files, with

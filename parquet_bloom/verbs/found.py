@@ -212,8 +212,8 @@ class FindReport(VerbReport):
 
     @property
     def is_as_indexed(self) -> bool:
-        """Whether nobody listed the files, so that those may be left out that came or changed since the index was
-        `made`."""
+        """Whether nobody listed the files, so that those may be left out that were added or changed since the index
+        was `made`."""
         return self.index is not None and not self.inputs and not self.tables
 
     @property

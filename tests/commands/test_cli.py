@@ -530,7 +530,7 @@ def test_an_output_that_exists_is_not_overwritten_without_being_told(built):
 
 
 USAGE = [
-    (["build", "events.parquet", "-c", "user_id"], "expected where to write: -o FILE for a copy"),
+    (["build", "events.parquet", "-c", "user_id"], "expected an output: -o FILE for a copy"),
     (["build", "a", "-c", "x", "-o", "b", "--in-place"], "expected exactly one of --output"),
     (
         ["build", "events.parquet", "other.parquet", "-c", "x", "-o", "b"],
@@ -663,7 +663,7 @@ def test_the_examples_of_index_run_one_after_the_other(lake):
             looks = f"which looks at {Path('lake').absolute()}"
             told = f"pbloom: what is still there comes back with the next `{add}`, {looks}\n"
         if code == 2:
-            again = f"`{add}` reads what came or changed in the places that the index is about; name those that were never added, or were removed, too"
+            again = f"`{add}` reads what was added or changed in the places that the index is about; name those that were never added, or were removed, too"
             told = f"pbloom: events.index: not up to date: {again}\n"
         assert (result.code, result.stderr) == (code, told), arguments
 

@@ -258,7 +258,7 @@ def test_an_index_says_of_when_its_answer_is(path):
     assert (found.code, found.complaint) == (
         1,
         (
-            "files that came or changed since then may be missing here: name the folder, too, or run `pbloom index add --index"
+            "files that were added or changed since then may be missing here: name the folder, too, or run `pbloom index add --index"
             " ids.index` first"
         ),
     )

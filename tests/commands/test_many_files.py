@@ -896,7 +896,7 @@ def test_values_with_one_verdict_are_printed_alone(tmp_path, monkeypatch):
     assert unknown.stdout == ""
     assert unknown.stderr.splitlines() == [
         "pbloom: lake/2.parquet: may hold any value, so none is absent: not in the index as it is now",
-        "pbloom: ix: not up to date: `pbloom index add --index ix` reads what came or changed in the places that the index is about; name those that were never added, or were removed, too",
+        "pbloom: ix: not up to date: `pbloom index add --index ix` reads what was added or changed in the places that the index is about; name those that were never added, or were removed, too",
     ]
 
 

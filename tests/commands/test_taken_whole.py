@@ -8,7 +8,9 @@ from make.commands import outcome
 import parquet_bloom as pb
 
 SEVERAL = "'FR,XX' was looked up as one value; if it is several: -v FR -v XX"
-NO_PATTERN = "'D*' was looked up as it is: filters have whole values, so no pattern can be asked"
+NO_PATTERN = (
+    "'D*' was looked up as is: filters hold whole values, so they cannot be asked for a pattern"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +35,7 @@ def _built(tmp_path, monkeypatch):
         (["FR,XX"], SEVERAL),
         (["FR", "D*"], NO_PATTERN),
         (["FR,X X"], "'FR,X X' was looked up as one value; if it is several: -v FR -v 'X X'"),
-        (["50%"], "'50%' was looked up as it is: filters have whole values, so no pattern can be asked"),
+        (["50%"], "'50%' was looked up as is: filters hold whole values, so they cannot be asked for a pattern"),
     ],
 )  # fmt: skip
 def test_it_is_said_how_they_were_understood(asked, values, said):

@@ -7,7 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
 
-WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRECTORY for copies of several files,"
+WHERE_TO_WRITE = (
+    "expected an output: -o FILE for a copy, --output-dir DIRECTORY for copies of several files,"
+)
 
 
 @pytest.mark.parametrize(

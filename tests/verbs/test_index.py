@@ -1033,7 +1033,7 @@ def test_after_a_build_in_place_it_is_said_that_the_index_is_not_up_to_date(
         *(["a 0: unknown in 2 files"] if count == 1 else [counts, nowhere]),
         "2 files: may hold any value: not in the index as it is now",
     ]
-    hint = "pbloom: ix: not up to date: `pbloom index add --index ix` reads what came or changed in the places that the index is about; name those that were never added, or were removed, too\n"
+    hint = "pbloom: ix: not up to date: `pbloom index add --index ix` reads what was added or changed in the places that the index is about; name those that were never added, or were removed, too\n"
     assert told.stderr == hint
     alone = outcome(*asked, "--only", "absent")
     assert (alone.stdout, alone.stderr.splitlines(True)[-1]) == ("", hint)
@@ -1207,7 +1207,7 @@ def test_an_answer_without_files_says_that_nobody_has_looked(lake, tmp_path):
     pb.Index.build(index, lake, "id").close()
     value = pq.read_table(lake / "04.parquet")["id"][0].as_py()
     told = (
-        "files that came or changed since then may be missing here: name the folder, too, or run"
+        "files that were added or changed since then may be missing here: name the folder, too, or run"
         f" `pbloom index add --index {index}` first\n"
     )
     asked = ("index", "probe", "--index", index, "-c", "id")

@@ -157,7 +157,7 @@ def test_the_command_resumes(lake):
     resumed = outcome(*asked, "--resume", "--json")
     assert (resumed.code, resumed.complaint) == (
         0,
-        "1 of 2 files left out: their outputs are there, whatever is in them",
+        "1 of 2 files left out: its output exists, whatever is in it",
     )
     assert [json.loads(line)["path"] for line in resumed.stdout.splitlines()] == [A]
     assert outcome("build", "lake", "--auto", *asked[4:], "--resume").complaint == (
@@ -178,7 +178,7 @@ def test_who_resumes_with_other_options_is_told_of_the_first_output(lake):
         ran = outcome(verb, "lake", "-c", columns, "--output-dir", out, "--resume")
         assert ran.code == 0
         left, *told = ran.stderr.splitlines()
-        assert left == "pbloom: 2 of 2 files left out: their outputs are there, whatever is in them"
+        assert left == "pbloom: 2 of 2 files left out: their outputs exist, whatever is in them"
         return told
 
     assert outcome("build", "lake", "-c", "id", "--output-dir", "out").code == 0
