@@ -361,8 +361,8 @@ def probe(
         complain(unasked)
     elif is_outdated and not as_json:
         complain(
-            f"{index_path}: not up to date: `{add_to_it}` reads what was added or changed in the places that the index"
-            " is about; name those that were never added, or were removed, too"
+            f"{index_path}: not up to date: `{add_to_it}` reads what was added or changed in the places that the"
+            " index is about; name those that were never added, or were removed, too"
         )
     if code == NO and (hint := taken_whole(given["values"])):
         complain(hint)
