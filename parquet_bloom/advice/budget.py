@@ -211,33 +211,46 @@ def _required(left: int, claims: Sequence[Claim]) -> list[Offer | None]:
     return firsts
 
 
-def enough_for_all(budget: int, claims: Sequence[Claim]) -> int:
-    """A budget of which each claim with a ladder gets an offer, hardly more than the least between `budget`, which is
-    too small, and what the steps cost in whose order every ladder is begun. It is tried, as what saves more may get
-    its share before."""
-    too_small, enough = budget, _all_begun(claims)
+def enough_for_all(budget: int, claims: Sequence[Claim], highest: float = 1.0) -> int:
+    """A budget of which each claim with a ladder gets an offer of a rate of at most `highest`, or the lowest that it
+    has, hardly more than the least between `budget`, which is too small, and what the steps cost in whose order every
+    ladder is climbed so far. It is tried, as what saves more may get its share before."""
+    goals = [_goal(claim, highest) for claim in claims]
+    too_small, enough = budget, _all_climbed(claims, goals)
     while enough - too_small > max(1, enough // 100):
         middle = (too_small + enough) // 2
-        pairs = zip(claims, settle(middle, claims), strict=True)
-        if all(offer for claim, offer in pairs if claim.ladder):
+        pairs = zip(goals, settle(middle, claims), strict=True)
+        if all(offer and offer.rate <= goal for goal, offer in pairs if goal is not None):
             enough = middle
         else:
             too_small = middle
     return enough
 
 
-def _all_begun(claims: Sequence[Claim]) -> int:
-    """The bytes of the best steps, in order, until each ladder has one. Nothing of that size saves more."""
+def _goal(claim: Claim, highest: float) -> float | None:
+    """The rate that a claim is to get at the most; None if it has no ladder."""
+    rates = [offer.rate for offer in claim.ladder]
+    return max((rate for rate in rates if rate <= highest), default=min(rates, default=None))
+
+
+def _all_climbed(claims: Sequence[Claim], goals: Sequence[float | None]) -> int:
+    """The bytes of the best steps, in order, until each ladder has one to its goal. Nothing of that size saves
+    more."""
     firsts = _required(sys.maxsize, claims)
     ladders = _above(firsts, claims)
     num_bytes = sum(claim.least for claim in claims) + sum(
         each.num_bytes for each in firsts if each
     )
-    waiting = {place for place, ladder in enumerate(ladders) if ladder and not firsts[place]}
-    for place, _, step in _best_steps(ladders):
+    waiting = {
+        place: goal
+        for place, (goal, first) in enumerate(zip(goals, firsts, strict=True))
+        if goal is not None and not (first and first.rate <= goal)
+    }
+    for place, offer, step in _best_steps(ladders):
         if not waiting:
             break
-        waiting.discard(place)
+        if offer.rate <= waiting.get(place, 0.0):
+            del waiting[place]
         num_bytes += step.num_bytes
     return num_bytes
 

@@ -31,9 +31,9 @@ def budget_lines(plan: BudgetPlan, group: str, in_full: bool) -> Iterator[str]:
         each = "each: " if len(those) > 1 else ""
         yield f"{shortened([quoted_name(column) for column, _ in those])}: {each}{in_one(text for _, text in those)}"
     needs = [each.needs for each in plan.left_out if each.needs is not None]
-    if needs and plan.for_all is not None:
+    if needs and plan.for_all is not None and plan.for_all_fpp is not None:
         whom = "all of them" if len(needs) == len(plan.left_out) else "all that save enough"
-        yield f"--budget {plan.for_all} has room for {whom}"
+        yield f"--budget {plan.for_all} has room for {whom}, with FPPs of up to {percent(plan.for_all_fpp)}"
     # Filters of columns that are not named stay.
     if any(each <= plan.bytes - plan.there for each in needs):
         share = (

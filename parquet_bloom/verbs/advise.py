@@ -240,13 +240,15 @@ class KeptFilters:
 class BudgetPlan:
     """What to build within a budget of `bytes`, of which `used` are spent on all tables, more where filters that stay
     take more; `there`: the bytes of all filters that files have now, those of columns that were not asked about
-    included; `for_all`: a budget with room for all columns, None if none is left out for lack of it; `columns`,
+    included; `for_all`: a budget with room for all columns at the target rate, or the lowest that is worth it, None
+    if none is left out for lack of it; `for_all_fpp`: the highest mean FPP that one of them has with it; `columns`,
     `left_out` and `kept` are those of this table; `share`: of the files, if it was asked for as such."""
 
     bytes: int
     used: int
     there: int
     for_all: int | None
+    for_all_fpp: float | None
     columns: tuple[BudgetedColumn, ...] = field(repr=False)
     left_out: tuple[LeftOut, ...] = field(repr=False)
     kept: tuple[KeptFilters, ...] = field(default=(), repr=False)
@@ -730,7 +732,11 @@ def _plans(
         _kept(each.claim, offer) + (offer.num_bytes if offer else 0) for each, offer in chosen
     )
     lacks_room = any(each.is_wanted and each.claim.ladder and not offer for each, offer in chosen)
-    for_all = enough_for_all(used, claims) if lacks_room else None
+    for_all = fpp = None
+    if lacks_room:
+        # All of them with filters that let a third of all values pass would be no proposal.
+        for_all = enough_for_all(used, claims, options.target_fpp)
+        fpp = max(offer.fpp for offer in settle(for_all, claims) if offer)
     for number in range(len(tables)):
         here = [(each, offer) for each, offer in chosen if each.table == number]
         yield BudgetPlan(
@@ -738,6 +744,7 @@ def _plans(
             used=used,
             there=sum(claim.there + claim.beside for claim in claims),
             for_all=for_all,
+            for_all_fpp=fpp,
             columns=tuple(BudgetedColumn.of(each.name, offer) for each, offer in here if offer),
             left_out=tuple(
                 _left_out(each, max(0, budget - used))

@@ -3,6 +3,7 @@
 import itertools
 import json
 import random
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -117,8 +118,10 @@ def test_of_many_columns_neither_the_small_ones_nor_a_large_one_is_shut_out():
     assert saved(allot(6_000, [*many, large])) == 4_000
 
 
+@pytest.mark.parametrize("highest", [1.0, 0.01, 0.001])
 @pytest.mark.parametrize("seed", range(10))
-def test_what_is_enough_for_all_is_and_hardly_less_would_be(seed):
+def test_what_is_enough_for_all_is_and_hardly_less_would_be(seed, highest):
+    """At a rate of at most `highest`, or the lowest of the ladder."""
     draw = random.Random(seed)
     claims = [
         Claim(
@@ -132,11 +135,17 @@ def test_what_is_enough_for_all_is_and_hardly_less_would_be(seed):
         for of in small_ladders(draw)
     ]
     least = sum(claim.beside + claim.ladder[0].num_bytes for claim in claims)
-    enough = enough_for_all(least - 1, claims)
+    goals = [max(highest, claim.ladder[-1].rate) for claim in claims]
+
+    def is_enough(budget):
+        pairs = zip(settle(budget, claims), goals, strict=True)
+        return all(offer and offer.rate <= goal for offer, goal in pairs)
+
+    enough = enough_for_all(least - 1, claims, highest)
     assert enough >= least
-    assert all(settle(enough, claims))
+    assert is_enough(enough)
     below = range(enough - 1 - enough // 100, enough)
-    assert not all(all(settle(budget, claims)) for budget in below)
+    assert not all(map(is_enough, below))
 
 
 def test_what_is_enough_for_all_is_no_more_than_all_need():
@@ -501,14 +510,29 @@ def test_the_command_says_what_fits_and_what_does_not(lake):
     assert ": filters for " in alone
     assert hint not in alone + outcome("advise", lake, "--budget", "1MiB").stdout
     # What is said to be enough is.
-    words = enough.removesuffix(" has room for all of them").split()
-    assert ": left out: " not in outcome("advise", lake, *words).stdout
+    words, room, fpp = enough.partition(" has room for all of them, with FPPs of up to ")
+    assert room
+    told = outcome("advise", lake, *words.split()).stdout
+    assert ": left out: " not in told
+    # Filters at the target, not whatever is the least that has room.
+    rates = re.findall(r": filters for (\S+) %, with an FPP of (\S+) %, take ", told)
+    assert all(float(rate) <= 1 for rate, _ in rates)
+    assert fpp == f"{max((each for _, each in rates), key=float)} %"
     few = outcome("advise", lake, "--budget", "100").stdout
     assert (": left out: " in few, hint in few) == (True, False)
     (document, *_) = outcome("advise", lake, "--budget", budget, "--json").stdout.splitlines()
     found = json.loads(document)["budget"]
     assert found["bytes"] == kib << 10
-    assert found.keys() == {"bytes", "used", "there", "for_all", "columns", "left_out", "kept"}
+    assert found.keys() == {
+        "bytes",
+        "used",
+        "there",
+        "for_all",
+        "for_all_fpp",
+        "columns",
+        "left_out",
+        "kept",
+    }
 
 
 @pytest.mark.parametrize(
