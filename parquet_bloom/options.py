@@ -219,13 +219,14 @@ class BuildOptions(ReadOptions):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOptions(VerbOptions):
     """Which files of a table to change, and how, see verbs.build_table.build_table. `where`: the wanted
-    values of partition columns; `since`: a version or time after which files were added; `catalog`: in which tables
-    are, by their identifiers; `files_per_commit`: at most; `set_properties`: also tell the table's writers."""
+    values of partition columns; `since`: a version, branch, tag or time after which files were added; `catalog`: in
+    which tables are, by their identifiers; `files_per_commit`: at most; `set_properties`: also tell the table's
+    writers."""
 
     kind: TableChoice = "auto"
     catalog: str | None = None
     where: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
-    since: datetime | int | None = None
+    since: datetime | int | str | None = None
     min_file_size: int = 0
     files_per_commit: int = FILES_PER_COMMIT
     commit: bool = True
@@ -255,14 +256,14 @@ class TableOptions(VerbOptions):
 class TableView:
     """Which files of which version of tables, which a branch or tag of Iceberg may name; `catalog`: in which
     they are, by their identifiers; `where`: the wanted values of partition columns, one or several of each, as text,
-    None for null; `since`: only those added after that version or time."""
+    None for null; `since`: only those added after that version, branch, tag or time."""
 
     kind: TableChoice = "auto"
     catalog: str | None = None
     version: int | str | None = None
     as_of: datetime | None = None
     where: Mapping[str, str | Sequence[str | None] | None] = field(default_factory=dict)
-    since: datetime | int | None = None
+    since: datetime | int | str | None = None
 
     def __post_init__(self) -> None:
         check_word("table", self.kind, TableChoice)
@@ -465,14 +466,16 @@ def where_given(where: object) -> dict[str, tuple[str | None, ...]]:
     return found
 
 
-def since_given(since: object) -> datetime | int | None:
-    """A time, or the version of a table. Raises TypeError, ValueError."""
-    if since is None or isinstance(since, datetime):
+def since_given(since: object) -> datetime | int | str | None:
+    """A time, the version of a table, or the name of a branch or tag. Raises TypeError, ValueError."""
+    if since is None or isinstance(since, datetime | str):
         return since
     try:
         version = number_given("since", since)
     except TypeError:
-        raise TypeError(f"since: {since!r}, expected a datetime or a version") from None
+        raise TypeError(
+            f"since: {since!r}, expected a datetime, a version, or the name of a branch or tag"
+        ) from None
     if version < 0:
         raise ValueError(f"since: {version}, expected 0 or more")
     return version

@@ -37,11 +37,11 @@ STDIN = "-"
 class FilesAsked:
     """The files that a command was asked to work on: those that `names` mean or a `manifest` lists, of
     which only those changed `since` then, and of these only those in a `shard`. Of tables, those added
-    `since` then, or since a version."""
+    `since` then, or since a version, branch or tag."""
 
     names: tuple[str, ...]
     manifest: str | None
-    since: datetime | int | None
+    since: datetime | int | str | None
     shard: Shard | None
 
     @property
@@ -54,7 +54,7 @@ class FilesAsked:
     @property
     def whole_words(self) -> tuple[str, ...]:
         """These words, if they say all that was asked for."""
-        return () if self.since or self.shard else self.words
+        return () if self.since is not None or self.shard else self.words
 
     @property
     def shown_names(self) -> tuple[str, ...]:
@@ -87,6 +87,8 @@ class FilesAsked:
         shard, limits = self.shard, ""
         if isinstance(self.since, int):
             limits += f" added since version {self.since}"
+        elif isinstance(self.since, str):
+            limits += f" added since {self.since}"
         elif self.since is not None:
             limits += f" changed since {self.since:%Y-%m-%d %H:%M:%S} UTC"
         if shard is not None:
@@ -96,8 +98,12 @@ class FilesAsked:
             complain(f"nothing to do: no files{limits}")
 
 
-def time_of_files(since: datetime | int | None) -> datetime | None:
-    """Raises UsageError for a version, which files do not have."""
+def time_of_files(since: datetime | int | str | None) -> datetime | None:
+    """Raises UsageError for a version, branch or tag, which files do not have."""
+    if isinstance(since, str):
+        raise click.UsageError(
+            f"--since: {parameters.no_moment(since)}; with --table also a version, snapshot, branch or tag"
+        )
     if isinstance(since, int):
         raise click.UsageError(
             f"--since: {since}: expected a time or an age, or with --table a version"
@@ -180,7 +186,7 @@ since = files_option(
     callback=parameters.since,
     metavar="TIME|AGE|N",
     help="Only files changed since then: 2026-11-20, 2026-11-20T06:00Z, 2d, 12h; of a table, those added"
-    " since then, or since version or snapshot N.",
+    " since then, or since version or snapshot N, or the NAME of a branch or tag.",
 )
 since_time = files_option(
     "--since",
@@ -216,7 +222,7 @@ def _asked(*options: Decorator) -> Decorator:
         @together(_names, manifest_option, since, *options)
         @wraps(command)
         def with_files(
-            files: tuple[str, ...], manifest: str | None, since: datetime | int | None,
+            files: tuple[str, ...], manifest: str | None, since: datetime | int | str | None,
             shard: Shard | None = None, **given: object,
         ) -> object:  # fmt: skip
             if manifest is not None and files:

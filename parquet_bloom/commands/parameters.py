@@ -381,6 +381,7 @@ def moment(text: str) -> datetime:
         raise click.BadParameter(f"{text!r}: expected a time, such as 2026-11-22T06:00Z") from None
 
 
+_AGE: Final = re.compile(r"(\d+(?:\.\d+)?)([smhdw])", re.ASCII)
 _AGES = "an age: a number and s, m, h, d or w, such as 2d"
 
 
@@ -388,7 +389,7 @@ def age(text: str) -> timedelta:
     """`90s`, `30m`, `12h`, `2d`, `1w`; 0 is so in any unit."""
     if text == "0":
         return timedelta()
-    matched = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", text, re.ASCII)
+    matched = _AGE.fullmatch(text)
     if matched is None:
         raise click.BadParameter(f"'{text}': expected {_AGES}")
     try:
@@ -417,34 +418,43 @@ def shard(ctx: click.Context, param: click.Parameter, text: str | None) -> Shard
     return Shard(index, count)
 
 
-def since(ctx: click.Context, param: click.Parameter, text: str | None) -> datetime | int | None:
-    """A time, or how long ago it was; another number is the version of a table."""
-    return None if text is None else _moment(text, _OR_VERSION)
+def since(
+    ctx: click.Context, param: click.Parameter, text: str | None
+) -> datetime | int | str | None:
+    """A time, or how long ago it was; another number is the version of a table, another text may be the name of a
+    branch or tag."""
+    found = None if text is None else _moment(text)
+    return text if found is None else found
 
 
 def since_time(ctx: click.Context, param: click.Parameter, text: str | None) -> datetime | None:
     """The same of files alone, which have no versions."""
-    found = None if text is None else _moment(text)
+    if text is None:
+        return None
+    found = _moment(text)
+    if found is None:
+        raise click.BadParameter(no_moment(text))
     if isinstance(found, int):
         raise click.BadParameter(f"{text}: expected a time or an age")
     return found
 
 
-_OR_VERSION: Final = "; with --table also the number of a version or snapshot"
+def no_moment(text: str) -> str:
+    """What is wrong with the text of a time."""
+    return f"{text!r}: expected a time such as 2026-11-20, or {_AGES}"
 
 
-def _moment(text: str, others: str = "") -> datetime | int:
-    """Raises BadParameter; `others`: what else than a time or an age may be expected."""
+def _moment(text: str) -> datetime | int | None:
+    """None for what is no time, age or number. Raises BadParameter."""
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
     except ValueError:
         pass
     if text.isascii() and text.isdigit():
         return int(text)
+    if _AGE.fullmatch(text) is None:
+        return None
     try:
         return datetime.now(UTC) - age(text)
     except OverflowError:
         raise click.BadParameter(f"{text}: too long ago") from None
-    except click.BadParameter as error:
-        times = error.message.replace("expected", "expected a time such as 2026-11-20, or")
-        raise click.BadParameter(f"{times}{others}") from None

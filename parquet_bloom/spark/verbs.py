@@ -134,7 +134,7 @@ def build_table(
     kind: TableChoice = "auto",
     catalog: str | None = None,
     where: Mapping[str, str | Sequence[str | None] | None] | None = None,
-    since: datetime | int | None = None,
+    since: datetime | int | str | None = None,
     fpp: float | None = None,
     ndv: int | None = None,
     max_bytes: int | None = None,

@@ -21,12 +21,12 @@ _SHOWN: Final = 5
 def files_where(
     table: LakeTable,
     where: Mapping[str, str | Sequence[str | None] | None],
-    since: datetime | int | None = None,
+    since: datetime | int | str | None = None,
 ) -> tuple[TableFile, ...]:
     """The live files that can have rows with one of the values for each column of `where`: those of
     such partitions, and those that are not partitioned by the column; only those added after the version
-    or time `since`. Raises ColumnError for another column, RewriteError if no partition has any of the
-    values, and as LakeTable.added_since."""
+    or time `since`, or after what a branch or tag of that name is at. Raises ColumnError for another column,
+    RewriteError if no partition has any of the values, and as LakeTable.added_since."""
     files = table.files()
     for column, wanted in where_given(where).items():
         if column not in table.partition_columns:
@@ -48,8 +48,14 @@ def files_where(
         ]
     if since is None:
         return tuple(files)
-    added = table.added_since(Moment(since) if isinstance(since, int) else Moment(as_of=since))
+    added = table.added_since(_moment(since))
     return tuple(file for file in files if file.name in added)
+
+
+def _moment(since: datetime | int | str) -> Moment:
+    if isinstance(since, int):
+        return Moment(since)
+    return Moment(name=since) if isinstance(since, str) else Moment(as_of=since)
 
 
 def _shown(values: Iterable[str | None]) -> list[str]:

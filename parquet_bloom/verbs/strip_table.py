@@ -67,7 +67,7 @@ def strip_table(
     kind: TableChoice = "auto",
     catalog: str | None = None,
     where: Mapping[str, str | Sequence[str | None] | None] | None = None,
-    since: datetime | int | None = None,
+    since: datetime | int | str | None = None,
     files_per_commit: int = FILES_PER_COMMIT,
     sole_writer: bool = False,
     dry_run: bool = False,

@@ -24,6 +24,7 @@ import parquet_bloom as pb
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.tables.partitions import files_where
 
+IN_CATALOG = ("--table", "iceberg", "--catalog", iceberg.CATALOG)
 ALL_SIZES = {"columns": ["id"], "min_file_size": 0}
 
 
@@ -108,7 +109,7 @@ def test_a_build_of_what_is_new(delta):
     assert [file.file for file in report.files] == [file_of(delta, 2)]
     assert report.num_filters > 0
     assert pb.build_table(delta, since=3, **ALL_SIZES).files == ()
-    for since, error in (("2d", TypeError), (-1, ValueError), (True, TypeError)):
+    for since, error in ((2.5, TypeError), (-1, ValueError), (True, TypeError)):
         with pytest.raises(error, match="since: "):
             pb.build_table(delta, since=since, **ALL_SIZES)
 
@@ -132,8 +133,14 @@ def test_the_command(delta):
     run = outcome("inspect", delta, *options, "--since", "audit")
     assert run.code == 2
     assert run.complaint == (
-        "--since: 'audit': expected a time such as 2026-11-20, or an age: a number and s, m, h, d or w, such as 2d;"
-        " with --table also the number of a version or snapshot"
+        f"{delta}: since 'audit': expected the number of a version, or a time, on the command line also an age, such as"
+        " 2d: in Delta Lake, versions have no names"
+    )
+    run = outcome("inspect", delta, "--since", "audit")
+    assert run.code == 2
+    assert run.stderr.splitlines()[-1] == (
+        "pbloom: --since: 'audit': expected a time such as 2026-11-20, or an age: a number and s, m, h, d or w, such as"
+        " 2d; with --table also a version, snapshot, branch or tag"
     )
 
 
@@ -162,6 +169,28 @@ def test_iceberg_files_since_a_snapshot(lake):
     assert in_lake(second) < in_lake(first) < every
     assert in_lake(third) == set()
     assert in_lake(first, version=second) == in_lake(first) - in_lake(second)
+
+
+def test_iceberg_files_since_a_tag_or_branch(lake):
+    iceberg.load().manage_snapshots().create_tag(lake[0], "audit").commit()
+    assert in_lake("audit") == in_lake(lake[0])
+    assert in_lake("main") == set()
+    assert refused(iceberg.NAME, "audti", catalog=iceberg.CATALOG) == (
+        "no branch or tag audti, expected main, audit, the number of a snapshot, or a time, on the command line also an"
+        " age, such as 2d"
+    )
+    told = outcome("inspect", iceberg.NAME, *IN_CATALOG, "--json", "--since", "audit")
+    assert len(told.stdout.splitlines()) == 2
+    none = outcome("inspect", iceberg.NAME, *IN_CATALOG, "--since", "main")
+    assert (none.code, none.complaint) == (0, "nothing to do: no files added since main")
+    options = {"min_file_size": 0, "catalog": iceberg.CATALOG}
+    report = pb.build_table(iceberg.NAME, columns="id", since="audit", **options)
+    assert len(report.files) == 2
+    iceberg.load().maintenance.expire_snapshots().by_ids([lake[1]]).commit()
+    assert refused(iceberg.NAME, "audit", catalog=iceberg.CATALOG) == (
+        f"the snapshots before {lake[2]} have expired, so nobody knows what was added since audit (snapshot {lake[0]}):"
+        f" expected {lake[2]} or later, or none for all files"
+    )
 
 
 def test_iceberg_files_since_a_time(lake):

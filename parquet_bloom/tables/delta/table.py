@@ -90,9 +90,13 @@ class DeltaTable(LakeTable):
         return self._snapshot.version
 
     @property
+    def is_newest(self) -> bool:
+        return self._is_newest
+
+    @property
     def in_commands(self) -> AsTable:
         options = ("--table", self.kind)
-        if self._is_newest:
+        if self.is_newest:
             return AsTable(self.location, self.kind, options, options)
         older = (*options, "--version", str(self.version))
         return AsTable(self.location, self.kind, older, None)
@@ -132,6 +136,11 @@ class DeltaTable(LakeTable):
         return sorted(found, key=lambda file: file.name)
 
     def added_since(self, since: Moment) -> Collection[str]:
+        if since.name is not None:
+            raise RewriteError(
+                f"{self.location}: since {since.name!r}: expected the number of a version, or a time, on the command"
+                " line also an age, such as 2d: in Delta Lake, versions have no names"
+            )
         after = since.version
         if since.as_of is not None:
             after = _version_at(self._folder, since.as_of, first=-1)

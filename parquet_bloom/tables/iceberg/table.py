@@ -80,6 +80,11 @@ _ATTEMPTS: Final = 4
 
 _SHOWN: Final = 5
 
+# What else than a branch or tag files may have been added since.
+_OR_MOMENT: Final = (
+    ", the number of a snapshot, or a time, on the command line also an age, such as 2d"
+)
+
 # The types of which all engines have the same values.
 _TOLD: Final = (IntegerType, LongType, StringType, DateType)
 
@@ -126,19 +131,18 @@ class IcebergTable(LakeTable):
             )
         return found
 
-    def _ref(self, name: str) -> SnapshotRef:
-        """The branch or tag of this name."""
+    def _ref(self, name: str, others: str = ", or the number of a snapshot") -> SnapshotRef:
+        """The branch or tag of this name; `others`: what else is expected besides, in words."""
         refs = self.loaded.metadata.refs
         if name not in refs:
             shown = ", ".join([*refs][:_SHOWN]) + ", …" * (len(refs) > _SHOWN)
             raise RewriteError(
-                f"{self.location}: no branch or tag {name}, expected {shown or 'none at all'}, or the number of a "
-                "snapshot"
+                f"{self.location}: no branch or tag {name}, expected {shown or 'none at all'}{others}"
             )
         return refs[name]
 
     @property
-    def _is_newest(self) -> bool:
+    def is_newest(self) -> bool:
         return self._moment == Moment()
 
     @read_once
@@ -148,7 +152,7 @@ class IcebergTable(LakeTable):
         Source: SnapshotUtil.schemaFor of Iceberg's Java."""
         name = self._moment.name
         is_branch = name is not None and self._ref(name).snapshot_ref_type == SnapshotRefType.BRANCH
-        return is_branch or self._is_newest or self._snapshot is None
+        return is_branch or self.is_newest or self._snapshot is None
 
     @property
     def version(self) -> int:
@@ -160,7 +164,7 @@ class IcebergTable(LakeTable):
         if self._catalog is not None:
             of_store = Options(self._options or {}).arguments
             options = (*options, "--catalog", self._catalog, *of_store)
-        if not self._is_newest:
+        if not self.is_newest:
             version = self._moment.name or str(self.version)
             return AsTable(self.location, self.kind, (*options, "--version", version), None)
         changing = None if self._catalog is None else options
@@ -310,6 +314,9 @@ class IcebergTable(LakeTable):
         return [replace(found[name], path=self._reached(name)) for name in sorted(found)]
 
     def added_since(self, since: Moment) -> Collection[str]:
+        if since.name is not None:
+            meant = self._ref(since.name, _OR_MOMENT)
+            since = since._replace(version=meant.snapshot_id)
         with asking(self.location):
             return names_added(self.loaded.io, self._manifests, self._snapshots_since(since))
 
@@ -337,7 +344,7 @@ class IcebergTable(LakeTable):
             snapshot = before
         if snapshot is None and since.version:
             raise RewriteError(
-                f"{self.location}: no snapshot {since.version} before snapshot {self.version}"
+                f"{self.location}: no {_named(since)} before snapshot {self.version}"
             )
         return found
 
@@ -482,9 +489,10 @@ def _milliseconds(moment: datetime) -> float:
 
 
 def _named(since: Moment) -> str:
-    if since.as_of is None:
-        return f"snapshot {since.version}"
-    return _in_zone(since.as_of).isoformat()
+    if since.as_of is not None:
+        return _in_zone(since.as_of).isoformat()
+    snapshot = f"snapshot {since.version}"
+    return snapshot if since.name is None else f"{since.name} ({snapshot})"
 
 
 # ------------------------------------------------------------------------------------------------
