@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 
+from parquet_bloom.container.whole_file import that_bytes_follow
 from parquet_bloom.errors import (
     FormatError,
     NotSupportedFileError,
@@ -217,18 +219,55 @@ def _open_source(
     if source.held_ahead:
         set_aside(source.held_ahead)
     try:
-        if size is not None and size != source.size:
-            if size > source.size:
-                raise FormatError(
-                    f"{source.path}: {source.size:,} bytes, expected the {size:,} of its record: its end is lost:"
-                    " take another copy of the file"
-                )
-            source = Cut(source, size)
         keys = None if keys is None else keys.for_file(source.path)
-        return _opened(source, keys)
+        return _opened(source, keys) if size is None else _opened_as_recorded(source, keys, size)
     except BaseException:
         source.close()
         raise
+
+
+def _opened_as_recorded(
+    source: Source, keys: Keys | None, size: int
+) -> ParquetContainer | OrcContainer:
+    if size < source.size:
+        return _opened(Cut(source, size), keys)
+    where = source.path
+    if size > source.size:
+        lost = f"{source.size:,} bytes, expected the {size:,} of its record: its end is lost"
+        raise FormatError(f"{where}: {lost}: {_what_helps(source, keys)}")
+    try:
+        return _opened(source, keys)
+    except NotSupportedFileError:
+        if _last_end(source, keys) is None:
+            raise
+        lost = f"{size:,} bytes, as its record has it, but no footer at its end: it was overwritten"
+        raise NotSupportedFileError(f"{where}: {lost}: {_what_helps(source, keys)}") from None
+
+
+def _what_helps(source: Source, keys: Keys | None) -> str:
+    """Against the loss of an end that is recorded. To cut the file would leave one that no record knows."""
+    end = _last_end(source, keys)
+    another = "take another copy of the file"
+    if end is None:
+        return another
+    known = "with all of its rows if an older version of the table records that size"
+    return f"{another}; its first {end:,} bytes are a whole file, {known}"
+
+
+def _last_end(source: Source, keys: Keys | None) -> int | None:
+    """Where the last whole file ends in one of a table that has lost its end. Nothing is appended to any but those of
+    Parquet."""
+    from parquet_bloom.parquet.footer.tail import last_end
+
+    return last_end(source, keys)
+
+
+def what_follows(path: str, keys: Keys | None, size: int) -> str:
+    """That bytes follow the last whole file within one that ends otherwise, which is known to have one of `size`
+    bytes. Raises as open."""
+    with closing(open_source(path)) as source:
+        keys = None if keys is None else keys.for_file(path)
+        return that_bytes_follow(source, max(size, _last_end(source, keys) or 0))
 
 
 def _opened(source: Source, keys: Keys | None) -> ParquetContainer | OrcContainer:

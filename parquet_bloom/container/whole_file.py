@@ -29,12 +29,27 @@ def what_follows_a_whole_file(
     if isinstance(source, Cut):
         # Where it ends is known.
         return None
+    end = end_of_whole_file(source, magic, behind, read)
+    return None if end is None else that_bytes_follow(source, end)
+
+
+def end_of_whole_file(
+    source: Source, magic: bytes, behind: int, read: Callable[[Source], object]
+) -> int | None:
+    """Where the last file ends that `read` can read, before this one does; None if none is found nearby."""
     for end in islice(_ends(source, magic, behind), _MOST_ENDS):
         with suppress(EncryptionError, FormatError, UnsupportedError):
             read(Cut(source, end))
-            more = number_of(source.size - end, "byte")
-            return f"{more} follow{'s' * (source.size - end == 1)} a whole file: {_without_them(source, end)}"
+            return end
     return None
+
+
+def that_bytes_follow(source: Source, end: int) -> str:
+    """That they follow a whole file which ends there, and how to do without them."""
+    more = number_of(source.size - end, "byte")
+    return (
+        f"{more} follow{'s' * (source.size - end == 1)} a whole file: {_without_them(source, end)}"
+    )
 
 
 def _ends(source: Source, magic: bytes, behind: int) -> Iterator[int]:

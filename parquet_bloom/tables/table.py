@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import UTC, date, datetime
 from types import MappingProxyType
@@ -252,6 +252,12 @@ class TableColumns:
             return name
         raise ColumnError(f"{where}: {no_column(name, sorted(self.leaves), 'table')}")
 
+    def is_only_in_files(self, name: str) -> bool:
+        """Whether a name that is one to `physical` is none of the table's, but perhaps one that files have inside of
+        a list or map. Which leaves of a VARIANT there are, each file says by itself."""
+        variants = {top(leaf) for leaf, kind in self.types.items() if kind == _VARIANT}
+        return name not in self.leaves and ":" not in name and top(name) not in variants
+
     def _has_more_in_files(self, leaf: str) -> bool:
         """Whether files may have other names on the way to a leaf than the table, or more inside of it: in lists and
         maps, and of a VARIANT. It may be one if nothing is known of types."""
@@ -299,8 +305,9 @@ def opened_as(
     return cast("_DataFile", opened)
 
 
-# Of a file that a version has, which may be an older one, and the store has not.
+# Of a file that an older version has, or the newest, and the store has not.
 _CLEANED_UP: Final = "; a clean-up of the table, such as VACUUM, may have removed it"
+_STILL_LIVE: Final = "; the newest version of the table has it all the same"
 
 
 class LakeTable(ABC):
@@ -319,6 +326,11 @@ class LakeTable(ABC):
     @property
     @abstractmethod
     def version(self) -> int: ...
+    @property
+    @abstractmethod
+    def is_newest(self) -> bool:
+        """Whether it was asked for at its newest version."""
+
     @property
     @abstractmethod
     def partition_columns(self) -> tuple[str, ...]: ...
@@ -486,6 +498,10 @@ class LakeTable(ABC):
         """The dotted name in a new file for the table's. Raises ColumnError."""
         return self._columns.physical(self.location, column)
 
+    def only_in_files(self, columns: Iterable[str]) -> frozenset[str]:
+        """Those of columns that have a physical name which are none of its own, see TableColumns."""
+        return frozenset(name for name in columns if self._columns.is_only_in_files(name))
+
     def what_else(self, name: str) -> str:
         """What a name in its properties is that none of its files' columns has: `no column; did you mean id?`"""
         if name in self.partition_columns:
@@ -556,8 +572,7 @@ class LakeTable(ABC):
                 self.names, self.columns, file.path, file.size, keys, opener, valued, self.types
             )
         except FileNotFoundError as error:
-            raise FileNotFoundError(
-                error.errno, f"{error.strerror}{_CLEANED_UP}", error.filename
-            ) from None
+            why = _STILL_LIVE if self.is_newest else _CLEANED_UP
+            raise FileNotFoundError(error.errno, f"{error.strerror}{why}", error.filename) from None
         opened.stand_for(self.in_commands_of(file))
         return opened

@@ -49,6 +49,7 @@ from parquet_bloom.verbs.table_step import (
     added_up,
     appended,
     as_called,
+    check_named,
     columns_returning,
     in_place_of,
     open_to_its_end,
@@ -115,7 +116,7 @@ def build_table(
     kind: TableChoice = "auto",
     catalog: str | None = None,
     where: Mapping[str, str | Sequence[str | None] | None] | None = None,
-    since: datetime | int | None = None,
+    since: datetime | int | str | None = None,
     fpp: float | None = None,
     ndv: int | None = None,
     max_bytes: int | None = None,
@@ -186,7 +187,7 @@ def build_in_table(
     properties = _told_writers(table, rates, options, of_table)
     done = change_table(
         table,
-        Appending(of_table, table.names, rates, options, advised),
+        Appending(of_table, table.names, rates, options, table.only_in_files(rates), advised),
         threads=options.threads,
         keys=keys,
         progress=progress,
@@ -208,7 +209,8 @@ def build_in_table(
 @dataclass(frozen=True, slots=True)
 class Appending:
     """The step for one file. `rates`: the columns, as the table calls them, each with the rate that the
-    table wants, None for the usual one; `advised`: reports of which each file gets what that on its columns says."""
+    table wants, None for the usual one; `strange`: those that are none of the table's; `advised`: reports of which
+    each file gets what that on its columns says."""
 
     OPERATION: ClassVar = "ADD BLOOM FILTERS"
 
@@ -216,6 +218,7 @@ class Appending:
     names: StoredNames
     rates: Mapping[str, float | None]
     options: BuildOptions
+    strange: frozenset[str] = frozenset()
     advised: Sequence[AdviceReport] | None = None
 
     def change(self, file: TableFile, keys: Keys | None, threads: int | None = None) -> FileResult:
@@ -224,8 +227,10 @@ class Appending:
             called = names_in_table(self.names, opened)
             rates = self._rates_for(opened, called)
             if not rates:
-                return without_columns(file, opened, "no column of it deserves filters")
+                return without_columns(file, opened, "no filters are advised for it")
             leaves = self._stored(opened, called, rates)
+            found = [name for name, stored in leaves.items() if stored]
+            check_named(opened, called, self.strange, found)
             lacking = tuple(
                 SkippedColumn(wanted, LACKS_COLUMN, opened.num_parts)
                 for wanted, names in leaves.items()

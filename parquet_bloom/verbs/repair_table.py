@@ -45,6 +45,7 @@ from parquet_bloom.verbs.table_step import (
     RepairedColumn,
     appended,
     as_called,
+    check_named,
     columns_returning,
     in_place_of,
     open_to_its_end,
@@ -94,7 +95,7 @@ def repair_table(
     kind: TableChoice = "auto",
     catalog: str | None = None,
     where: Mapping[str, str | Sequence[str | None] | None] | None = None,
-    since: datetime | int | None = None,
+    since: datetime | int | str | None = None,
     drop_bad: bool = False,
     rebuild: bool = False,
     fpp: float | None = None,
@@ -139,7 +140,7 @@ def repair_in_table(
     for name in options.columns or ():
         table.physical(name)
     options = replace(options, layout="append", kept_ends="all")
-    step = Repairing(of_table, table.names, options)
+    step = Repairing(of_table, table.names, options, table.only_in_files(options.columns or ()))
     done = change_table(table, step, threads=options.threads, keys=keys, progress=progress)
     return TableRepairReport(
         **done.facts,
@@ -154,13 +155,14 @@ def repair_in_table(
 
 @dataclass(frozen=True, slots=True)
 class Repairing:
-    """The step for one file."""
+    """The step for one file. `strange`: those of its columns that are none of the table's."""
 
     OPERATION: ClassVar = "REPAIR BLOOM FILTERS"
 
     of_table: TableOptions
     names: StoredNames
     options: RepairOptions
+    strange: frozenset[str] = frozenset()
 
     def change(self, file: TableFile, keys: Keys | None, threads: int | None = None) -> FileResult:
         """See TableStep. Raises what repair raises."""
@@ -169,9 +171,14 @@ class Repairing:
             called = names_in_table(self.names, opened)
             if options.columns is not None:
                 names = [each for each in opened.columns if called.get(each) in options.columns]
+                found = {*options.columns} & {*called.values()}
                 for wanted in options.columns:
-                    if wanted not in called.values():
-                        names += names_inside(self.names, opened, called, wanted)
+                    if wanted not in found and (
+                        inside := names_inside(self.names, opened, called, wanted)
+                    ):
+                        names += inside
+                        found.add(wanted)
+                check_named(opened, called, self.strange, found)
                 if not names:
                     return without_columns(file, opened)
                 options = replace(options, columns=tuple(names))

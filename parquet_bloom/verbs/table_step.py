@@ -4,18 +4,18 @@ commits, is table_runner."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import NotSupportedFileError, RewriteError
-from parquet_bloom.files import open_file
+from parquet_bloom.errors import ColumnError, NotSupportedFileError, RewriteError, no_column
+from parquet_bloom.files import open_file, what_follows
 from parquet_bloom.options import Destination, TableOptions
 from parquet_bloom.rules.finding import NOT_CHECKED
 from parquet_bloom.storage.traffic import Requests
-from parquet_bloom.tables.table import TableFile
+from parquet_bloom.tables.table import TableFile, top
 from parquet_bloom.vocabulary import RepairAction, TableAction
 
 if TYPE_CHECKING:
@@ -165,6 +165,19 @@ def without_columns(
     return FileResult(left, requests=opened.source.requests)
 
 
+def check_named(
+    opened: Container, called: Mapping[str, str], strange: Iterable[str], found: Collection[str]
+) -> None:
+    """Raise ColumnError for a `strange` name, none of the table's, if an open file has that column otherwise:
+    `tags.element`, where it has `tags.list.element`. `called`: what the table calls its columns; `found`: the names
+    that it has columns for. If one of them is of that column, the strange name is for other files."""
+    tops = {top(name) for name in found}
+    for name in sorted({*strange} - {*found}):
+        there = [each for each in called.values() if top(each) == top(name)]
+        if there and top(name) not in tops:
+            raise ColumnError(f"{opened.source.path}: {no_column(name, there)}")
+
+
 def appended(file: TableFile, before: int, after: int, num_filters: int) -> ChangedFile:
     """What became of a file of `before` bytes that has `after` now."""
     action: TableAction = "unchanged"
@@ -190,8 +203,10 @@ def open_to_its_end(file: TableFile, keys: Keys | None) -> Container:
     except NotSupportedFileError:
         # It may end like another file, but is none before its record says so.
         open_file(file.path, keys, size=file.size).close()
-        raise
+        raise RewriteError(f"{file.path}: {what_follows(file.path, keys, file.size)}") from None
     try:
+        if opened.source.size < file.size:
+            open_file(file.path, keys, size=file.size).close()
         if opened.source.size != file.size and file.size not in opened.earlier_ends:
             raise RewriteError(
                 f"{file.path}: {opened.source.size:,} bytes, expected the {file.size:,} that the table"

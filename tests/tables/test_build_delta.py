@@ -400,8 +400,18 @@ def test_fields_that_no_struct_has(tmp_path):
     write_deltalake(tmp_path / "nested", nested)
     with pytest.raises(pb.ColumnError, match=r"no column s\.aa; did you mean s\.a\?"):
         build(tmp_path / "nested", columns=["id", "s.aa"])
-    report = build(tmp_path / "nested", columns=["tags.element"], dry_run=True)
-    assert [file.reason for file in report.files] == ["has none of these columns"]
+    for change in (build, pb.repair_table):
+        report = change(tmp_path / "nested", columns=["id", "tags.element"], min_file_size=0)
+        (file,) = report.files
+        assert (file.action, file.reason) == (
+            "failed",
+            "no column tags.element; did you mean tags.list.element?",
+        )
+    options = ("--table", "delta", "--all-sizes", "-c", "tags.element")
+    assert outcome("build", tmp_path / "nested", *options).code == 2
+    # A name for other files may stand beside the table's.
+    report = build(tmp_path / "nested", columns=["tags.list.element", "tags.array"], dry_run=True)
+    assert [file.action for file in report.files] == ["appended"]
 
 
 def test_files_from_before_a_column(tmp_path):
@@ -502,15 +512,67 @@ def test_a_file_of_another_size_is_refused(table):
 
 @pytest.mark.parametrize("change", [build, pb.repair_table, pb.strip_table])
 def test_a_file_whose_end_is_lost_is_told_by_its_record(table, change):
-    """What is left of it ends like the file that it was before, which the table has no more."""
+    """What is left of it begins with the file that it was before, which older versions have."""
+    name, first = min(live(table).items())
     build(table)
-    name, size = min(live(table).items())
+    size = live(table)[name]
     os.truncate(table / name, size - 5)
-    said = f"{size - 5:,} bytes, expected the {size:,} of its record: its end is lost: take another copy of the file"
+    said = (
+        f"{size - 5:,} bytes, expected the {size:,} of its record: its end is lost: take another copy of the file; its"
+        f" first {first:,} bytes are a whole file, with all of its rows if an older version of the table records that"
+        " size"
+    )
     options = {} if change is not pb.repair_table else {"drop_bad": True, "min_file_size": 0}
     failed = next(file for file in change(table, **options).files if file.file == name)
     assert (failed.action, failed.reason) == ("failed", said)
     assert f"{name}: {said}\n" in outcome("inspect", table, "--table", "delta").stderr
+
+
+def test_a_file_that_was_cut_back_behind_the_table(table):
+    """To what older versions record, and not the newest."""
+    name, first = min(live(table).items())
+    build(table)
+    size = live(table)[name]
+    os.truncate(table / name, first)
+    failed = next(file for file in pb.strip_table(table).files if file.file == name)
+    assert failed.reason.startswith(f"{first:,} bytes, expected the {size:,} of its record: its")
+    assert f"; its first {first:,} bytes are a whole file, with all of its rows if" in failed.reason
+
+
+@pytest.mark.parametrize("change", [build, pb.strip_table])
+def test_a_file_of_the_recorded_size_whose_end_was_overwritten(table, change):
+    """To cut it would leave a file that no reader of the newest version finds an end of."""
+    name, first = min(live(table).items())
+    build(table)
+    size = live(table)[name]
+    with open(table / name, "r+b") as file:
+        file.seek(size - 4)
+        file.write(b"XXXX")
+    failed = next(file for file in change(table).files if file.file == name)
+    said = (
+        f"{size:,} bytes, as its record has it, but no footer at its end: it was overwritten: take another copy of the"
+        f" file; its first {first:,} bytes are a whole file, with all of its rows if an older version of the table"
+        " records that size"
+    )
+    assert (failed.action, failed.reason) == ("failed", said)
+    assert f"{name}: {said}\n" in outcome("validate", table, "--table", "delta").stderr
+
+
+@pytest.mark.parametrize("change", [build, pb.strip_table])
+def test_a_file_cut_within_what_was_appended_and_is_not_recorded(tmp_path, change):
+    """What the table records is whole, and is said to be, however much is left of the rest."""
+    ids = [f"{number:032}" for number in range(600_000)]
+    write_deltalake(tmp_path / "events", pa.table({"id": ids}))
+    table = tmp_path / "events"
+    build(table, commit=False, fpp=0.0001)
+    ((name, size),) = live(table).items()
+    cut = size + (3 << 19)
+    assert (table / name).stat().st_size > cut + 1000
+    os.truncate(table / name, cut)
+    (failed,) = change(table).files
+    said = f"{3 << 19:,} bytes follow a whole file: `head -c {size} {table / name}` is that file"
+    assert (failed.action, failed.reason, failed.size) == ("failed", said, size)
+    assert (table / name).stat().st_size == cut
 
 
 @pytest.mark.parametrize("record", ["first", "second"])

@@ -257,7 +257,7 @@ def test_nothing_is_appended_where_nothing_is_recommended(tmp_path):
     assert result.code == 0
     why = f"`pbloom advise {made} --table delta --engine polars` says why"
     assert result.stderr.count(f": no column that advise would build; {why}\n") == 2
-    assert "4 files: unchanged: no column of it deserves filters\n" in result.stdout
+    assert "4 files: unchanged: no filters are advised for it\n" in result.stdout
 
 
 def test_advice_for_a_table_is_refused_with_columns_and_about_other_files(tmp_path):

@@ -129,6 +129,11 @@ def test_files_of_an_older_version_may_have_been_cleaned_up(tmp_path, monkeypatc
     assert outcome("validate", *asked).complaint.endswith(f": {rest}")
     newest = outcome("find", *asked[:3], "-c", "id", "-v", rows_of(5, 1)["id"][0])
     assert (newest.code, newest.stderr) == (0, "")
+    for path in (tmp_path / "table").glob("*.parquet"):
+        path.unlink()
+    told = outcome("validate", *asked[:3]).complaint
+    rest = "No such file or directory; the newest version of the table has it all the same"
+    assert told.endswith(f": {rest}")
 
 
 def test_deleted_rows_are_counted(tmp_path):

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import number_of
-from parquet_bloom.container.whole_file import what_follows_a_whole_file
+from parquet_bloom.container.whole_file import end_of_whole_file, what_follows_a_whole_file
 from parquet_bloom.errors import (
     EncryptionError,
     FooterError,
@@ -22,6 +22,7 @@ from parquet_bloom.errors import (
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.sealed.protection import MAGIC, MAGIC_ENCRYPTED, UnsignedFooter
+from parquet_bloom.storage.source import Cut
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -110,6 +111,17 @@ def read_footer(source: Source, keys: Keys | None = None) -> Footer:
         )
     check_fits(f"{where}: footer: takes", length)
     return _protected(bytes(source.read_at(start, length)), magic, start, where, keys)
+
+
+def last_end(source: Source, keys: Keys | None) -> int | None:
+    """Where the last whole Parquet file ends in what has lost its own end; None if none does near what is left."""
+    magic = bytes(source.read_at(0, min(source.size, len(MAGIC))))
+    if magic not in (MAGIC, MAGIC_ENCRYPTED):
+        return None
+    with suppress(EncryptionError, FormatError, UnsupportedError):
+        read_footer(Cut(source, source.size), keys)
+        return source.size
+    return end_of_whole_file(source, magic, 0, partial(read_footer, keys=keys))
 
 
 def _has_footer(source: Source, tail: bytes, keys: Keys | None) -> bool:
