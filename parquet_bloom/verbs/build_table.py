@@ -147,7 +147,7 @@ def build_table(
     on those with its columns recommends, each column at its rate; one that there is none on fails. kind: of the
     table. catalog: of an Iceberg table, as PyIceberg's configuration has it. where: only files that can have rows of
     these partitions: a value, or several, for each partition column, as text; None for null. since: only files that
-    were added after this version, snapshot or time.
+    were added after this version, snapshot or time, or after what a branch or tag of this name is at.
     min_file_size: files of fewer bytes are left as they are;
     0 for all. files_per_commit: after at most so many files their sizes are recorded, at the end of a
     partition (in Iceberg, of a manifest) if it is not larger. commit: whether to record the new sizes; if not, the
