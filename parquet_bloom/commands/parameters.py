@@ -423,7 +423,12 @@ def since(
 ) -> datetime | int | str | None:
     """A time, or how long ago it was; another number is the version of a table, another text may be the name of a
     branch or tag."""
-    found = None if text is None else _moment(text)
+    if text is None:
+        return None
+    found = _moment(text)
+    if found is None and not text:
+        # As of a variable that is not set.
+        raise click.BadParameter(no_moment(text))
     return text if found is None else found
 
 

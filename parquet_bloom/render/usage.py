@@ -163,6 +163,9 @@ def in_one_line(error: click.UsageError, words: Sequence[str] = ()) -> str:
 
 def _word_meant(ctx: click.Context) -> str | None:
     """What to say of a word among FILE... of a command that names neither column nor value: `id`, `id=42`."""
+    if isinstance(ctx.params.get("catalog"), str):
+        # Names of tables in a catalog are no files.
+        return None
     files = ctx.params.get("files") or ()
     if column := column_meant(files):
         return column
@@ -200,8 +203,8 @@ def _is_value(option: click.Option, ctx: click.Context, text: str) -> bool:
     if _WITH_SPACES.isdisjoint((option.metavar or "").split("|")):
         return False
     with suppress(click.UsageError):
-        option.process_value(ctx, text)
-        return True
+        # A name is any text, as that of a tag for --since.
+        return bool(option.process_value(ctx, text) != text)
     return False
 
 

@@ -652,6 +652,10 @@ def test_a_column_without_filters_is_named_where_they_are_to_be_removed():
         ("index probe ix -c id -v 1", "expected --index DIR; did you mean --index ix?"),
         ("index check other", "expected --index DIR; see pbloom index check --help"),
         ("index ix", "ix: no such command; did you mean pbloom index check --index ix?"),
+        (
+            "index build ix lake.events --table iceberg --catalog prod -c id",
+            "expected --index DIR; did you mean --index ix?",
+        ),
     ],
 )
 def test_an_index_that_is_named_without_its_option(words, meant, tmp_path, monkeypatch):

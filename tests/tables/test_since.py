@@ -171,6 +171,9 @@ def test_iceberg_files_since_a_snapshot(lake):
     assert in_lake(first, version=second) == in_lake(first) - in_lake(second)
 
 
+NO_NAME = "pbloom: --since: '': expected a time such as 2026-11-20, or an age: a number and s, m, h, d or w, such as 2d"
+
+
 def test_iceberg_files_since_a_tag_or_branch(lake):
     iceberg.load().manage_snapshots().create_tag(lake[0], "audit").commit()
     assert in_lake("audit") == in_lake(lake[0])
@@ -181,6 +184,12 @@ def test_iceberg_files_since_a_tag_or_branch(lake):
     )
     told = outcome("inspect", iceberg.NAME, *IN_CATALOG, "--json", "--since", "audit")
     assert len(told.stdout.splitlines()) == 2
+    # What stands behind a name or an age is no more of it.
+    for since in ("audit", "2d", lake[0]):
+        told = outcome("inspect", "--since", since, iceberg.NAME, *IN_CATALOG, "--json")
+        assert (told.code, len(told.stdout.splitlines())) == (0, 3 if since == "2d" else 2)
+    empty = outcome("inspect", iceberg.NAME, *IN_CATALOG, "--since", "")
+    assert (empty.code, empty.stderr.splitlines()[-1]) == (2, NO_NAME)
     none = outcome("inspect", iceberg.NAME, *IN_CATALOG, "--since", "main")
     assert (none.code, none.complaint) == (0, "nothing to do: no files added since main")
     options = {"min_file_size": 0, "catalog": iceberg.CATALOG}
