@@ -343,7 +343,9 @@ def _unknown(report: FindReport) -> str:
     of_any = len({file.path for file in report.unknown}) - of_some
     counts = {"unknown": of_any, "unknown for some of the values": of_some}
     return "".join(
-        f"; {number_of(count, 'file')} {what}" for what, count in counts.items() if count
+        f"; {some_of(count, report.num_files, 'file')} {what}"
+        for what, count in counts.items()
+        if count
     )
 
 

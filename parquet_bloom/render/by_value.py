@@ -85,7 +85,7 @@ def in_all(report: ValuesReport, took: str) -> str:
         without = number_of(report.files_without_column, "file")
         counts += f", {without} without the column: {BY_NAME}"
     unknown = len({each.path for each in report.files_unknown})
-    doubt = f", {unknown:,} of them unknown" if unknown else ""
+    doubt = f", {unknown:,} unknown" if unknown else ""
     return (
         f"{quoted_name(report.column)} in {number_of(report.num_files, 'file')}{doubt}: "
         f"{number_of(len(report.results), 'value')}, {counts}; {size(report.bytes_read)} read to find out{took}"

@@ -78,7 +78,7 @@ def test_how_many_of_several_values_are_in_no_file(path):
     assert last.endswith("B; 2 of 3 values in no file")
     pq.write_table(pa.table({"other": [1]}), "b.parquet")
     found = outcome("find", path, "b.parquet", *asked)
-    assert found.stdout.splitlines()[-1].endswith("B; 1 of 3 values found; 1 file unknown")
+    assert found.stdout.splitlines()[-1].endswith("B; 1 of 3 values found; 1 of 2 files unknown")
     alone = outcome("find", path, "-c", "id", "-v", "9")
     assert (alone.code, "in no" in alone.stdout) == (1, False)
 
@@ -240,7 +240,7 @@ def test_a_name_that_means_nothing_is_unknown_beside_others(path, name, reason, 
     assert row == "8\ta.parquet\t0\t1"
     assert total.startswith("1 row in 1 file: ")
     excluded = "" if indexed else "; excluded: 1 by statistics"
-    assert total.endswith(f" B{excluded}; 1 file unknown")
+    assert total.endswith(f" B{excluded}; 1 of 2 files unknown")
     document = json.loads(outcome("find", path, given, *asked[:2], "-v", "9", "--json").stdout)
     assert (document["num_files"], document["absent"]) == (2, [])
     alone = outcome("find", given, *asked)

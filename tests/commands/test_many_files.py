@@ -886,7 +886,7 @@ def test_values_with_one_verdict_are_printed_alone(tmp_path, monkeypatch):
     assert unknown.stdout == ""
     totals, doubt = unknown.stderr.splitlines()
     assert totals.startswith(
-        "pbloom: id in 3 files, 1 of them unknown: 4 values, 0 certainly in no file, 2 maybe in some, 2 unknown; "
+        "pbloom: id in 3 files, 1 unknown: 4 values, 0 certainly in no file, 2 maybe in some, 2 unknown; "
     )
     assert doubt == (
         "pbloom: lake/2.parquet: may hold any value, so none is absent: no filter; pbloom advise says whether it deserves one, pbloom build adds it"

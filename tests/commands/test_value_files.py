@@ -416,7 +416,7 @@ def test_each_value_counts_once(folder):
     for ids in ("ids", "ids.parquet"):
         assert "; 1 of 2 values in no file" in outcome(*COMMAND, "--ids", ids).stdout
         asked = outcome("probe", *COMMAND[1:], "--ids", ids, "--by-value").stdout
-        assert asked.startswith("id in 1 file: 2 values, ")
+        assert asked.startswith("id in 1 file, 1 unknown: 2 values, ")
 
 
 def test_the_answer_of_an_index_has_absent_values_too(folder):

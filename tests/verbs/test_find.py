@@ -848,7 +848,7 @@ def test_files_that_an_index_or_nobody_could_ask_are_counted(tmp_path):
     for values, end in (("-5",), ""), (("-5", "-v", "11"), "; 0 of 2 values found"):
         said = outcome("find", *asked, *values).stdout.splitlines()[-1]
         assert said.startswith("0 rows in 2 files: 0 row groups of 0 files read, ")
-        assert said.endswith(f" B; excluded: 2 by statistics{end}; 1 file unknown")
+        assert said.endswith(f" B; excluded: 2 by statistics{end}; 1 of 3 files unknown")
 
 
 def test_columns_in_the_names_of_folders(tmp_path):

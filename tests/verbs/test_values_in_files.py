@@ -237,7 +237,7 @@ def test_the_command_names_what_may_hold_any_value(lake):
     reason = found.complaint.removeprefix(f"{names[1]}: ").partition("; ")[0]
     first, *unknown = found.stdout.splitlines()
     assert first.startswith(
-        "id in 2 files, 2 of them unknown: 1 value, 0 certainly in no file, 0 maybe in some, 1 unknown; "
+        "id in 2 files, 2 unknown: 1 value, 0 certainly in no file, 0 maybe in some, 1 unknown; "
     )
     assert unknown == [
         f"{names[0]}: may hold any value: no filter; pbloom advise says whether it deserves one, pbloom build adds it",
