@@ -260,6 +260,17 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
     def reason_for_none(self, column: OrcColumn) -> str | None:
         return never_absent(column)
 
+    def room_for(self, name: str) -> int | None:
+        """Of elements of lists and entries of maps, an index group may have more than rows."""
+        chunks = (
+            OrcChunk(stripe, column)
+            for column in self.columns_called(name)
+            for stripe in self._stripes
+        )
+        counts = (count for each in chunks for count in _non_null(self._row_index(each), each))
+        most = max((count for count in counts if count is not None), default=0)
+        return most if most > self.file.tail.row_index_stride > 0 else None
+
     def parts_without(self, column: OrcColumn) -> list[int]:
         return [
             stripe.index for stripe in self._stripes if not OrcChunk(stripe, column).has_filters
