@@ -144,6 +144,8 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
         if index is None:
             return ItemView(findings)
         entries = self._row_index(chunk)
+        if item.is_asked and entries is None:
+            findings += self._check_row_index(chunk)
         # If there are two streams, the other one is for readers from before ORC 1.3.
         if item.is_asked:
             encoding = chunk.stripe.bloom_encoding(column.id)
@@ -292,6 +294,15 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
     def filter_bytes(self) -> int:
         streams = (stream for stripe in self._stripes for stream in stripe.streams)
         return sum(stream.length for stream in streams if stream.kind in FILTER_KINDS)
+
+    def _check_row_index(self, chunk: OrcChunk) -> Iterator[Finding]:
+        try:
+            self.file.row_index(chunk.stripe.index, chunk.column)
+        except FormatError as error:
+            reason = without_place(error, chunk.where, chunk.stripe.where)
+            yield chunk_finding("PB613", chunk, reason)
+        except UnsupportedError:
+            return
 
     def _row_index(self, chunk: OrcChunk) -> Sequence[IndexEntry] | None:
         """By index group; None if there is none that can be read."""
