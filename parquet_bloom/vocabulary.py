@@ -126,6 +126,8 @@ NULLS_NOT_SHOWN: Final = f"{NO_FILTER}: only nulls by its null_count, but not by
 HAS_ONE: Final = "has a filter already"
 # Of one that was to be replaced, where the new one would miss the target and let more pass.
 OLD_ONE_STAYS: Final = "what is there is better, and stays"
+# Of one that was to be replaced, of whose values nobody can say whether it has them.
+UNREAD_STAYS: Final = "what is there stays"
 # Of one that is of no use to any reader.
 NEEDLESS: Final = "which pbloom strip removes"
 # The same in a table, where strip takes back what was appended of all columns, and a later build brings it back.

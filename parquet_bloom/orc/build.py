@@ -59,7 +59,7 @@ from parquet_bloom.orc.writer import FilterStreams, Streams, StripesChange
 from parquet_bloom.parallel import Progress, check_fits, of_all, work_in_order
 from parquet_bloom.storage.change import Version
 from parquet_bloom.threads import threads_for_values
-from parquet_bloom.vocabulary import HAS_ONE, NO_VALUES, OLD_ONE_STAYS, OrcStreams
+from parquet_bloom.vocabulary import HAS_ONE, NO_VALUES, OLD_ONE_STAYS, UNREAD_STAYS, OrcStreams
 
 # The kinds of streams for each choice, in the order in which readers expect them.
 _KINDS: Final = {"utf8": (BLOOM_FILTER_UTF8,), "both": FILTER_KINDS}
@@ -271,11 +271,9 @@ class BuiltChange(StripesChange):
         return self.size_of.get(chunk.column.name, self._size)
 
     def _build_or_reason(self, chunk: OrcChunk) -> BuiltStreams | FiltersStay | str:
-        """The filters of a chunk, or why it gets none. Raises FormatError for damaged values."""
-        try:
-            return self._build(chunk, self._wanted_size(chunk))
-        except UnsupportedError as error:
-            return _reason(error, chunk)
+        """The filters of a chunk, or why it gets none. Raises FormatError for damaged values, UnsupportedError for
+        those that cannot be read."""
+        return self._build(chunk, self._wanted_size(chunk))
 
     def _build(self, chunk: OrcChunk, size: OrcSize) -> BuiltStreams | FiltersStay | str:
         stripe = chunk.stripe
@@ -311,7 +309,7 @@ class BuiltChange(StripesChange):
             return self.instead(
                 chunk,
                 fpp,
-                f"FPP {percent(fpp, 3)}: index groups have up to {max(counts)} values, and filters are sized"
+                f"FPP {percent(fpp, 3)}: the largest index group has {max(counts)} values, and filters are sized"
                 f" for {size.entries}; --ndv sizes them for more",
             )
         compression = self.file.tail.compression
@@ -400,6 +398,14 @@ class OrcBuild(BuiltChange, BuildChange):
         if chunk.has_filters and are_complete(self.file, chunk, fpp):
             return FiltersStay(f"{reason}; {OLD_ONE_STAYS}")
         return reason
+
+    def _build_or_reason(self, chunk: OrcChunk) -> BuiltStreams | FiltersStay | str:
+        """Filters that are there stay where the values cannot be read: nobody knows that they are wrong."""
+        try:
+            return super()._build_or_reason(chunk)
+        except UnsupportedError as error:
+            reason = _reason(error, chunk)
+            return FiltersStay(f"{reason}; {UNREAD_STAYS}") if chunk.has_filters else reason
 
     def stay(self, chunk: OrcChunk) -> None:
         self.replaced.discard((chunk.place.part, chunk.column.name))

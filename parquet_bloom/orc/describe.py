@@ -40,10 +40,12 @@ def describe(
     """One column in one stripe."""
     stripe, column = chunk.stripe, chunk.column
     stored, reason = file.usable_filters(stripe.index, column)
+    unread = ""
     try:
         entries = file.row_index(stripe.index, column)
-    except ParquetBloomError:
+    except ParquetBloomError as error:
         entries = None
+        unread = f"the row index cannot be read: {file.why(error, stripe.index, column)}"
     streams = chunk.filter_streams
     if on_bits is not None and stored is not None:
         for filter in stored.filters:
@@ -58,7 +60,7 @@ def describe(
         chunk_bytes=chunk.stored_bytes,
         filter=_description(stored, stored.filters, stored_bytes) if stored else None,
         reason=reason or None,
-        notes=_notes(file, column, stored, entries or ()) if stored else (),
+        notes=_notes(file, column, stored, entries or (), unread) if stored else (),
         column_id=column.id,
         encoding=stripe.encoding(column.id),
         streams=tuple(FilterStream(each.name, each.offset, each.length) for each in streams),
@@ -77,15 +79,16 @@ def _num_values(entries: Entries | None) -> int | None:
 
 
 def _notes(
-    file: OrcReader, column: OrcColumn, stored: StoredIndex, entries: Entries
+    file: OrcReader, column: OrcColumn, stored: StoredIndex, entries: Entries, unread: str
 ) -> tuple[str, ...]:
+    """`unread`: why there are no `entries` where there should be."""
     found = [entry.statistics for entry in entries]
     reasons = writers.ignored(
         file.generation,
         column,
         stored.stream.kind,
         stored.bloom_encoding,
-        has_statistics=bool(found) and None not in found,
+        has_statistics=bool(unread or found) and None not in found,
     )
     if not reasons:
         reasons = writers.ignored_groups(num_ignored(entries))
@@ -94,7 +97,7 @@ def _notes(
     clear = 0 if never_absent(column) else _num_clear(stored.filters, found)
     groups = number_of(clear, "index group")
     lost = f"no bit is set in {groups} that may have values" if clear else ""
-    return (*reasons, *filter(None, [doubt, lost]))
+    return (*reasons, *filter(None, [unread, doubt, lost]))
 
 
 def _num_clear(filters: Sequence[KHashFilter], found: Sequence[GroupStatistics | None]) -> int:

@@ -8,16 +8,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from parquet_bloom.container import BuiltFilters, LeftChunk, number_of, without_numbers
+from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import percent
-from parquet_bloom.render.hints import command, with_hint
+from parquet_bloom.render.hints import command, hint_for, with_hint
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import Cells, write_table, write_text
 from parquet_bloom.render.wording import (
-    columns_alike,
     files_of,
     in_one,
     in_the_first,
+    shortened,
     size,
     where,
 )
@@ -277,28 +278,28 @@ def _unused(report: StripReport) -> Iterator[Remark]:
 
 def _left(what: str, chunks: Sequence[LeftChunk]) -> list[Remark]:
     """One for all chunks whose reasons differ only in numbers; `what` was done to them."""
-    return [
-        Remark(
-            f"{painted(what)} {columns}",
-            with_hint(reasons[0]),
-            with_hint(f"{painted(what)} {columns}, {where(None, places)}: {in_one(reasons)}"),
-            varies=len(reasons) > 1,
-        )
-        for columns, places, reasons in _left_alike(chunks)
-    ]
+    remarks = []
+    for columns, places, reasons in _left_alike(chunks):
+        name, hint = f"{painted(what)} {columns}", hint_for(reasons[0])
+        first, *others = [f"{reason}; {hint}" for reason in reasons] if hint else reasons
+        text = f"{name}, {where(None, places)}: {in_one((first, *others))}"
+        remarks.append(Remark(name, first, text, others=tuple(others)))
+    return remarks
 
 
 def _left_alike(chunks: Iterable[LeftChunk]) -> Iterator[tuple[str, list[Place], list[str]]]:
-    """The columns, places and reasons of chunks whose reasons differ only in numbers."""
-    alike: dict[tuple[str, str], tuple[list[Place], list[str]]] = {}
-    for columns, places, reason in columns_alike(
-        (chunk.column, chunk.place, chunk.reason) for chunk in chunks
-    ):
-        all_places, reasons = alike.setdefault((columns, without_numbers(reason)), ([], []))
-        all_places += places
-        reasons.append(reason)
-    for (columns, _), (places, reasons) in alike.items():
-        yield columns, places, reasons
+    """The columns, places and reasons of chunks whose reasons differ only in numbers; several columns are one of
+    which all is said of the same places, in the same words and numbers."""
+    of_columns: dict[tuple[str, str], list[LeftChunk]] = {}
+    for chunk in chunks:
+        of_columns.setdefault((chunk.column, without_numbers(chunk.reason)), []).append(chunk)
+    alike: dict[tuple[tuple[Place, str], ...], list[str]] = {}
+    for (column, _), those in of_columns.items():
+        said = tuple((each.place, each.reason) for each in those)
+        alike.setdefault(said, []).append(column)
+    for said, columns in alike.items():
+        places, reasons = zip(*said, strict=True)
+        yield shortened([*map(quoted_name, columns)]), [*places], [*dict.fromkeys(reasons)]
 
 
 def _repair_remarks(report: RepairReport) -> list[Remark]:

@@ -30,6 +30,8 @@ from parquet_bloom.vocabulary import (
     NO_META_DATA,
     NO_PREFIX,
     OF_FOOTER,
+    OLD_ONE_STAYS,
+    UNREAD_STAYS,
 )
 
 # Of columns that some files lack.
@@ -135,6 +137,8 @@ def with_hint(message: str) -> str:
 
 def hint_for(message: str) -> str:
     """What helps alone; empty if nothing does."""
+    for stays in (OLD_ONE_STAYS, UNREAD_STAYS):
+        message = message.removesuffix(f"; {stays}")
     for reason, hint in _HINTS.items():
         if message == reason or message.endswith(f": {reason}"):
             return hint
@@ -192,16 +196,17 @@ def on_replaced_too(columns: Sequence[str]) -> str:
 MOST_NAMES: Final = 5
 # What judges files together is told which of them it is about even if they are more: others would decide with them.
 _MOST_JUDGED: Final = 10
+TAKES_IN_OTHERS: Final = "this command takes in the other files, too"
 # What may be done to all files where it helps some: it changes nothing that is in order.
-_SPARING: Final = frozenset(("advise", "build", "repair", "validate"))
+_SPARING: Final = frozenset(("build", "repair", "validate"))
 # With which `build` and `repair` put other filters in the place of those that are there.
 _REPLACING: Final = frozenset(("--existing", "--rebuild"))
 
 
 def for_many(command: str, path: str, names: Sequence[str], concerned: Sequence[str] = ()) -> str:
     """A command that helps with the file at `path`, for those that `concerned` means; if these are too many, for all
-    that `names` mean, unless files that need no help would change; and for any file, called FILE, if these are too
-    many, too, or it is about a row group, which in others is another."""
+    that `names` mean, unless files that need no help would change, or decide with the others; and for any file,
+    called FILE, if these are too many, too, or it is about a row group, which in others is another."""
     import shlex
 
     words = shlex.split(command)
@@ -215,6 +220,16 @@ def for_many(command: str, path: str, names: Sequence[str], concerned: Sequence[
         at = words.index("-c")
         command = shlex.join((*words[:at], *words[at + 2 :]))
     return for_all(command, path, names if is_for_all else concerned, most)
+
+
+def on_others(command: str, names: Sequence[str], concerned: Sequence[str]) -> str:
+    """What follows a command of `for_many` that is for all that `names` mean, as those that it is about are too many;
+    empty if it is for these alone."""
+    import shlex
+
+    words = shlex.split(command)
+    is_for_all = bool(names) and all(name_in_commands(each) in words for each in names)
+    return TAKES_IN_OTHERS if is_for_all and [*concerned] != [*names] else ""
 
 
 def concerned_of(
@@ -272,7 +287,7 @@ def united(commands: Iterable[str]) -> list[str]:
 
 
 # What is said of filters to build.
-_OF_BUILDING: Final = frozenset(("--existing", "--fpp", "--max-bytes"))
+_OF_BUILDING: Final = frozenset(("--existing", "--fpp", "--max-bytes", "--ndv"))
 
 
 def stripping(command: str) -> str:

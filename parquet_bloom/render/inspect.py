@@ -277,7 +277,7 @@ def write_inspection_summary(summary: InspectionSummary, verbose: bool = False) 
         if not (each.filter_bytes or each.num_filters or each.chunks_unusable)
     ]
     in_full = verbose or not sys.stdout.isatty()
-    chunks = f"{_chunk_of(summary)}s"
+    chunks = f"{chunk_of(summary)}s"
     heads = ("column", "files", chunks, "filters", "bytes", "of the files", "FPP", "worst FPP")
     if rows:
         write_table(heads, rows, _SUMMARY_GIVES, verbose, more=_MORE)
@@ -301,7 +301,7 @@ def write_inspection_summary(summary: InspectionSummary, verbose: bool = False) 
         write_text(f"{files}, {rows_of}: {_filters_take(total)}")
 
 
-def _chunk_of(summary: InspectionSummary) -> str:
+def chunk_of(summary: InspectionSummary) -> str:
     """What is counted of a column: `stripe` where all files have these, else `chunk`."""
     units = [UNITS[each] for each in summary.formats]
     return units[0].part if len(units) == 1 and units[0].has_groups else "chunk"
@@ -310,7 +310,7 @@ def _chunk_of(summary: InspectionSummary) -> str:
 def _some_chunks(summary: InspectionSummary, count: Callable[[ColumnSummary], int]) -> list[str]:
     """The columns that have any such chunks, with how many."""
     return [
-        f"{each.column} ({count(each):,} of {number_of(each.chunks, _chunk_of(summary))})"
+        f"{each.column} ({count(each):,} of {number_of(each.chunks, chunk_of(summary))})"
         for each in summary.columns
         if count(each)
     ]

@@ -23,6 +23,7 @@ from parquet_bloom.render.findings import (
 )
 from parquet_bloom.render.hints import (
     MOST_NAMES,
+    TAKES_IN_OTHERS,
     command,
     concerned_of,
     for_all,
@@ -31,9 +32,11 @@ from parquet_bloom.render.hints import (
     hint_for,
     is_rebuilding,
     is_replacing,
+    on_others,
     on_replaced_too,
     united,
 )
+from parquet_bloom.render.inspect import chunk_of
 from parquet_bloom.render.report import (
     MOST_COLUMNS,
     MOST_PLACES,
@@ -170,6 +173,7 @@ def render_lake_report(
         verdict=verdict,
         summary=lake_summary(report),
         columns=_columns(report.summary.columns, verdicts),
+        chunk=chunk_of(report.summary).capitalize(),
         most_columns=MOST_COLUMNS,
         partitions=report.partitions,
         most_partitions=MOST_PARTITIONS,
@@ -601,6 +605,8 @@ def _commands(
     ordered = [*commands, *by_hand] if is_for_others else [*by_hand, *commands]
     if any(map(_is_of_so_many_values, commands)):
         ordered.append(_OF_OTHERS)
+    elif any(on_others(each, names, concerned) for each in commands):
+        ordered.append(TAKES_IN_OTHERS)
     return [f"next: {each}" for each in ordered]
 
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from parquet_bloom.container import number_of, without_numbers
-from parquet_bloom.render.hints import concerned_of, for_many, is_rebuilding
+from parquet_bloom.render.hints import concerned_of, for_many, is_rebuilding, on_others
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import complain, write_text
@@ -41,15 +41,16 @@ class Remark(NamedTuple):
     """Something to know about one file, where `text` says it all. In several files, remarks are alike
     that have the same `what`, differ only in numbers in `why`, and are helped by the same command, `next`, in which
     the file is called FILE: no shell takes a range of numbers. Those of the highest `rank` come first. `varies`: in
-    the file itself there are several, and `why` is about the first. `comes_first`: before `repair` changes what may
-    be the only trace of something else. `look`: the command that says more of this file, before anything changes
-    there; of several, one is enough."""
+    the file itself there are several, and `why` is about the first; where it knows the `others`, it speaks of all.
+    `comes_first`: before `repair` changes what may be the only trace of something else. `look`: the command that says
+    more of this file, before anything changes there; of several, one is enough."""
 
     what: str
     why: str
     text: str
     rank: int = 0
     varies: bool = False
+    others: tuple[str, ...] = ()
     next: str | None = None
     comes_first: bool = False
     look: str | None = None
@@ -74,7 +75,7 @@ def about_alike(
 ) -> str:
     """What several remarks that are alike say, once, and what helps with the files that `names` mean, or with those
     that it is said of, `concerned`."""
-    first, reasons = remarks[0], [each.why for each in remarks]
+    first, reasons = remarks[0], [why for each in remarks for why in (each.why, *each.others)]
     are_varied = any(each.varies for each in remarks)
     why = in_the_first(reasons[0]) if are_varied else in_one(reasons)
     text = f"{first.what}: {why}" if first.what else why
@@ -82,7 +83,8 @@ def about_alike(
         text += f"; next: {first.look}"
     if first.next is None:
         return text
-    return f"{text}; next: {for_many(first.next, 'FILE', names, concerned)}"
+    command = for_many(first.next, "FILE", names, concerned)
+    return "; ".join(filter(None, (text, f"next: {command}", on_others(command, names, concerned))))
 
 
 class FileSummary(NamedTuple):

@@ -144,6 +144,8 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
         if index is None:
             return ItemView(findings)
         entries = self._row_index(chunk)
+        if item.is_asked and entries is None:
+            findings += self._check_row_index(chunk)
         # If there are two streams, the other one is for readers from before ORC 1.3.
         if item.is_asked:
             encoding = chunk.stripe.bloom_encoding(column.id)
@@ -260,6 +262,17 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
     def reason_for_none(self, column: OrcColumn) -> str | None:
         return never_absent(column)
 
+    def room_for(self, name: str) -> int | None:
+        """Of elements of lists and entries of maps, an index group may have more than rows."""
+        chunks = (
+            OrcChunk(stripe, column)
+            for column in self.columns_called(name)
+            for stripe in self._stripes
+        )
+        counts = (count for each in chunks for count in _non_null(self._row_index(each), each))
+        most = max((count for count in counts if count is not None), default=0)
+        return most if most > self.file.tail.row_index_stride > 0 else None
+
     def parts_without(self, column: OrcColumn) -> list[int]:
         return [
             stripe.index for stripe in self._stripes if not OrcChunk(stripe, column).has_filters
@@ -281,6 +294,15 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
     def filter_bytes(self) -> int:
         streams = (stream for stripe in self._stripes for stream in stripe.streams)
         return sum(stream.length for stream in streams if stream.kind in FILTER_KINDS)
+
+    def _check_row_index(self, chunk: OrcChunk) -> Iterator[Finding]:
+        try:
+            self.file.row_index(chunk.stripe.index, chunk.column)
+        except FormatError as error:
+            reason = without_place(error, chunk.where, chunk.stripe.where)
+            yield chunk_finding("PB613", chunk, reason)
+        except UnsupportedError:
+            return
 
     def _row_index(self, chunk: OrcChunk) -> Sequence[IndexEntry] | None:
         """By index group; None if there is none that can be read."""

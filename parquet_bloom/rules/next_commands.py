@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from math import floor, log10
 from typing import Final, TypeAlias
 
@@ -56,15 +56,17 @@ _STEPS: Final = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 
 class NextCommands:
     """The commands that help, as the catalogue has them, filled in for findings in `file`; `policy`: what
-    is required; `may_be_built`: whether `build` adds filters to it; `with_filters`: the columns that have some;
-    `fpp_within_limit`: by column, that of its filters in the most bytes that are allowed; `sound`: the places and
-    columns whose pages have nothing wrong, as far as they were decoded; `has_decoded`: whether all were."""
+    is required; `may_be_built`: whether `build` adds filters to it; `room_for`: by column, of how many values it has
+    to be told, if it has; `with_filters`: the columns that have some; `fpp_within_limit`: by column, that of its
+    filters in the most bytes that are allowed; `sound`: the places and columns whose pages have nothing wrong, as far
+    as they were decoded; `has_decoded`: whether all were."""
 
     def __init__(
         self,
         file: Container,
         policy: Policy,
         may_be_built: Callable[[str], bool],
+        room_for: Callable[[str], int | None],
         with_filters: Callable[[], Sequence[str]],
         fpp_within_limit: Mapping[str, float],
         sound: Collection[tuple[Place | None, str | None]] = (),
@@ -78,6 +80,7 @@ class NextCommands:
         self._keys = file.key_arguments
         self._missing_keys = file.missing_key_arguments
         self._may_be_built = may_be_built
+        self._room_for = cache(room_for)
         self._with_filters = with_filters
         self._sound = sound
         self._has_decoded = has_decoded
@@ -292,6 +295,8 @@ class NextCommands:
         if words[1] != "build" or column is None:
             return []
         size, limit, limits = self._size_of(column), self._policy_of(column).max_fpp, []
+        if "--ndv" not in words and (room := self._room_for(column)) is not None:
+            limits += ["--ndv", _rounded_up(room)]
         if size and "--max-bytes" not in words:
             limits += ["--max-bytes", _as_size(size)]
         if limit is not None and "--fpp" not in words:
@@ -336,8 +341,9 @@ def _as_size(num_bytes: int) -> str:
 
 
 def _rounded_up(rate: float) -> str:
-    """One of ten in each power of ten: `0.08` for 0.0742. Files of about as many values share a command, and none has
-    a smaller filter for it: half the bytes, if the rate allows them, would take it up by far more."""
+    """One of ten in each power of ten: `0.08` for 0.0742, `20000` for 18,922. Files of about as many values share a
+    command, and none has a smaller filter for it: half the bytes, if the rate allows them, would take it up by far
+    more."""
     power = 10.0 ** floor(log10(rate))
     step = next(step for step in _STEPS if step * power >= rate)
     return f"{step * power:.12g}"

@@ -215,6 +215,11 @@ class Examination(ABC, Generic[ItemT, ColumnT]):
         """Whether `build` adds filters to columns of this name, if it has none."""
         return not any(map(self.reason_for_none, self.columns_called(name)))
 
+    def room_for(self, name: str) -> int | None:
+        """How many values the filters of columns of this name have to be sized for, if `build` has to be told, as by
+        default, they may have room for fewer; None where it sees to that itself."""
+        return None
+
     @abstractmethod
     def parts_without(self, column: ColumnT) -> Sequence[int]:
         """The parts, of those that were asked for, in which a column has no filters, as far as the file

@@ -202,6 +202,7 @@ def validate_file(
         file,
         policy,
         examination.may_be_built,
+        examination.room_for,
         examination.columns_with_filters,
         examined.fpp_within_limit,
         examined.proofs,

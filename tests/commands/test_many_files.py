@@ -215,6 +215,26 @@ def test_how_many_filters_are_replaced_is_said_of_each_file(tmp_path, monkeypatc
     assert f"\nnote: {said}\n" in outcome("build", "a.parquet", *rebuild).stdout
 
 
+def test_what_a_column_is_skipped_for_is_one_line_with_all_numbers(tmp_path, monkeypatch):
+    """Of all stripes of all files, also where another column has the same numbers in one of them."""
+    monkeypatch.chdir(tmp_path)
+    for name, each in (("a", 2), ("b", 3)):
+        few = [[number * each + at for at in range(each)] for number in range(9_000)]
+        lists = {"l": few, "m": [*few[:-1], [*few[-1], 0]]}
+        orc.write_table(pa.table(lists), f"{name}.orc", stripe_size=1, batch_size=4_500)
+    ask = ("-c", "l._elem,m._elem", "--in-place", "--ndv", "100")
+    end = "values, and filters are sized for 100; --ndv sizes them for more"
+    assert outcome("build", "a.orc", *ask).stdout.splitlines()[1:] == [
+        f"skipped l._elem, stripes 0, 1: FPP 100 %: the largest index group has 9000 {end}",
+        f"skipped m._elem, stripes 0, 1: FPP 100 %: the largest index group has 9000 to 9001 {end}",
+    ]
+    skipped = outcome("build", "a.orc", "b.orc", *ask).stdout.splitlines()[2:-1]
+    assert skipped == [
+        f"2 files: skipped l._elem: FPP 100 %: the largest index group has 9000 to 13500 {end}",
+        f"2 files: skipped m._elem: FPP 100 %: the largest index group has 9000 to 13501 {end}",
+    ]
+
+
 def test_verbose_shows_each_file_as_if_it_were_alone(built, ending):
     lines, _ = said("build", built, "-c", "user_id", "--dry-run", "--verbose")
     assert len(lines) == 2 * FILES

@@ -90,6 +90,14 @@ def without_row_index() -> bytes:
     return with_streams(change)
 
 
+def damaged_row_index() -> bytes:
+    def change(stripe: Stripe) -> None:
+        found = stream(stripe, A, ROW_INDEX)
+        found.data = b"\xff" * len(found.data)
+
+    return with_streams(change)
+
+
 def twice() -> bytes:
     def change(stripe: Stripe) -> None:
         at = stripe.streams.index(stream(stripe, A))
@@ -138,6 +146,7 @@ STRUCTURE = (
     OrcDefect("no ROW_INDEX", "PB609", without_row_index, index_group=None),
     OrcDefect("the stream twice", "PB610", twice, index_group=None),
     OrcDefect("other data", "PB611", cut_data, index_group=None, deep=True),
+    OrcDefect("no RowIndex", "PB613", damaged_row_index, index_group=None),
     OrcDefect("behind another", "PB612", lambda: sound() + sound(), None, None, None),
 )  # fmt: skip
 

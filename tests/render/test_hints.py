@@ -10,7 +10,14 @@ from make.footers import with_pointer
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.render.hints import NextLines, for_many, in_options, next_line, with_hint
+from parquet_bloom.render.hints import (
+    NextLines,
+    for_many,
+    in_options,
+    next_line,
+    on_others,
+    with_hint,
+)
 
 
 @pytest.mark.parametrize(
@@ -131,6 +138,10 @@ from parquet_bloom.render.hints import NextLines, for_many, in_options, next_lin
         (
             "FPP 2.7 % at 1048576 bytes, sized for an NDV of 500000: misses the target of 1 %",
             "; a higher --ndv, or none, allows one, --force writes this one",
+        ),
+        (
+            "FPP 97.8 % at 4096 bytes, the most allowed: misses the target of 0.1 %; what is there is better, and stays",
+            "; a higher --max-bytes or --fpp allows one, --force writes this one",
         ),
     ],
 )
@@ -267,8 +278,22 @@ def test_what_judges_files_together_is_told_more_of_those_that_it_is_about():
     assert for_many("pbloom advise a -c x", "a", ["lake"], seven) == (
         "pbloom advise 1 2 3 4 5 6 7 -c x"
     )
-    assert for_many("pbloom advise a -c x", "a", ["lake"], eleven) == "pbloom advise lake -c x"
+    assert for_many("pbloom advise a -c x", "a", ["lake"], eleven) == "pbloom advise FILE -c x"
+    assert for_many("pbloom advise a -c x", "a", ["lake"], ["lake"]) == "pbloom advise lake -c x"
     assert for_many("pbloom build a -c x", "a", ["lake"], seven) == "pbloom build lake -c x"
+
+
+def test_a_command_that_takes_in_other_files_says_so():
+    eleven = list("123456789ab")
+    for named, concerned, said in (
+        (["lake"], eleven, "this command takes in the other files, too"),
+        # All of them, or so few that they are named.
+        (["lake"], ["lake"], ""),
+        (["lake"], ["a", "b"], ""),
+        ([], eleven, ""),
+    ):
+        command = for_many("pbloom build a -c x", "a", named, concerned)
+        assert on_others(command, named, concerned) == said
 
 
 def test_many_files_that_need_help_are_named_by_what_means_all_if_no_others_change():

@@ -552,17 +552,31 @@ def test_filters_that_lack_values_are_not_replaced_in_silence(changed, fpp, dry_
         assert len(pb.build(path, **again).notes) == 1
 
 
+def test_a_filter_that_lacks_values_does_not_go_in_silence(changed):
+    """Where none comes in its place, and those that lack nothing stay."""
+    gone, said = pb.build(
+        changed(), columns="id", existing="replace", max_bytes=64, in_place=True
+    ).notes
+    assert gone == "removed the filters of 1 column chunk for good, with none in their place"
+    assert said.startswith("row group 1, column id: the filter that it had lacks values in rows 2")
+
+
 def test_a_filter_that_is_the_only_trace_of_a_changed_page_is_not_replaced(changed, tmp_path):
     """As repair leaves it."""
     path = changed(statistics=True)
     before = path.read_bytes()
+    worse = {"columns": "id", "existing": "replace", "max_bytes": 64}
     with pytest.raises(
         pb.RewriteError,
         match=r"row group 1, column id: \d+ of 2,000 stored values are not in the filter: .* bytes of the pages may"
         r" have changed, and not the filter: PB\d+ .*: take another copy of the file$",
     ):
         pb.build(path, columns="id", existing="replace", in_place=True)
+    # None would come in its place.
+    with pytest.raises(pb.RewriteError, match=r"take another copy of the file$"):
+        pb.build(path, **worse, in_place=True)
     assert path.read_bytes() == before
     assert pb.repair(path, rebuild=True, dry_run=True).state == "still wrong"
+    pb.build(path, tmp_path / "none.parquet", **worse)
     # This one stays where it is.
     pb.build(path, tmp_path / "new.parquet", columns="id", existing="replace")

@@ -209,7 +209,9 @@ def test_an_orc_file_and_files_of_both_formats(run, folder, tmp_path):
     assert result.code == 0
     assert f"Bloom filters of 1 file built.orc {path} " in Document(html).text
     assert f" Filters {filters} Filters take " in Document(html).text
+    assert " Files with filters Stripes with filters Filter bytes " in Document(html).text
     result, html = run(path, "lake/day=1")
+    assert " Files with filters Chunks with filters Filter bytes " in Document(html).text
     assert "Bloom filters of 3 files" in Document(html).text
     for table in (f"{path}", "lake/day=1/a.parquet and 1 more"):
         assert f" {table} Column Verdict Why" in Document(html).text

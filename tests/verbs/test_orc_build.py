@@ -206,7 +206,7 @@ def test_filters_stay_where_only_worse_ones_can_be_built(path):
     given = {"columns": ["id"], "existing": "replace", "ndv": 10, "in_place": True}
     report = pb.build(path, **given)
     reason = (
-        "FPP 100 %: index groups have up to 1000 values, and filters are sized for 10; --ndv sizes them for more;"
+        "FPP 100 %: the largest index group has 1000 values, and filters are sized for 10; --ndv sizes them for more;"
         " what is there is better, and stays"
     )
     assert {each.reason for each in report.skipped} == {reason}
@@ -229,6 +229,24 @@ def test_filters_stay_where_only_worse_ones_can_be_built(path):
     assert pb.validate(path, deep=True).ok
 
 
+def test_filters_stay_whose_values_cannot_be_read(path, monkeypatch):
+    """Nobody knows that they are wrong."""
+    pb.build(path, in_place=True, columns=["id"])
+    before = path.read_bytes()
+
+    def unread(file, chunk):
+        raise UnsupportedError(f"{chunk.where}: codec ODD is not supported")
+
+    monkeypatch.setattr("parquet_bloom.orc.build.batches", unread)
+    report = pb.build(path, in_place=True, columns=["id", "name"], existing="replace")
+    assert (report.filters, report.notes, report.state) == ((), (), "skipped")
+    assert {(each.column, each.reason) for each in report.skipped} == {
+        ("id", "codec ODD is not supported; what is there stays"),
+        ("name", "codec ODD is not supported"),
+    }
+    assert path.read_bytes() == before
+
+
 def test_a_replaced_filter_goes_even_if_no_other_comes(path):
     """One that lets as much pass is no reason to keep it."""
     pb.build(path, in_place=True, columns=["tags._elem"], force=True)
@@ -243,7 +261,7 @@ def test_filters_that_miss_the_target(path, out):
     report = pb.build(path, out, columns=["tags._elem"])
     assert (report.filters, len(report.skipped)) == ((), 3)
     assert report.skipped[0].reason == (
-        "FPP 99.6 %: index groups have up to 10000 values, and filters are sized for 1000; --ndv"
+        "FPP 99.6 %: the largest index group has 10000 values, and filters are sized for 1000; --ndv"
         " sizes them for more"
     )
     forced = pb.build(path, out, columns=["tags._elem"], force=True, overwrite=True)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,7 @@ from make.handmade_orc import (
     type_of,
     write,
 )
+from make.orc_defects import damaged_row_index
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -147,6 +149,21 @@ def test_why_readers_ignore_a_filter(tmp_path):
     note = "ignored by ORC C++: a BLOOM_FILTER stream, expected BLOOM_FILTER_UTF8"
     assert column.notes == (note,)
     assert outcome("inspect", path, "-c", "id").stdout.splitlines()[2].endswith(f"\t{note}")
+
+
+def test_a_row_index_that_is_damaged_is_not_one_without_statistics(tmp_path):
+    path = tmp_path / "a.orc"
+    path.write_bytes(damaged_row_index())
+    [chunk] = pb.inspect(path, columns="a").parts[0].columns
+    [note] = chunk.notes
+    assert re.fullmatch(r"the row index cannot be read: ROW_INDEX: .*damaged.*", note)
+    [found] = pb.validate(path, columns="a").findings
+    assert (found.rule, found.severity, found.by_hand) == (
+        "PB613",
+        "error",
+        "take another copy of the file",
+    )
+    assert found.message == note.removeprefix("the row index cannot be read: ")
 
 
 def test_elements_of_which_no_bit_is_set(tmp_path):

@@ -223,7 +223,7 @@ def of_lists():
          ["PB611"]),
         (lambda: edited(without_row_index(), lambda stripes, _: damaged_stream(stripes[0])), "PB602",
          "no row index", []),
-        (of_lists, "PB402", "index groups have up to 20000 values", []),
+        (of_lists, "PB402", "the largest index group has 20000 values", []),
     ],
 )  # fmt: skip
 def test_what_cannot_be_built_again_is_dropped_if_it_loses_rows(write, data, rule, reason, left):

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyorc
 import pytest
 from conftest import FIXTURES, ROOT
+from make.commands import outcome
 from make.handmade_orc import index_of
 from make.orc_defect_files import (
     ROWS,
@@ -461,3 +462,22 @@ def test_every_key_is_documented():
     keys = {field.name for kind in (ValidationReport, Finding) for field in fields(kind)}
     keys = keys - {"place"} | {"row_group", "stripe", "index_group"}
     assert keys <= set(re.findall(r"`(\w+)`", text))
+
+
+def test_the_command_for_stripes_without_filters_builds_them(tmp_path):
+    """Of lists, whose index groups have more elements than rows: without --ndv, it would skip them again."""
+    path = tmp_path / "a.orc"
+    few, many = (
+        [[number] for number in range(3_000)],
+        [[*range(at, at + 4)] for at in range(0, 12_000, 4)],
+    )
+    orc.write_table(
+        pa.table({"l": few + many}), path, stripe_size=1, batch_size=1_000, row_index_stride=1_000
+    )
+    report = pb.build(path, columns="l._elem", in_place=True)
+    assert report.filters
+    assert report.skipped
+    [command] = {each.next for each in pb.validate(path).findings if each.rule == "PB307"}
+    assert command == f"pbloom build {path} -c l._elem --in-place --ndv 4000"
+    assert outcome(*command.split()[1:]).code == 0
+    assert "PB307" not in {each.rule for each in pb.validate(path).findings}

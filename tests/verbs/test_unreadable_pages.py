@@ -108,5 +108,20 @@ def test_a_filter_that_cannot_be_made_again_stays(tmp_path, unreadable, append):
     where = {"append_in_place": True} if append else {"in_place": True}
     report = pb.build(path, columns=["id", "price"], existing="replace", **where)
     assert [each.column for each in report.filters] == ["id"]
-    assert [each.reason for each in report.skipped] == [f"{unreadable} is not supported"]
+    reason = f"{unreadable} is not supported; what is there stays"
+    assert [each.reason for each in report.skipped] == [reason]
     assert pb.dump(path, "price", 0).bitset == bitset
+
+
+@pytest.mark.parametrize("layout", ["replace", "append"])
+def test_a_filter_stays_whose_pages_turn_out_to_be_unreadable(tmp_path, layout):
+    """The footer does not say so."""
+    path, out = tmp_path / "mixed.parquet", tmp_path / "out.parquet"
+    data = forge(Column([HONEST], 3, "id"), Column([LEVELS], 3, "price", repetition=OPTIONAL))
+    path.write_bytes(with_filter_bytes(data, 0, 1, stored_filter(bits_of([1, 2], 2))))
+    bitset = pb.dump(path, "price", 0).bitset
+    report = pb.build(path, out, columns=["id", "price"], existing="replace", layout=layout)
+    assert [each.column for each in report.filters] == ["id"]
+    reason = "levels in encoding 77 are not supported; what is there stays"
+    assert [each.reason for each in report.skipped] == [reason]
+    assert pb.dump(out, "price", 0).bitset == bitset

@@ -52,7 +52,7 @@ from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.encodings import check_encoding
 from parquet_bloom.parquet.pages.pages import check_readable, located
 from parquet_bloom.storage.change import Version
-from parquet_bloom.vocabulary import HAS_ONE
+from parquet_bloom.vocabulary import HAS_ONE, NO_VALUES, OLD_ONE_STAYS, UNREAD_STAYS
 
 if TYPE_CHECKING:
     from parquet_bloom.engines.engine import LostRows
@@ -124,37 +124,60 @@ class ParquetBuild(FilterChange, BuildChange):
 
     def _append(self, chunk: ColumnChunk, filter: SplitBlockBloomFilter, version: Version) -> None:
         key = chunk.place.part, chunk.leaf.name
-        if self.judge is not None and key in self.replaced and self._lacks_some(chunk, filter):
-            self._lacking.append(key)
+        if self.judge is not None and key in self.replaced:
+            self._judge_later(chunk, self._lacks_some(chunk, filter))
         super()._append(chunk, filter, version)
 
-    def _keep(self, chunk: ColumnChunk, filter: SplitBlockBloomFilter, version: Version) -> bool:
-        """It does if it lets less pass and has all values: then nobody loses rows by it."""
-        stored = self._complete(chunk, filter.fpp) if chunk.key in self.places else None
-        if stored is None:
-            return False
+    def _keep(
+        self, chunk: ColumnChunk, filter: SplitBlockBloomFilter | str, version: Version
+    ) -> str:
+        """It stays if it lets less pass and has all values: then nobody loses rows by it; or if these cannot be read,
+        as nobody knows that it is wrong."""
+        stored = self._movable(chunk) if chunk.key in self.places else None
+        if stored is None or filter == NO_VALUES:
+            return ""
+        if isinstance(filter, str):
+            stays = UNREAD_STAYS
+        elif self._is_better(stored, filter):
+            stays = OLD_ONE_STAYS
+        else:
+            return ""
         self._stay(stored, version)
         self.replaced.discard((chunk.place.part, chunk.leaf.name))
-        return True
+        return stays
 
-    def _complete(self, chunk: ColumnChunk, below: float) -> bloom.StoredFilter | None:
-        """The filter that a chunk has, if it can be used, has an FPP `below` this one, and lacks no stored value in
-        any form that readers ask for. One in plaintext tells what is encrypted, and goes."""
-        file = self.file
+    def _movable(self, chunk: ColumnChunk) -> bloom.StoredFilter | None:
+        """The filter that a chunk has, if it can be used. One in plaintext tells what is encrypted, and goes."""
+        footer = self.file.footer
         try:
-            stored = bloom.read_usable_header(file.source, file.footer, chunk)
-            if stored is None or stored.is_leaked or chunk.foreign_pointer is not None:
-                return None
-            if stored.end > file.footer.start:
-                return None
-            check_fits(f"{stored.where}: filter takes", membership_room(stored.num_bytes))
-            filter = bloom.read_bitset(file.source, stored)
-            if filter.fpp >= below:
-                return None
-            found = check_membership(file, chunk, filter)
+            stored = bloom.read_usable_header(self.file.source, footer, chunk)
         except (FormatError, EncryptionError, UnsupportedError):
             return None
-        return None if found.missing or found.missing_form_bits else stored
+        if stored is None or stored.is_leaked or chunk.foreign_pointer is not None:
+            return None
+        return stored if stored.end <= footer.start else None
+
+    def _is_better(self, stored: bloom.StoredFilter, new: SplitBlockBloomFilter) -> bool:
+        """Whether it lets less pass, and lacks no stored value in any form that readers ask for."""
+        file, chunk = self.file, stored.chunk
+        try:
+            check_fits(f"{stored.where}: filter takes", membership_room(stored.num_bytes))
+            filter = bloom.read_bitset(file.source, stored)
+            if filter.fpp >= new.fpp:
+                self._judge_later(chunk, self._lacks_some(chunk, new))
+                return False
+            found = check_membership(file, chunk, filter)
+        except (FormatError, EncryptionError, UnsupportedError):
+            return False
+        lacks_some = bool(found.missing or found.missing_form_bits)
+        self._judge_later(chunk, lacks_some)
+        return not lacks_some
+
+    def _judge_later(self, chunk: ColumnChunk, lacks_some: bool) -> None:
+        """Where a filter goes that lacks values, which may be the only trace of pages that have changed."""
+        key = chunk.place.part, chunk.leaf.name
+        if lacks_some and self.judge is not None and key in self.replaced:
+            self._lacking.append(key)
 
     def _lacks_some(self, chunk: ColumnChunk, filter: SplitBlockBloomFilter) -> bool:
         """Whether values in the new filter may be missing from the old one, if that can be used."""
@@ -270,7 +293,10 @@ def plan_of(
     plan = BuildPlan()
     for chunk in file.selected(options):
         reason = _reason_to_skip(file, chunk, options, has_one)
-        reason = reason or made_or_reason(file.footer, chunk, partial(_check, file.footer, has_one))
+        if not reason and (
+            unread := made_or_reason(file.footer, chunk, partial(_check, file.footer, has_one))
+        ):
+            reason = f"{unread}; {UNREAD_STAYS}" if has_one(chunk) else unread
         if reason:
             plan.skipped.append(LeftChunk(chunk.place, chunk.leaf.name, reason))
             continue

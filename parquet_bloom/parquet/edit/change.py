@@ -63,7 +63,6 @@ from parquet_bloom.storage import open_source
 from parquet_bloom.storage.change import Change, Version
 from parquet_bloom.storage.local_output import mode_like, output_to
 from parquet_bloom.storage.source import Source
-from parquet_bloom.vocabulary import OLD_ONE_STAYS
 
 
 def material_copy(file: OpenFile, output: str, overwrite: bool) -> AbstractContextManager[None]:
@@ -247,8 +246,8 @@ class FilterChange(ParquetChange):
         for chunk, filter in built:
             reason = filter if isinstance(filter, str) else self._new.reason_against(chunk, filter)
             if isinstance(filter, str) or reason:
-                if not isinstance(filter, str) and self._keep(chunk, filter, version):
-                    reason += f"; {OLD_ONE_STAYS}"
+                if stays := self._keep(chunk, filter, version):
+                    reason += f"; {stays}"
                 self.skipped.append(LeftChunk(chunk.place, chunk.leaf.name, reason))
             else:
                 with located(self.file.footer, chunk):
@@ -257,9 +256,12 @@ class FilterChange(ParquetChange):
             del filter
             progress(next(done))
 
-    def _keep(self, chunk: ColumnChunk, filter: SplitBlockBloomFilter, version: Version) -> bool:
-        """Whether the filter that a chunk has stays, as the new one is not worth writing."""
-        return False
+    def _keep(
+        self, chunk: ColumnChunk, filter: SplitBlockBloomFilter | str, version: Version
+    ) -> str:
+        """What is said of the filter that a chunk has, if it stays, as the new one is not worth writing, or there is
+        none, for the reason that `filter` is then; empty if it goes."""
+        return ""
 
     def _stay(self, stored: bloom.StoredFilter, version: Version) -> None:
         """Keep a filter that was to be removed."""
