@@ -400,12 +400,24 @@ class OrcBuild(BuiltChange, BuildChange):
         return reason
 
     def _build_or_reason(self, chunk: OrcChunk) -> BuiltStreams | FiltersStay | str:
-        """Filters that are there stay where the values cannot be read: nobody knows that they are wrong."""
+        """Filters that are there stay where the values cannot be read: nobody knows that they are wrong, unless they
+        are damaged themselves."""
         try:
             return super()._build_or_reason(chunk)
         except UnsupportedError as error:
             reason = _reason(error, chunk)
-            return FiltersStay(f"{reason}; {UNREAD_STAYS}") if chunk.has_filters else reason
+            stays = chunk.has_filters and not self._are_damaged(chunk)
+            return FiltersStay(f"{reason}; {UNREAD_STAYS}") if stays else reason
+
+    def _are_damaged(self, chunk: OrcChunk) -> bool:
+        """Whether no reader can take them. Too little memory to look says nothing of them."""
+        try:
+            self.file.filters(chunk.stripe.index, chunk.column)
+        except FormatError:
+            return True
+        except UnsupportedError:
+            return False
+        return False
 
     def stay(self, chunk: OrcChunk) -> None:
         self.replaced.discard((chunk.place.part, chunk.column.name))

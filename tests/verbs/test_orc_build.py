@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
+from make.orc_defect_files import sound, stored_filters, with_filters, with_stream
+from make.orc_defects import pre_release
 from make.orc_files import differing
 from pyarrow import orc
 
@@ -245,6 +247,45 @@ def test_filters_stay_whose_values_cannot_be_read(path, monkeypatch):
         ("name", "codec ODD is not supported"),
     }
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("filters", "goes"),
+    [
+        (lambda: with_stream(lambda data: b"\xff" + data), True),
+        (pre_release, True),
+        (lambda: with_filters(stored_filters()[0]), True),
+        (sound, False),
+    ],
+)
+def test_filters_that_are_damaged_go_even_if_the_values_cannot_be_read(
+    tmp_path, monkeypatch, filters, goes
+):
+    path = tmp_path / "a.orc"
+    path.write_bytes(filters())
+
+    def unread(file, chunk):
+        raise UnsupportedError(f"{chunk.where}: codec ODD is not supported")
+
+    monkeypatch.setattr("parquet_bloom.orc.build.batches", unread)
+    report = pb.build(path, in_place=True, columns="a", existing="replace")
+    stays = "codec ODD is not supported; what is there stays"
+    first = "codec ODD is not supported" if goes else stays
+    assert [each.reason for each in report.skipped] == [first, stays]
+    has_some = [not set(FILTER_KINDS).isdisjoint(kinds) for kinds in streams(path, "a")]
+    assert has_some == [not goes, True]
+
+
+def test_filters_stay_that_there_is_no_memory_to_look_at(path, monkeypatch):
+    pb.build(path, in_place=True, columns=["id"])
+
+    def no_memory(self, *arguments):
+        raise UnsupportedError("too little memory")
+
+    monkeypatch.setattr("parquet_bloom.orc.build.batches", no_memory)
+    monkeypatch.setattr("parquet_bloom.orc.reader.OrcReader.filters", no_memory)
+    report = pb.build(path, in_place=True, columns=["id"], existing="replace")
+    assert {each.reason for each in report.skipped} == {"too little memory; what is there stays"}
 
 
 def test_a_replaced_filter_goes_even_if_no_other_comes(path):
