@@ -236,14 +236,18 @@ def _read_postscript(source: Source) -> bytes:
 
 
 def _decoded_postscript(raw: bytes, where: str) -> Message:
-    """Whatever byte is the last of a file that was cut, it is taken for the length of a postscript."""
+    """Whatever byte is the last of a file that was cut, it is taken for the length of a postscript. The bytes before
+    it may be one by chance, which has no footer."""
     try:
-        return decode(orc_pb2.PostScript, raw, where)
+        postscript = decode(orc_pb2.PostScript, raw, where)
     except FooterError:
+        postscript = None
+    if postscript is None or not (raw.endswith(MAGIC) or postscript.footerLength):
         raise FooterError(
             f"{where}: truncated or not an ORC file: {number_of(len(raw), 'byte')} before the last one,"
             " expected a postscript"
-        ) from None
+        )
+    return postscript
 
 
 def _compression(postscript: Message, where: str) -> Compression:

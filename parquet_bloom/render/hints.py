@@ -106,9 +106,13 @@ _HINTS_LIKE: Final = {
         f"{_ANOTHER_COPY}, or see with pbloom validate --pages what else is damaged"
     ),
     r": footer: damaged: [^;]*$": _ANOTHER_COPY,
+    r": postscript: [^;]*$": _ANOTHER_COPY,
     # Bytes are lost in front of the footer of an ORC file, or were added.
     r": footer: stripe \d+ at \d+ to \d+, expected between \d+ and \d+$": _ANOTHER_COPY,
     r": stripe \d+, column .*: (DATA|LENGTH|PRESENT|SECONDARY|DICTIONARY_DATA): (?!.*another copy)[^;]*$": (
+        f"{_ANOTHER_COPY}, or name other columns with -c"
+    ),
+    r": stripe \d+(, column .*: ROW_INDEX|: ROW_INDEX of column \d+): damaged: [^;]*$": (
         f"{_ANOTHER_COPY}, or name other columns with -c"
     ),
     r": not an? \w+ file: 0 bytes, expected .*$": "it is empty: take another copy",

@@ -170,6 +170,16 @@ def test_a_truncated_file_is_said_to_be_one(tmp_path):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("end", [b"\x50\x01\x02", b"\x18\x80\x80\x10\x04", b"\x08\x00\x02"])
+def test_bytes_that_are_a_postscript_by_chance_are_none(tmp_path, end):
+    """Of a field that nobody knows, of a compressionBlockSize alone, and of a footer of no bytes."""
+    data = forge(TYPES, [STRIPE])[:-100] + end
+    assert problem(write(tmp_path / "a.orc", data)) == (
+        "FooterError",
+        f"truncated or not an ORC file: {end[-1]} bytes before the last one, expected a postscript",
+    )
+
+
 @pytest.mark.parametrize(
     ("forged", "expected"),
     [

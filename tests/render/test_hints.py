@@ -27,6 +27,18 @@ from parquet_bloom.render.hints import (
             "a.parquet: row group 0, column a: no filter",
             "; pbloom advise says whether it deserves one, pbloom build adds it",
         ),
+        (
+            "a.orc: stripe 0, column a: ROW_INDEX: damaged: 72 bytes, not a RowIndex",
+            "; take another copy of the file, or name other columns with -c",
+        ),
+        (
+            "a.orc: stripe 0: ROW_INDEX of column 1: damaged: 3 bytes left, expected 90",
+            "; take another copy of the file, or name other columns with -c",
+        ),
+        (
+            "a.orc: postscript: compressionBlockSize is 8388608, expected 1 to 8388607",
+            "; take another copy of the file",
+        ),
         ("has a filter already", "; --existing replace rebuilds it for the rate of --fpp"),
         ("a.parquet: column a: encrypted, no key", "; --column-key or --keys gives it"),
         (
