@@ -23,6 +23,8 @@ from parquet_bloom.parallel import read_once
 from parquet_bloom.storage.source import Source
 
 ROWS: Final = 256
+# Of a block, in each of which a hash has one bit.
+_WORDS: Final = 8
 # Of filters that are together in a file: a page has 32 bytes of each.
 MOST_SLOTS: Final = 1 << 21
 
@@ -67,6 +69,11 @@ class SlicesFile:
     def sums_bytes(self) -> int:
         """Of the checksums of a page."""
         return ROWS // self.rows_at_once * _SUM_BYTES
+
+    def most_read_of(self, num_hashes: int) -> int:
+        """The bytes of a page that so many hashes ask for: several may have rows in common."""
+        rows = ROWS if self.rows_at_once == ROWS else min(_WORDS * num_hashes, ROWS)
+        return rows * self.row_bytes + self.sums_bytes
 
     def block(self, hash: int) -> int:
         """That has the bits of a hash."""
@@ -165,6 +172,7 @@ class SlicesReader:
             else:
                 for block, first, end in pages:
                     start, sums = about.start(block), about.sums(block)
+                    self.source.bytes_read += about.most_read_of(end - first)
                     search.look_in(self._mapped, start, sums, asked, first, end)
         except ValueError as error:
             raise FormatError(f"{self.source.path}: damaged: {error}") from None

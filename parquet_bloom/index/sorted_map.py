@@ -260,6 +260,7 @@ class SortedMap:
         ]
         wanted = pages[:, 1:] + before
         if self._mapped is not None:
+            self.source.bytes_read += sum(int(table[:, 1].sum()) for table in tables)
             try:
                 search.look_in(self._mapped, wanted, *_with_lists(tables))
             except ValueError:

@@ -53,7 +53,7 @@ MADE_ANEW: Final = (
 )
 
 _HINTS: Final = {
-    HAS_ONE: "--existing replace rebuilds it for the rate of --fpp",
+    HAS_ONE: "validate proves it, and --existing replace rebuilds it for the rate of --fpp",
     NO_FILTER: ADVISED,
     NO_META_DATA: "nobody knows what is there: take another copy of the file",
     NO_MEMORY: "--memory raises it",
@@ -106,6 +106,7 @@ _HINTS_LIKE: Final = {
         f"{_ANOTHER_COPY}, or see with pbloom validate --pages what else is damaged"
     ),
     r": footer: damaged: [^;]*$": _ANOTHER_COPY,
+    r": repair all column chunks first$": "pbloom repair --rebuild without -c and -g does",
     r": postscript: [^;]*$": _ANOTHER_COPY,
     # Bytes are lost in front of the footer of an ORC file, or were added.
     r": footer: stripe \d+ at \d+ to \d+, expected between \d+ and \d+$": _ANOTHER_COPY,

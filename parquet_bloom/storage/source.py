@@ -33,8 +33,9 @@ WINDOW_BYTES = 32 << 10
 
 
 class Source(Protocol):
-    """A file that is read in ranges. `bytes_read` counts the bytes that `read_at` returned; `successor`:
-    the version that was put in its place from here, None if there is none or nobody tells."""
+    """A file that is read in ranges. `bytes_read` counts the bytes that `read_at` returned, and those that were asked
+    for where the file is mapped into memory; `successor`: the version that was put in its place from here, None if
+    there is none or nobody tells."""
 
     path: str
     size: int

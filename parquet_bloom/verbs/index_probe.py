@@ -247,6 +247,7 @@ def probe_asked(
     """The same of an open index."""
     manifest = asked.manifest
     check_column(path, manifest, column)
+    before = asked.bytes_read
     found = asked.look_up(column, values)
     if files is not None:
         found = found.named(files.given)
@@ -281,7 +282,7 @@ def probe_asked(
         unknown=unknown,
         results=IndexedValues(copy(values), answers),
         files_unknown=tuple(answers.files_unknown),
-        bytes_read=asked.bytes_read,
+        bytes_read=asked.bytes_read - before,
         tables=manifest.tables,
         files_without_column=len(without),
     )

@@ -172,7 +172,7 @@ def test_a_few_files_have_a_line_each(built, ending):
     assert lines == [
         f"lake/00.{ending}: no filter built",
         f"lake/01.{ending}: no filter built",
-        "2 files: skipped user_id: has a filter already; --existing replace rebuilds it for the rate of --fpp",
+        "2 files: skipped user_id: has a filter already; validate proves it, and --existing replace rebuilds it for the rate of --fpp",
         "2 files: 2 skipped; no filter built; dry run: nothing was written",
     ]
 
@@ -190,7 +190,7 @@ def test_one_file_is_shown_in_full(built, ending):
     lines, _ = said("build", f"{built}/00.{ending}", "-c", "user_id", "--dry-run")
     part = "stripe" if ending == "orc" else "row group"
     assert lines[1:] == [
-        f"skipped user_id, {part} 0: has a filter already; --existing replace rebuilds it for the rate of --fpp"
+        f"skipped user_id, {part} 0: has a filter already; validate proves it, and --existing replace rebuilds it for the rate of --fpp"
     ]
 
 
@@ -198,7 +198,7 @@ def test_what_is_alike_is_said_once(built, ending):
     outcome("strip", f"{built}/07.{ending}", "--in-place")
     lines, _ = said("build", built, "-c", "user_id", "--dry-run")
     assert lines[0] == "23 of 24 files, such as lake/00." + ending + (
-        ": skipped user_id: has a filter already; --existing replace rebuilds it for the rate of --fpp"
+        ": skipped user_id: has a filter already; validate proves it, and --existing replace rebuilds it for the rate of --fpp"
     )
     assert lines[1].startswith("24 files: 23 skipped, 1 built; 1 filter, ")
 

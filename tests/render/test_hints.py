@@ -39,7 +39,10 @@ from parquet_bloom.render.hints import (
             "a.orc: postscript: compressionBlockSize is 8388608, expected 1 to 8388607",
             "; take another copy of the file",
         ),
-        ("has a filter already", "; --existing replace rebuilds it for the rate of --fpp"),
+        (
+            "has a filter already",
+            "; validate proves it, and --existing replace rebuilds it for the rate of --fpp",
+        ),
         ("a.parquet: column a: encrypted, no key", "; --column-key or --keys gives it"),
         (
             "a.parquet: unknown: row group 0, column a: encrypted: no key for column a (the file names no key)",
@@ -198,7 +201,7 @@ def test_commands_lead_on():
     assert outcome(*build.split()[1:]).code == 0
     assert "next" not in outcome("probe", "a.parquet", "-c", "a", "-v", "1").stdout
     assert outcome(*build.split()[1:]).stdout.splitlines()[1:] == [
-        "skipped a, row group 0: has a filter already; --existing replace rebuilds it for the rate of --fpp"
+        "skipped a, row group 0: has a filter already; validate proves it, and --existing replace rebuilds it for the rate of --fpp"
     ]
 
 

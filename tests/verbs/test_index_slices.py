@@ -507,3 +507,13 @@ def places_of(report: pb.IndexReport, count: int, places: str) -> Iterator[tuple
                 for part in file.row_groups:
                     verdict = "unknown" if part in unknown else "maybe"
                     yield value, verdict, file.path, part
+
+
+@pytest.mark.parametrize("form", ["map", "slices"])
+def test_what_many_values_read_is_counted(tmp_path, lake, form):
+    """Where there are many, a local file is mapped into memory: that is read all the same, and each time."""
+    with pb.Index.build(tmp_path / "index", lake, "id", form=form) as index:
+        of_form = [each for each in (tmp_path / "index").iterdir() if f".{form}" in each.name]
+        size = sum(each.stat().st_size for each in of_form)
+        first, *others = [index.probe("id", range(5_000)).bytes_read for _ in range(3)]
+    assert 2 * size > first >= others[0] == others[1] > size / 2 > 0

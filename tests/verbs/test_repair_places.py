@@ -115,7 +115,9 @@ def test_what_must_be_repaired_first_is_said(sound: bytes, write: Callable[[byte
     path = write(broken)
     complaint = outcome("repair", path, "-c", "a", "--rebuild", "--dry-run").complaint
     assert complaint.startswith(f"{path}: footer: kept filters extend past ")
-    assert complaint.endswith(", where the data ends: repair all column chunks first")
+    assert complaint.endswith(
+        ", where the data ends: repair all column chunks first; pbloom repair --rebuild without -c and -g does"
+    )
 
 
 # ------------------------------------------------------------------------------------------------
