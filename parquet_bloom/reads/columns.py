@@ -117,7 +117,7 @@ def check_by_name(file: Askable, columns: Iterable[str]) -> None:
         whole = whole_column(column, names)
         if (count := names.count(whole)) > 1:
             problem = f"{count} columns have the name {quoted_name(whole)}"
-        elif whole not in names and not is_lacking(file, column):
+        elif column.startswith("#") and whole not in names and not is_lacking(file, column):
             problem = "named by its index"
         else:
             continue
