@@ -697,7 +697,13 @@ def _by_status(report: Report) -> tuple[Cells, Sequence[Cells]]:
     from parquet_bloom.spark.outcome import TROUBLE as TROUBLES
 
     rows = [
-        (each.state, f"{each.files:,}", f"{each.filters:,}", size(each.bytes), each.reason)
+        (
+            each.state,
+            f"{each.files:,}",
+            f"{each.filters:,}" if each.is_counted else "not known",
+            size(each.bytes),
+            each.reason,
+        )
         for each in report.totals
         if each.status not in TROUBLES
     ]

@@ -31,7 +31,7 @@ def _schema(columns: str) -> StructType:
 
 
 OUTCOME = _schema(
-    "path string!, status string!, filters integer!, bytes long!, seconds double!,"
+    "path string!, status string!, filters integer, bytes long!, seconds double!,"
     " attempt integer!, message string, error_class string, document string, size_before long, size long,"
     " version_before string, version string, task_attempt long, requests long,"
     " ok boolean, dry_run boolean!, state string"

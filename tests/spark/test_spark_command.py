@@ -347,6 +347,27 @@ def test_a_file_whose_notes_nobody_knows_is_noted():
     ]
 
 
+def test_filters_that_nobody_counts_are_not_in_the_sum():
+    """Those that an attempt has removed that left no account."""
+    totals = Totals()
+    for each in (
+        Outcome("a", "removed", 4, -40),
+        Outcome("b", "removed", None, -30),
+        Outcome("c", "removed", None, -20),
+    ):
+        totals.add(each)
+    report = Report("strip", "0", datetime.now(UTC), totals.all(), 1.0)
+    assert report.summary() == (
+        "strip: 3 files in 1.0 s: 3 removed; 4 filters besides those of 2 files, -90 bytes"
+    )
+    told = report.to_dict()
+    assert (told["filters"], told["uncounted"]) == (4, 2)
+    assert command._by_status(report)[1] == [
+        ("removed", "1", "4", "-40 B", ""),
+        ("removed", "2", "not known", "-50 B", "by an attempt of this run that left no account"),
+    ]
+
+
 FIRST = "-200, -199, -198, -197, -196, -195, -194, -193, -192, -191"
 
 
