@@ -15,6 +15,7 @@ import pyarrow as pa
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError, quoted_name
+from parquet_bloom.index.manifest import unknown_in_words
 from parquet_bloom.spark.rows import RowFields
 from parquet_bloom.spark.schemas import OUTCOME
 from parquet_bloom.spark.versions import arrow_schema
@@ -228,14 +229,15 @@ class TableAdvice:
 @dataclass(frozen=True, slots=True)
 class LakeIndex:
     """An index in a folder, of so many `files`, as a run has left it. `generation`: of its manifest; `unknown`: how
-    many of the files are unknown in every answer, about any column, also if an earlier run has read them;
-    `removed`: files that are gone, or are in another state by now; `keys`, `filters`,
-    `bytes_written`: of the `new` segments."""
+    many of the files are unknown in every answer, about any column, also if an earlier run has read them; `failed`:
+    how many of these cannot be read in full; `removed`: files that are gone, or are in another state by now; `keys`,
+    `filters`, `bytes_written`: of the `new` segments."""
 
     index: str
     generation: int
     files: int
     unknown: int
+    failed: int
     removed: int
     segments: int
     new: int
@@ -245,7 +247,7 @@ class LakeIndex:
 
     @property
     def unknown_in_words(self) -> str:
-        return f", {self.unknown:,} of them not fully indexed" * bool(self.unknown)
+        return unknown_in_words(self.unknown, self.failed)
 
 
 class Accounts(Protocol):
@@ -308,8 +310,10 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether no file was refused or failed, nor validate says of any that it is not right."""
+        """Whether no file was refused or failed, nor validate says of any that it is not right, nor an index knows of
+        any that cannot be read in full."""
         is_right = self.verb != "validate" or not self.num_not_ok
+        is_right &= self.index is None or not self.index.failed
         return is_right and TROUBLE.isdisjoint(self.counts)
 
     @property

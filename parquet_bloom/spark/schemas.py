@@ -62,6 +62,9 @@ UNIT = _schema(
 )
 """A unit of a segment of an index; without a segment, a file in the state in which a run has seen it."""
 
+NOT_INDEXED = _schema("path string!, has_failed boolean!")
+"""A file that is unknown in every answer of an index about a column; `has_failed`: as it cannot be read."""
+
 ANSWER = _schema("path string, row_group integer, verdict string!, reason string")
 """What an index says of a value: a row group of a file that may hold it, or a file of which it knows nothing, and the
 `reason`; see files_for."""
