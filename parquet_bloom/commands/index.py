@@ -27,7 +27,7 @@ from parquet_bloom.commands.store_options import storage_options, store_options_
 from parquet_bloom.commands.table_options import newest_tables, table_views
 from parquet_bloom.container import Units, number_of, some_of
 from parquet_bloom.errors import for_command, quoted_name
-from parquet_bloom.index.manifest import IndexForm, Places
+from parquet_bloom.index.manifest import IndexForm, Places, unknown_in_words
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
 from parquet_bloom.render.hints import command, next_line, not_listed
 from parquet_bloom.render.palette import painted
@@ -526,7 +526,7 @@ def _write_check(report: IndexCheck, took: str) -> None:
     left += (
         f" removes {'it once it is' if one else 'them once they are'} an hour old (--older-than)"
     )
-    unknown = _unknown_of(len({each.path for each in report.not_indexed}), report.failed)
+    unknown = unknown_in_words(len({each.path for each in report.not_indexed}), report.failed)
     write_text(
         f"{report.index}: {number_of(len(report.findings), 'finding')}:"
         f" {some_of(report.files_checked, report.files, 'file')}{unknown}, "
@@ -700,19 +700,8 @@ def _write_change(report: IndexChange, quiet: bool, took: str) -> None:
     counts = f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed"
     written = f"; {_written(report.keys, report.filters, report.bytes_written)}"
     is_written = bool(report.keys or report.filters)
-    files = f"{number_of(report.files, 'file')}{_unknown_of(report.unknown, report.failed)}"
+    files = f"{number_of(report.files, 'file')}{unknown_in_words(report.unknown, report.failed)}"
     write_text(f"{report.index}: {files}: {counts}{written * is_written}{took}")
-
-
-def _unknown_of(num_unknown: int, num_failed: int) -> str:
-    """`, 3 of them not fully indexed (2 cannot be read in full)`"""
-    if not num_unknown:
-        return ""
-    cannot_be_read = "cannot be read in full"
-    if num_failed == num_unknown:
-        return f", {num_unknown:,} of which {cannot_be_read}"
-    failed = f" ({num_failed:,} {cannot_be_read})" * bool(num_failed)
-    return f", {num_unknown:,} of them not fully indexed{failed}"
 
 
 def _name_in_sum(not_indexed: Sequence[NotIndexed], num_files: int) -> None:

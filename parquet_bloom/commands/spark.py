@@ -44,6 +44,7 @@ from parquet_bloom.options import BuildOptions, TableOptions
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
 from parquet_bloom.render.changes import TABLE_BUILD
 from parquet_bloom.render.findings import findings_in, numbers_in
+from parquet_bloom.render.hints import command as next_command
 from parquet_bloom.render.inspect import write_inspection_summary
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import Complaints
@@ -362,6 +363,8 @@ def _answer(report: Report, as_json: bool, totals: bool) -> None:
     with Complaints(report.files) as complaints:
         for outcome in report.troubles:
             complaints.add(outcome.path, for_command(outcome.message or outcome.path))
+    if report.index is not None and report.index.failed > report.counts.get("error", 0):
+        _tell_failed(report.index)
     if totals:
         write_line(json.dumps(report.to_dict()))
     elif as_json and report.index is not None:
@@ -373,11 +376,19 @@ def _answer(report: Report, as_json: bool, totals: bool) -> None:
         _write(report)
 
 
+def _tell_failed(index: LakeIndex) -> None:
+    """Of files that were not read again, nobody has said what is wrong with them."""
+    check_it = next_command("index", "check", "--index", index.index)
+    failed = number_of(index.failed, "file")
+    complain(f"{index.index}: {failed} that cannot be read in full: `{check_it}` names all")
+
+
 def _code(report: Report) -> int:
     """The exit code, as of the local verb."""
     from parquet_bloom.spark.outcome import TROUBLE as TROUBLES
 
-    if not TROUBLES.isdisjoint(report.counts):
+    has_failed = report.index is not None and report.index.failed
+    if has_failed or not TROUBLES.isdisjoint(report.counts):
         return TROUBLE
     is_no = {"validate": not report.ok, "probe": report.is_absent}
     return NO if is_no.get(report.verb) else FINE
@@ -697,7 +708,13 @@ def _by_status(report: Report) -> tuple[Cells, Sequence[Cells]]:
     from parquet_bloom.spark.outcome import TROUBLE as TROUBLES
 
     rows = [
-        (each.state, f"{each.files:,}", f"{each.filters:,}", size(each.bytes), each.reason)
+        (
+            each.state,
+            f"{each.files:,}",
+            f"{each.filters:,}" if each.is_counted else "not known",
+            size(each.bytes),
+            each.reason,
+        )
         for each in report.totals
         if each.status not in TROUBLES
     ]

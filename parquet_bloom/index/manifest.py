@@ -482,3 +482,14 @@ def _check_within(start: int, length: int, size: int) -> None:
 def _check_ascending(numbers: list[int]) -> None:
     if any(number >= after for number, after in pairwise(numbers)):
         raise ValueError(f"not ascending: {numbers}")
+
+
+def unknown_in_words(num_unknown: int, num_failed: int) -> str:
+    """`, 3 of them not fully indexed (2 cannot be read in full)`"""
+    if not num_unknown:
+        return ""
+    cannot_be_read = "cannot be read in full"
+    if num_failed == num_unknown:
+        return f", {num_unknown:,} of which {cannot_be_read}"
+    failed = f" ({num_failed:,} {cannot_be_read})" * bool(num_failed)
+    return f", {num_unknown:,} of them not fully indexed{failed}"

@@ -8,6 +8,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
+from parquet_bloom.spark.failures import leaving
 from parquet_bloom.spark.versions import is_connect
 
 # By which `cancelJobGroup` ends what runs here; a caller's own group stays.
@@ -34,11 +35,13 @@ def _tagged(spark: SparkSession, text: str) -> Iterator[None]:
     tag = text.replace(",", ";")
     is_own = tag not in spark.getTags()
     spark.addTag(tag)
-    try:
-        yield
-    finally:
+
+    def untag() -> None:
         if is_own:
             spark.removeTag(tag)
+
+    with leaving(untag):
+        yield
 
 
 @contextmanager
@@ -47,9 +50,11 @@ def _as_properties(spark: SparkSession, text: str) -> Iterator[None]:
     before = {name: context.getLocalProperty(name) for name in (_GROUP, _DESCRIPTION)}
     context.setLocalProperty(_GROUP, before[_GROUP] or GROUP)
     context.setLocalProperty(_DESCRIPTION, text)
-    try:
-        yield
-    finally:
+
+    def restore() -> None:
         for name, value in before.items():
             # None takes it away, as in Java.
             context.setLocalProperty(name, value)  # type: ignore[arg-type]
+
+    with leaving(restore):
+        yield

@@ -6,8 +6,9 @@ import errno
 import logging
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from traceback import walk_tb
 from typing import Any, Final
 
 from parquet_bloom.errors import ParquetBloomError, SparkError, complaint, for_command
@@ -24,6 +25,11 @@ _JVM = "\nJVM stacktrace:\n"
 # How Py4J introduces an exception from Java, and Java the cause of one.
 _CALLING = "An error occurred while calling"
 _CAUSE = "Caused by: "
+
+# What nobody says who was killed.
+_GONE: Final = "the JVM of Spark's driver has gone"
+# What one says that was told to end, of each job.
+_SHUT_DOWN: Final = "because SparkContext was shut down"
 
 # To which Py4J logs: the root, too.
 _LOGGERS: Final = ("", "py4j.clientserver", "py4j.java_gateway")
@@ -126,14 +132,25 @@ def failing(what: str, *known: type[Exception]) -> Iterator[None]:
         raise SparkError(_about_executors(str(error)) or f"{what}: {said(error)}") from error
 
 
+@contextmanager
+def leaving(tidy_up: Callable[[], object]) -> Iterator[None]:
+    """Tidy up afterwards. What fails of that does not take the place of an error: of a Java that has gone, only the
+    first one says what became of the run."""
+    try:
+        yield
+    except BaseException:
+        with suppress(Exception):
+            tidy_up()
+        raise
+    tidy_up()
+
+
 def _raise_interrupt_behind(error: Exception) -> None:
     """Raise the interrupt that this error has followed: PySpark cancels the job, and raises what this leads to; and
     who ends this program may have ended Java, too, which then answers nobody who tidies up."""
-    behind = error.__context__
-    while behind is not None and not isinstance(behind, KeyboardInterrupt):
-        behind = behind.__context__
-    if behind is not None:
-        raise behind from None
+    for behind in _chain(error):
+        if isinstance(behind, KeyboardInterrupt):
+            raise behind from None
 
 
 def _about_executors(text: str) -> str | None:
@@ -171,13 +188,16 @@ def in_one_line(what: str) -> Iterator[None]:
 
 def _is_of_spark(error: Exception) -> bool:
     """Whether it is of PySpark, or of one of the two ways in which it talks with Java."""
+    if _is_lost(error):
+        return True
     modules = {each.__module__.partition(".")[0] for each in type(error).__mro__}
     return not modules.isdisjoint({"pyspark", "py4j", "grpc"})
 
 
 @contextmanager
-def untold_interrupts() -> Iterator[None]:
-    """Let Py4J log no traceback of what ends the program, whose user knows."""
+def untold_ends() -> Iterator[None]:
+    """Let Py4J log no traceback of what ends the program, whose user knows, nor of the end of Java, which whoever
+    waits for it tells."""
     loggers = [logging.getLogger(name) for name in _LOGGERS]
     for logger in loggers:
         logger.addFilter(_is_told)
@@ -190,13 +210,34 @@ def untold_interrupts() -> Iterator[None]:
 
 def _is_told(record: logging.LogRecord) -> bool:
     error = record.exc_info[1] if record.exc_info else None
-    while error is not None and not isinstance(error, KeyboardInterrupt):
+    behind = _chain(error)
+    return not any(isinstance(each, KeyboardInterrupt) or _is_lost(each) for each in behind)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error, and those in whose midst it was raised, the latest first."""
+    while error is not None:
+        yield error
         error = error.__context__
-    return error is None
+
+
+def _is_lost(error: BaseException) -> bool:
+    """Whether it says that nobody answers Py4J. A PySpark that is a client of servers alone has none."""
+    if type(error).__name__ == "Py4JNetworkError":
+        return True
+    return isinstance(error, ConnectionError) and any(
+        frame.f_globals.get("__name__", "").startswith("py4j.")
+        for frame, _ in walk_tb(error.__traceback__)
+    )
 
 
 def said(error: Exception) -> str:
-    """The message in one line; for a traceback from the executors, its last line, as they can be helped."""
+    """The message in one line; for a traceback from the executors, its last line, as they can be helped. Of a Java
+    that has gone, that it has: Py4J only says that connections are refused."""
+    if any(map(_is_lost, _chain(error))):
+        return _GONE
+    if _SHUT_DOWN in str(error):
+        return "Spark's driver was shut down"
     text, _, _ = str(error).partition(_JVM)
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     ends = [line for line in lines if _RAISED.match(line)] if _TRACEBACK in text else []

@@ -25,7 +25,7 @@ from parquet_bloom.spark.listing import alternatives
 from parquet_bloom.spark.outcome import LakeIndex
 from parquet_bloom.spark.planning import COMPARED_AT_ONCE, Search
 from parquet_bloom.spark.request import Tasks
-from parquet_bloom.spark.schemas import CONTROL, UNIT
+from parquet_bloom.spark.schemas import CONTROL, NOT_INDEXED, UNIT
 from parquet_bloom.storage import open_folder
 from parquet_bloom.storage.source import SUFFIXES
 
@@ -187,20 +187,21 @@ class _Commit:
 
         return commit(self._folder, change)
 
-    def _num_unknown(self, made: Manifest) -> int:
-        """How many files are unknown in every answer, about any column."""
+    def _num_unknown(self, made: Manifest) -> tuple[int, int]:
+        """How many files are unknown in every answer, about any column, and how many of these cannot be read."""
         segments = tuple(filter(_may_be_unknown, made.segments))
         if not segments:
-            return 0
+            return 0, 0
         executors, index = self._executors, CommittedIndex(self._options.place, segments)
         num_units = sum(each.units.num_units for each in segments)
         rows = (
-            executors.frame(UNITS, "unknown_units", index, UNIT, len(segments))
+            executors.frame(UNITS, "unknown_units", index, NOT_INDEXED, len(segments))
             .repartition(1 + num_units // COMPARED_AT_ONCE, "path")
             .mapInArrow(executors.work(UNITS, "unknown_files", None), CONTROL)
             .collect()
         )
-        return sum(json.loads(row.document) for row in rows)
+        counted = [json.loads(row.document) for row in rows]
+        return sum(unknown for unknown, _ in counted), sum(failed for _, failed in counted)
 
     def _report(
         self, made: Manifest, new: Sequence[Segment], dead: Mapping[str, dict[str, Any]]
@@ -212,11 +213,13 @@ class _Commit:
             for each in of_column
             if each.id in dead and each.id not in ids
         ]
+        unknown, failed = self._num_unknown(made)
         return LakeIndex(
             index=self._folder.path,
             generation=made.generation,
             files=sum(segment.num_files for segment in of_column),
-            unknown=self._num_unknown(made),
+            unknown=unknown,
+            failed=failed,
             removed=sum(removed),
             segments=len(made.segments),
             new=len(new),

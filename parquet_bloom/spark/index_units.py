@@ -5,8 +5,8 @@ listed_units    its units, those of new segments, and what a run has found
 dead_units      of these, path by path: units of another state than the one that counts
 dead_of_table   the same where the files are those of a table
 dead_numbers    by segment
-unknown_units   units of which the index knows nothing
-unknown_files   the number of their files
+unknown_units   files of units of which the index knows nothing
+unknown_files   the number of them
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.request import Tasks
 from parquet_bloom.spark.rows import RowFields
 from parquet_bloom.spark.run import Account
-from parquet_bloom.spark.schemas import CONTROL, UNIT, Batches, giving, numbers_in
+from parquet_bloom.spark.schemas import CONTROL, NOT_INDEXED, UNIT, Batches, giving, numbers_in
 from parquet_bloom.storage import open_folder
 from parquet_bloom.storage.folder import Folder, Found
 
@@ -167,18 +167,23 @@ def dead_numbers(_: object, batches: Batches) -> Iterator[RowFields]:
         yield {"document": json.dumps(found)}
 
 
-@giving(UNIT)
+@giving(NOT_INDEXED)
 def unknown_units(index: CommittedIndex, batches: Batches) -> Iterator[RowFields]:
-    """Rows of UNIT of what is unknown in every answer, of segments by their numbers."""
+    """Rows of NOT_INDEXED, of segments by their numbers."""
     folder = open_folder(index.place)
     for number in numbers_in(batches):
         for unit in _live(folder, index.segments[number]):
             if unit.reason:
-                yield _row(unit.path, unit.version)
+                yield {"path": unit.path, "has_failed": unit.has_failed}
 
 
 @giving(CONTROL)
 def unknown_files(_: object, batches: Batches) -> Iterator[RowFields]:
-    """Of such rows, all of each path, a document: how many files they are of."""
-    paths = {path for batch in batches for path in batch.column("path").to_pylist()}
-    yield {"document": json.dumps(len(paths))}
+    """Of such rows, all of each path, a document: how many files they are of, and how many of these have failed."""
+    unknown: set[str] = set()
+    failed: set[str] = set()
+    for row in (row for batch in batches for row in batch.to_pylist()):
+        unknown.add(row["path"])
+        if row["has_failed"]:
+            failed.add(row["path"])
+    yield {"document": json.dumps([len(unknown), len(failed)])}

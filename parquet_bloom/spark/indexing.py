@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import FormatError
 from parquet_bloom.index.building import SegmentsBuilder
 from parquet_bloom.index.collecting import KeyRoom
 from parquet_bloom.index.compaction import merge
@@ -84,15 +86,20 @@ def _indexed(
     lacking.update(read.lacking)
     if read.error is not None:
         raise read.error
-    reasons = [f"{column}: {reason}" for column, reason in read.reasons.items()]
-    is_indexed = len(reasons) < len(request.options.columns)
-    return Outcome(
+    reasons = "; ".join(f"{column}: {reason}" for column, reason in read.reasons.items())
+    is_indexed = len(read.reasons) < len(request.options.columns)
+    outcome = Outcome(
         file.path,
         "read" if is_indexed else "skipped",
         size=file.size,
         version=read.version,
-        message="; ".join(reasons) or None,
+        message=reasons or None,
     )
+    if not read.is_damaged:
+        return outcome
+    # The others are indexed all the same.
+    message, error_class = f"{file.path}: {reasons}", FormatError.__name__
+    return replace(outcome, status="error", message=message, error_class=error_class)
 
 
 @dataclass(frozen=True, slots=True)

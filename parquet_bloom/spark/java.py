@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -101,5 +102,21 @@ def starting() -> Iterator[None]:
     else:
         for each in told:
             each.pass_on()
+        _let_hang_up()
     finally:
         names["Popen"] = before
+
+
+def _let_hang_up() -> None:
+    """Let PySpark print no traceback where it waits for the next accumulator of a Java that has gone: whoever waits
+    for what it does says so."""
+    server = getattr(SparkContext._active_spark_context, "_accumulatorServer", None)
+    if server is None:
+        return
+    tell = server.handle_error
+
+    def tell_others(request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], (EOFError, ConnectionError)):
+            tell(request, client_address)
+
+    server.handle_error = tell_others

@@ -15,6 +15,7 @@ import pyarrow as pa
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError, quoted_name
+from parquet_bloom.index.manifest import unknown_in_words
 from parquet_bloom.spark.rows import RowFields
 from parquet_bloom.spark.schemas import OUTCOME
 from parquet_bloom.spark.versions import arrow_schema
@@ -34,6 +35,10 @@ DRY_RUN = "dry run"
 
 # Why nothing is built in a file that is none of those that the advice is about.
 NOT_JUDGED = "the advice did not judge files with these columns"
+
+# Who has changed a file since the run listed it, if nothing is left to do in it. Also the reason of files whose
+# filters nobody has counted.
+BY_ANOTHER = "by an attempt of this run that left no account"
 
 # The class of the error of a file whose name Spark cannot pass on.
 NOT_PASSED_ON = UnsupportedError.__name__
@@ -57,19 +62,20 @@ class Outcome:
     nothing to do; it was `skipped`, as nothing in it can have a filter, or `refused`, as it should
     not be changed; or there was an `error`. `message` says why, and `error_class` of the latter two, which error of
     Python it was: it is the same for many files, as no message is. `filters`: how many were added, removed or found,
-    or asked by a probe, in ORC files those of all index groups; `bytes`: how much the file has grown since the run
-    listed it. `seconds` on the executor, in attempt `attempt` (from 0) at the task, which Spark calls `task_attempt`.
-    `document`: what the same verb on one file prints with `--json`, a line for each column of a probe, without most
-    of many values, which are alike; None for an error, and for a file that was not opened. `size_before`, `size` and
-    `version_before`, `version` (the ETag, or else the time of the last change): when it was listed, and afterwards;
-    None where nobody tells. `requests`: sent to the object store that has it. `ok`: whether findings are below the
-    limit, or any of the values may be there; None for other verbs. `dry_run`: nothing was written, `status` and
-    numbers say what would be done. `state`: what validate calls the file, see ValidationReport; None for other verbs.
+    or asked by a probe, in ORC files those of all index groups, None if nobody knows; `bytes`: how much the file has
+    grown since the run listed it. `seconds` on the executor, in attempt `attempt` (from 0) at the task, which Spark
+    calls `task_attempt`. `document`: what the same verb on one file prints with `--json`, a line for each column of
+    a probe, without most of many values, which are alike; None for an error, and for a file that was not opened.
+    `size_before`, `size` and `version_before`, `version` (the ETag, or else the time of the last change): when it
+    was listed, and afterwards; None where nobody tells. `requests`: sent to the object store that has it. `ok`:
+    whether findings are below the limit, or any of the values may be there; None for other verbs. `dry_run`: nothing
+    was written, `status` and numbers say what would be done. `state`: what validate calls the file, see
+    ValidationReport; None for other verbs.
     """
 
     path: str
     status: Status
-    filters: int = 0
+    filters: int | None = 0
     bytes: int = 0
     seconds: float = 0.0
     attempt: int = 0
@@ -90,7 +96,7 @@ class Outcome:
 @dataclass(frozen=True, slots=True)
 class Total:
     """Files with the same status and, where nothing was done, the same reason: of trouble, the class of the error, of
-    validate, the state, if that is not `ok`;
+    validate, the state, if that is not `ok`, and of those whose filters nobody has counted, why;
     `seconds` of all executors, `attempt`: the highest; `example`: of trouble, one of the files, and what is said of
     it."""
 
@@ -109,6 +115,11 @@ class Total:
         """The status as people read it: of a dry run, what would be done."""
         is_dry = self.reason == DRY_RUN and self.status in ("added", "removed")
         return f"would be {self.status}" if is_dry else self.status
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether `filters` has those of all files."""
+        return self.reason != BY_ANOTHER
 
 
 # What nothing was done to, for all kinds of reasons.
@@ -136,7 +147,7 @@ class Totals:
                 outcome.status,
                 _reason(outcome),
                 1,
-                outcome.filters,
+                outcome.filters or 0,
                 outcome.bytes,
                 outcome.seconds,
                 outcome.requests or 0,
@@ -174,6 +185,8 @@ def _reason(outcome: Outcome) -> str:
         return outcome.error_class or ""
     if outcome.ok is False:
         return NOT_OK
+    if outcome.filters is None:
+        return BY_ANOTHER
     if outcome.state not in (None, OK_STATE):
         return outcome.state
     return DRY_RUN if outcome.dry_run else ""
@@ -216,14 +229,15 @@ class TableAdvice:
 @dataclass(frozen=True, slots=True)
 class LakeIndex:
     """An index in a folder, of so many `files`, as a run has left it. `generation`: of its manifest; `unknown`: how
-    many of the files are unknown in every answer, about any column, also if an earlier run has read them;
-    `removed`: files that are gone, or are in another state by now; `keys`, `filters`,
-    `bytes_written`: of the `new` segments."""
+    many of the files are unknown in every answer, about any column, also if an earlier run has read them; `failed`:
+    how many of these cannot be read in full; `removed`: files that are gone, or are in another state by now; `keys`,
+    `filters`, `bytes_written`: of the `new` segments."""
 
     index: str
     generation: int
     files: int
     unknown: int
+    failed: int
     removed: int
     segments: int
     new: int
@@ -233,7 +247,7 @@ class LakeIndex:
 
     @property
     def unknown_in_words(self) -> str:
-        return f", {self.unknown:,} of them not fully indexed" * bool(self.unknown)
+        return unknown_in_words(self.unknown, self.failed)
 
 
 class Accounts(Protocol):
@@ -296,8 +310,10 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether no file was refused or failed, nor validate says of any that it is not right."""
+        """Whether no file was refused or failed, nor validate says of any that it is not right, nor an index knows of
+        any that cannot be read in full."""
         is_right = self.verb != "validate" or not self.num_not_ok
+        is_right &= self.index is None or not self.index.failed
         return is_right and TROUBLE.isdisjoint(self.counts)
 
     @property
@@ -336,6 +352,11 @@ class Report:
     @property
     def filters(self) -> int:
         return sum(total.filters for total in self.totals)
+
+    @property
+    def num_uncounted(self) -> int:
+        """Files whose filters are not in `filters`: an attempt of the run has removed them that left no account."""
+        return sum(total.files for total in self.totals if not total.is_counted)
 
     @property
     def bytes(self) -> int:
@@ -393,13 +414,18 @@ class Report:
         """One line; of trouble, with the reasons that most files have, and one of the files of each."""
         return (
             f"{self.verb}: {number_of(self.files, 'file')} in {self.seconds:.1f} s:"
-            f" {self.counts_in_words or 'none'}; {number_of(self.filters, 'filter')},"
+            f" {self.counts_in_words or 'none'}; {number_of(self.filters, 'filter')}{self._besides()},"
             f" {number_of(self.bytes, 'byte')}{self.run_in_words}{self._result()}{self._not_judged()}"
             f"{self._most_troubles()}"
         )
 
     def __repr__(self) -> str:
         return f"<{self.summary()}>"
+
+    def _besides(self) -> str:
+        return f" besides those of {number_of(self.num_uncounted, 'file')}" * bool(
+            self.num_uncounted
+        )
 
     def _result(self) -> str:
         """What came of all files together."""
@@ -439,6 +465,7 @@ class Report:
             "ok": self.ok,
             "not_ok": self.num_not_ok,
             "filters": self.filters,
+            "uncounted": self.num_uncounted,
             "bytes": self.bytes,
             "requests": self.requests,
             "core_hours": self.core_hours,

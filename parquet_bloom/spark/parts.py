@@ -13,7 +13,7 @@ reading most columns.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from hashlib import sha256
 from itertools import zip_longest
 from typing import Any
@@ -100,21 +100,26 @@ def _is_wanted(file: Container, request: Request) -> bool:
     return not (request.only_missing and has_been_built(file, request.options.columns))
 
 
-def written_in_parts(account: Account, whole: Planned, request: Request) -> Outcome:
-    """Write the filters of one file that its parts have built, or build it as a whole."""
+def written_in_parts(
+    account: Account, whole: Planned, request: Request, has_others: Callable[[], bool]
+) -> Outcome:
+    """Write the filters of one file that its parts have built, or build it as a whole. `has_others`: as for
+    work_on_file."""
     try:
-        return _written(account, whole, request)
+        return _written(account, whole, request, has_others)
     except RewriteError:
         # Another attempt at the same may have changed the file meanwhile.
-        return once_more(lambda: build_outcome(whole.file, request))
+        return once_more(lambda: build_outcome(whole.file, request, has_others))
 
 
-def _written(account: Account, whole: Planned, request: Request) -> Outcome:
+def _written(
+    account: Account, whole: Planned, request: Request, has_others: Callable[[], bool]
+) -> Outcome:
     path = whole.file.path
     with open_file(path, request.keys.read()) as file:
         names = [_bits_of(path, part, file.fingerprint) for part in range(whole.parts)]
     if not set(names) <= set(account.names()):
-        return build_outcome(whole.file, request)
+        return build_outcome(whole.file, request, has_others)
 
     def filters(file: Container, chunks: Sequence[Any]) -> Generator[tuple[Any, Any]]:
         for chunk, row in zip_longest(chunks, _rows(account, names)):
@@ -124,7 +129,7 @@ def _written(account: Account, whole: Planned, request: Request) -> Outcome:
             bits = row["bits"]
             yield chunk, row["message"] if bits is None else SplitBlockBloomFilter.from_bytes(bits)
 
-    return build_outcome(whole.file, request, filters)
+    return build_outcome(whole.file, request, has_others, filters)
 
 
 def _rows(account: Account, names: Sequence[str]) -> Iterator[RowFields]:

@@ -2,7 +2,7 @@
 
     AUDIT/run_id=ID/task-000017.parquet     what became of the files of one task: rows of OUTCOME
     AUDIT/_runs/ID/sheet-0-51-000017        the files of that task, as they were when they were listed
-    AUDIT/_runs/ID/began-000017-5c0d33e1    an attempt at the task, which may have died
+    AUDIT/_runs/ID/began-000017-0           the first attempt at the task, which may have died
     AUDIT/_runs/ID/plan.json                how many sheets there are, once everything is listed
     AUDIT/_runs/started.TIME.ASKED.ID       the runs by time and by what was asked for
     AUDIT/_runs/finished.TIME.ASKED.ID
@@ -142,6 +142,31 @@ class Account:
         if not is_url(self.run.audit):
             os.makedirs(os.path.dirname(os.path.join(self.run.audit, name)), exist_ok=True)
         return self._folder.put_if_absent(name, data)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An attempt at a task, which is marked before it changes anything; `number`: from 0 on, whatever the
+    application."""
+
+    account: Account
+    task: int
+    number: int
+
+    @classmethod
+    def begun(cls, account: Account, task: int, about: RowFields) -> Attempt:
+        number = 0
+        while not account.put(_mark(task, number), as_document(about)):
+            number += 1
+        return cls(account, task, number)
+
+    def has_others(self) -> bool:
+        """Whether there are others by now, which may have changed files of the task."""
+        return self.number > 0 or self.account.get(_mark(self.task, 1)) is not None
+
+
+def _mark(task: int, number: int) -> str:
+    return f"began-{task:06}-{number}"
 
 
 def as_document(value: object) -> bytes:

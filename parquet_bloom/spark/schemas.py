@@ -31,7 +31,7 @@ def _schema(columns: str) -> StructType:
 
 
 OUTCOME = _schema(
-    "path string!, status string!, filters integer!, bytes long!, seconds double!,"
+    "path string!, status string!, filters integer, bytes long!, seconds double!,"
     " attempt integer!, message string, error_class string, document string, size_before long, size long,"
     " version_before string, version string, task_attempt long, requests long,"
     " ok boolean, dry_run boolean!, state string"
@@ -61,6 +61,9 @@ UNIT = _schema(
     " is_new boolean!"
 )
 """A unit of a segment of an index; without a segment, a file in the state in which a run has seen it."""
+
+NOT_INDEXED = _schema("path string!, has_failed boolean!")
+"""A file that is unknown in every answer of an index about a column; `has_failed`: as it cannot be read."""
 
 ANSWER = _schema("path string, row_group integer, verdict string!, reason string")
 """What an index says of a value: a row group of a file that may hold it, or a file of which it knows nothing, and the

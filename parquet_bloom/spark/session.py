@@ -12,7 +12,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from parquet_bloom.spark.checks import check_java, check_master, check_server
-from parquet_bloom.spark.failures import failing, in_one_line, untold_interrupts
+from parquet_bloom.spark.failures import failing, in_one_line, leaving, untold_ends
 
 # Logs only errors: the answers of a command are on the same terminal.
 LOGGING = Path(__file__).with_name("log4j2.properties")
@@ -48,16 +48,13 @@ def session(
             yield existing
         return
     builder = SparkSession.builder.appName("pbloom")
-    with untold_interrupts():
+    with untold_ends():
         with failing("no Spark session"):
             for name, value in _settings(builder, master, remote, configuration).items():
                 builder = builder.config(name, value)
             spark = _started(builder, remote)
-        with in_one_line("Spark"):
-            try:
-                yield spark
-            finally:
-                spark.stop()
+        with in_one_line("Spark"), leaving(spark.stop):
+            yield spark
 
 
 def _started(builder: SparkSession.Builder, remote: str | None) -> SparkSession:

@@ -4,8 +4,7 @@ it is attempted.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
 from importlib import import_module
@@ -15,7 +14,7 @@ from parquet_bloom.spark.parts import written_in_parts
 from parquet_bloom.spark.plan import planned
 from parquet_bloom.spark.request import Request, Tasks
 from parquet_bloom.spark.rows import RowFields
-from parquet_bloom.spark.run import Account, as_document
+from parquet_bloom.spark.run import Account, Attempt
 from parquet_bloom.spark.schemas import (
     ACCOUNT,
     OUTCOME,
@@ -53,9 +52,8 @@ def work(tasks: Tasks, batches: Batches) -> Iterator[RowFields]:
         known = account.outcomes(name, OUTCOME.names)
         if known is None:
             began = {"task": number, "attempt": attempt_number(), "task_attempt": task_attempt()}
-            # Numbers of attempts begin anew with each application.
-            account.put(f"began-{number:06}-{os.urandom(4).hex()}", as_document(began))
-            outcomes = _as_asked(_outcomes(account, tasks, number), tasks.request)
+            has_others = Attempt.begun(account, number, began).has_others
+            outcomes = _as_asked(_outcomes(account, tasks, number, has_others), tasks.request)
             done = rows_of(tasks.run, _added_up(outcomes, totals))
             with asking_once():
                 is_first = account.put_outcomes(name, done, arrow_schema(ACCOUNT))
@@ -79,8 +77,10 @@ def _added_up(outcomes: Iterable[Outcome], totals: Totals) -> Iterator[Outcome]:
         yield outcome
 
 
-def _outcomes(account: Account, tasks: Tasks, number: int) -> Iterator[Outcome]:
-    """Those of all files of a sheet."""
+def _outcomes(
+    account: Account, tasks: Tasks, number: int, has_others: Callable[[], bool]
+) -> Iterator[Outcome]:
+    """Those of all files of a sheet. `has_others`: as for work_on_file."""
     request, sheet = tasks.request, tasks.plan.sheet(number)
     together = TOGETHER.get(request.verb)
     if together is not None:
@@ -97,6 +97,6 @@ def _outcomes(account: Account, tasks: Tasks, number: int) -> Iterator[Outcome]:
         if each.status is not None:
             yield as_listed(each.file, each.status, each.message)
         elif each.parts > 1:
-            yield attempt(each.file, partial(written_in_parts, account, each, request))
+            yield attempt(each.file, partial(written_in_parts, account, each, request, has_others))
         else:
-            yield work_on_file(request, each.file)
+            yield work_on_file(request, each.file, has_others)

@@ -29,7 +29,14 @@ from parquet_bloom.errors import (
 from parquet_bloom.files import open_file
 from parquet_bloom.options import BuildOptions, InspectOptions
 from parquet_bloom.spark.failures import for_executors
-from parquet_bloom.spark.outcome import DRY_RUN, NOT_JUDGED, NOT_PASSED_ON, Outcome, Status
+from parquet_bloom.spark.outcome import (
+    BY_ANOTHER,
+    DRY_RUN,
+    NOT_JUDGED,
+    NOT_PASSED_ON,
+    Outcome,
+    Status,
+)
 from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.request import Request
 from parquet_bloom.verbs.build import BuildReport, TakeFilters, build_opened
@@ -56,9 +63,19 @@ FAILURES = (ParquetBloomError, OSError, ValueError, MemoryError)
 MOST_WRITTEN_OUT: Final = 100
 
 
-def work_on_file(request: Request, file: LakeFile) -> Outcome:
-    """Do the verb on one file."""
-    done = partial(_VERBS[request.verb], file, request)
+def alone() -> bool:
+    """Of a run that had and has no other attempt at what it does."""
+    return False
+
+
+def work_on_file(
+    request: Request, file: LakeFile, has_others: Callable[[], bool] = alone
+) -> Outcome:
+    """Do the verb on one file. `has_others`: whether another attempt of the run may have changed it."""
+    reading = _READING.get(request.verb)
+    if reading is not None:
+        return attempt(file, partial(reading, file, request))
+    done = partial(_CHANGING[request.verb], file, request, has_others)
     return attempt(file, partial(once_more, done))
 
 
@@ -126,17 +143,17 @@ def text_of(report: object) -> str:
 # ------------------------------------------------------------------------------------------------
 # The verbs
 
-# Of a file that has changed since the run listed it, and in which there is nothing left to do.
-BY_ANOTHER = "by an attempt of this run that left no account"
-
 # In place of the notes of such an attempt.
 UNKNOWN_NOTES = "what it noted is not known"
 
 
 def build_outcome(
-    planned: LakeFile, request: Request, filters: TakeFilters | None = None
+    planned: LakeFile,
+    request: Request,
+    has_others: Callable[[], bool],
+    filters: TakeFilters | None = None,
 ) -> Outcome:
-    """Add filters to one file, in place. `filters`: as for build_file."""
+    """Add filters to one file, in place. `has_others`: as for work_on_file; `filters`: as for build_file."""
     with open_file(planned.path, request.keys.read()) as file:
         options = options_for(file, request)
         take_by_name(file, options)
@@ -149,7 +166,7 @@ def build_outcome(
         else:
             report = build_opened(file, options, request.destination, filters)
             outcome = outcome_of_build(report, lacking(file, options))
-        return _of_run(planned, file, outcome, request)
+        return _of_run(planned, file, outcome, request, has_others)
 
 
 def options_for(file: Container, request: Request) -> BuildOptions:
@@ -189,8 +206,15 @@ def outcome_of_build(report: BuildReport, lacked: Iterable[str]) -> Outcome:
     )
 
 
-def _of_run(planned: LakeFile, file: Container, outcome: Outcome, request: Request) -> Outcome:
-    """An outcome as part of the run: what an attempt has changed that died, the run has changed."""
+def _of_run(
+    planned: LakeFile,
+    file: Container,
+    outcome: Outcome,
+    request: Request,
+    has_others: Callable[[], bool],
+) -> Outcome:
+    """An outcome as part of the run: what an attempt has changed that died, the run has changed; of a task that no
+    other has begun, somebody else has."""
     if request.destination.dry_run:
         return outcome
     source = file.source
@@ -204,9 +228,10 @@ def _of_run(planned: LakeFile, file: Container, outcome: Outcome, request: Reque
     if planned.size is None or planned.version in (None, source.version):
         return outcome
     grown = source.size + outcome.bytes - planned.size
-    if outcome.status == "unchanged" and grown:
+    if outcome.status == "unchanged" and grown and has_others():
         done: Status = "added" if request.verb == "build" else "removed"
-        had = _num_filters(file, request) if done == "added" else 0
+        # How many there were before nobody knows.
+        had = _num_filters(file, request) if done == "added" else None
         document = outcome.document and _as_changed(outcome.document, planned, done, grown)
         outcome = replace(
             outcome, status=done, filters=had, message=f"{done} {BY_ANOTHER}", document=document
@@ -250,7 +275,7 @@ def has_been_built(file: Container, columns: Sequence[str]) -> bool:
     )
 
 
-def _strip(planned: LakeFile, request: Request) -> Outcome:
+def _strip(planned: LakeFile, request: Request, has_others: Callable[[], bool]) -> Outcome:
     from parquet_bloom.verbs.strip import strip_opened
 
     with open_file(planned.path, request.keys.read()) as file:
@@ -264,7 +289,7 @@ def _strip(planned: LakeFile, request: Request) -> Outcome:
             message="; ".join(reasons) or None,
             document=text_of(report),
         )
-        return _of_run(planned, file, outcome, request)
+        return _of_run(planned, file, outcome, request, has_others)
 
 
 def _read(file: Container, **given: Any) -> Outcome:
@@ -341,10 +366,12 @@ def _document_of_probe(report: ProbeReport) -> str:
     return as_json(document).decode()
 
 
-_VERBS: dict[str, Callable[[LakeFile, Request], Outcome]] = {
-    "build": build_outcome,
+_READING: dict[str, Callable[[LakeFile, Request], Outcome]] = {
     "inspect": _inspect,
     "probe": _probe,
-    "strip": _strip,
     "validate": _validate,
+}
+_CHANGING: dict[str, Callable[[LakeFile, Request, Callable[[], bool]], Outcome]] = {
+    "build": build_outcome,
+    "strip": _strip,
 }

@@ -28,7 +28,7 @@ from oracle.delta_readers import rows_at
 
 import parquet_bloom as pb
 from parquet_bloom.errors import SparkError
-from parquet_bloom.spark.worker import BY_ANOTHER
+from parquet_bloom.spark.outcome import BY_ANOTHER
 
 pytestmark = [pytest.mark.cluster, pytest.mark.interop]
 

@@ -174,9 +174,9 @@ def test_one_line_says_what_came_of_all_files():
     assert said(advice=(on("a", "b"), on("b", "c,d"))) == '; recommended: a, b, "c,d"'
     many = on(*map(str, range(11)))
     assert said(advice=(many,)) == "; recommended: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, … (11 in all)"
-    index = LakeIndex("i", 1, 200, 3, 0, 2, 1, 1234, 0, 99)
+    index = LakeIndex("i", 1, 200, 3, 1, 0, 2, 1, 1234, 0, 99)
     assert said(index=index) == (
-        "; index of 200 files, 3 of them not fully indexed, 1,234 keys in 1 new segment"
+        "; index of 200 files, 3 of them not fully indexed (1 cannot be read in full), 1,234 keys in 1 new segment"
     )
 
 
@@ -344,6 +344,27 @@ def test_a_file_whose_notes_nobody_knows_is_noted():
         f"2 files, such as a: note: {lost}: what it noted is not known",
         "b: note: readers",
         f"d: note: {lost}",
+    ]
+
+
+def test_filters_that_nobody_counts_are_not_in_the_sum():
+    """Those that an attempt has removed that left no account."""
+    totals = Totals()
+    for each in (
+        Outcome("a", "removed", 4, -40),
+        Outcome("b", "removed", None, -30),
+        Outcome("c", "removed", None, -20),
+    ):
+        totals.add(each)
+    report = Report("strip", "0", datetime.now(UTC), totals.all(), 1.0)
+    assert report.summary() == (
+        "strip: 3 files in 1.0 s: 3 removed; 4 filters besides those of 2 files, -90 bytes"
+    )
+    told = report.to_dict()
+    assert (told["filters"], told["uncounted"]) == (4, 2)
+    assert command._by_status(report)[1] == [
+        ("removed", "1", "4", "-40 B", ""),
+        ("removed", "2", "not known", "-50 B", "by an attempt of this run that left no account"),
     ]
 
 

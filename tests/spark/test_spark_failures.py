@@ -19,8 +19,9 @@ import pytest
 from make.commands import outcome
 from make.spark_session import IS_CONNECT
 from oracle.parquet_java import QUICK
-from py4j.protocol import Py4JError
-from pyspark import java_gateway
+from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
+from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark import SparkContext, java_gateway
 from pyspark.errors import PySparkException
 
 import parquet_bloom as pb
@@ -33,9 +34,10 @@ from parquet_bloom.spark.failures import (
     failing,
     for_executors,
     in_one_line,
+    leaving,
     naming_variables,
     said,
-    untold_interrupts,
+    untold_ends,
 )
 from parquet_bloom.spark.lake_index import IndexJob
 from parquet_bloom.spark.session import session
@@ -147,6 +149,71 @@ def test_java_may_have_ended_when_this_is_ended(monkeypatch):
     assert str(error.value) == expected
 
 
+GONE = "the JVM of Spark's driver has gone"
+
+
+def ask_nobody():
+    """As PySpark asks a Java that has gone."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    where = PythonParameters(port=0, eager_load=False)
+    client = ClientServer(java_parameters=JavaParameters(port=port), python_parameters=where)
+    client.jvm.System.gc()
+
+
+def lose_answer():
+    raise Py4JNetworkError("Answer from Java side is empty")
+
+
+@pytest.mark.parametrize("ask", [ask_nobody, lose_answer])
+@pytest.mark.parametrize("handled", [failing, in_one_line])
+def test_java_has_gone(handled, ask):
+    with pytest.raises(SparkError) as error, handled("the job"):
+        ask()
+    assert str(error.value) == f"the job: {GONE}"
+
+
+def test_other_connections_are_none_to_java():
+    with pytest.raises(SparkError) as error, failing("the job"):
+        raise ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
+    assert str(error.value) == "the job: [Errno 111] Connection refused"
+    with pytest.raises(ConnectionRefusedError), in_one_line("the job"):
+        raise ConnectionRefusedError
+
+
+def test_java_was_told_to_end():
+    with pytest.raises(SparkError) as error, failing("the job"):
+        raise PySparkException(
+            "x.SparkException: Job 2 cancelled because SparkContext was shut down"
+        )
+    assert str(error.value) == "the job: Spark's driver was shut down"
+
+
+def test_nobody_who_tidies_up_hides_what_went_wrong():
+    with pytest.raises(SparkError) as error, leaving(ask_nobody):
+        raise SparkError("the job failed")
+    assert str(error.value) == "the job failed"
+    with pytest.raises(ConnectionRefusedError), leaving(ask_nobody):
+        pass
+
+
+def test_only_a_java_that_hangs_up_is_untold(monkeypatch):
+    """By the server to which it sends its accumulators."""
+    told = []
+    server = SimpleNamespace(handle_error=lambda *about: told.append(about))
+    context = SimpleNamespace(_accumulatorServer=server)
+    monkeypatch.setattr(SparkContext, "_active_spark_context", context)
+    with java.starting():
+        pass
+    for error in (EOFError, ConnectionResetError, ValueError):
+        try:
+            raise error
+        except (EOFError, OSError, ValueError):
+            server.handle_error(error, "an address")
+    assert told == [(ValueError, "an address")]
+
+
 def test_a_session_leaves_the_handler_of_interrupts(monkeypatch):
     """PySpark's would ask Java to cancel while the same thread waits for Java."""
     before = signal.getsignal(signal.SIGINT)
@@ -163,13 +230,13 @@ def test_a_session_leaves_the_handler_of_interrupts(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["", "py4j.clientserver", "py4j.java_gateway"])
-@pytest.mark.parametrize("error", [KeyboardInterrupt, EndedError(15), OSError])
-def test_py4j_logs_no_traceback_of_an_interrupt(caplog, name, error):
+@pytest.mark.parametrize("error", [KeyboardInterrupt, EndedError(15), Py4JNetworkError(), OSError])
+def test_py4j_logs_no_traceback_of_an_end(caplog, name, error):
     logger = logging.getLogger(name)
-    with untold_interrupts():
+    with untold_ends():
         try:
             raise error
-        except (KeyboardInterrupt, OSError):
+        except (KeyboardInterrupt, Py4JNetworkError, OSError):
             logger.exception("While sending.")
         try:
             try:
@@ -317,20 +384,52 @@ def is_running(process):
     return False
 
 
+def command_at_work(folder, temporary):
+    """A command in the middle of a job, in a group of processes of its own."""
+    for number in range(40):
+        pq.write_table(pa.table({"id": range(100_000)}), folder / f"{number}.parquet")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "parquet_bloom", "spark", "build", str(folder), "-c", "id",
+         "--existing", "replace", "--force", "--fpp", "0.0001"],
+        env=os.environ | {"JDK_JAVA_OPTIONS": " ".join(QUICK), "TMPDIR": str(temporary)},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    while is_running(process) and not any(folder.glob(".*pbloom-tmp")):
+        time.sleep(0.01)
+    return process
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("number", "why"),
+    [(signal.SIGKILL, GONE), (signal.SIGTERM, "Spark's driver was shut down")],
+)
+def test_a_command_whose_java_is_killed(tmp_path, tmp_path_factory, number, why):
+    """The account of what was done stays, and is named."""
+    process = command_at_work(tmp_path, tmp_path_factory.mktemp("tmp"))
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    (virtual_machine,) = [
+        int(each) for each in children if "java" in Path(f"/proc/{each}/comm").read_text()
+    ]
+    os.kill(virtual_machine, number)
+    _, complaints = process.communicate(timeout=300)
+    assert process.returncode == 2, complaints
+    assert "Traceback" not in complaints
+    last = complaints.splitlines()[-1]
+    told = re.fullmatch(
+        rf"pbloom: the Spark job failed: {why}; what was done is in (\S+): --audit with this folder and --run-id"
+        r" (\w+) go on with it",
+        last,
+    )
+    assert told is not None, last
+    assert (Path(told[1]) / "_runs" / told[2] / "started.json").exists()
+
+
 @pytest.mark.long
 def test_an_interrupted_command_ends_as_others_do(tmp_path, tmp_path_factory):
     """^C in the middle of a job, from a terminal: to all processes of the command. The account of what was
     done stays, and is named."""
-    for number in range(40):
-        pq.write_table(pa.table({"id": range(100_000)}), tmp_path / f"{number}.parquet")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "parquet_bloom", "spark", "build", str(tmp_path), "-c", "id",
-         "--existing", "replace", "--force", "--fpp", "0.0001"],
-        env=os.environ | {"JDK_JAVA_OPTIONS": " ".join(QUICK), "TMPDIR": str(tmp_path_factory.mktemp("tmp"))},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
-    while is_running(process) and not any(tmp_path.glob(".*pbloom-tmp")):
-        time.sleep(0.01)
+    process = command_at_work(tmp_path, tmp_path_factory.mktemp("tmp"))
     os.killpg(process.pid, signal.SIGINT)
     _, complaints = process.communicate(timeout=300)
     assert process.returncode == -signal.SIGINT, complaints

@@ -160,6 +160,53 @@ def test_executors_that_are_killed(spark, tmp_path, monkeypatch, small_tasks):
         assert len(list(found._asked.units("n"))) == 14
 
 
+def test_a_damaged_column_is_trouble_as_without_spark(spark, tmp_path):
+    """As long as it is damaged. A column that is not there is none."""
+    source, index = tmp_path / "lake", tmp_path / "index"
+    source.mkdir()
+    for name, damaged in (("good", None), ("half", "n"), ("bad", "s")):
+        path = source / f"{name}.parquet"
+        table = pa.table({"n": range(100), "s": [f"user {n}" for n in range(100)]})
+        pq.write_table(table, path, use_dictionary=False)
+        if damaged is not None:
+            place = pq.read_metadata(path).row_group(0).column("ns".index(damaged)).data_page_offset
+            content = bytearray(path.read_bytes())
+            content[place : place + 8] = b"\xff" * 8
+            path.write_bytes(content)
+    pq.write_table(pa.table({"other": [1]}), source / "without.parquet")
+    local = outcome("index", "build", "--index", tmp_path / "local", source, "-c", "n")
+    assert local.code == 2
+    arguments = ("spark", "index", "--index", index)
+    first = outcome(*arguments, source, "-c", "n")
+    header = "4 files, 2 of them not fully indexed (1 cannot be read in full)"
+    assert (first.code, header in first.stdout, header in local.stdout) == (2, True, True)
+    assert first.stdout.startswith("index: 2 read, 1 skipped, 1 error; ")
+    assert f"{source}/half.parquet: n: " in first.complaint
+    again = outcome(*arguments)
+    assert (again.code, header in again.stdout) == (2, True)
+    named = "1 file that cannot be read in full: `pbloom index check --index"
+    assert again.complaint.startswith(f"{index}: {named}")
+    report = lake.index(spark, index=index)
+    assert (report.ok, report.index.failed, report.troubles) == (False, 1, ())
+    assert problems(index) == []
+
+    # The other column of a damaged file is indexed all the same.
+    report = lake.index(spark, source, index=tmp_path / "both", columns=["n", "s"])
+    names = [Path(each.path).name for each in report.troubles]
+    assert (names, report.index.failed) == (["bad.parquet", "half.parquet"], 2)
+    assert {each.error_class for each in report.troubles} == {"FormatError"}
+    with pb.Index(tmp_path / "both") as found:
+        (result,) = found.probe("n", 7).results
+        assert {Path(each.path).name: each.verdict for each in result.files} == {
+            **dict.fromkeys(["good.parquet", "bad.parquet"], "maybe"),
+            **dict.fromkeys(["half.parquet", "without.parquet"], "unknown"),
+        }
+    for name in ("half", "bad"):
+        (source / f"{name}.parquet").unlink()
+    assert outcome(*arguments).code == 0
+    assert lake.index(spark, index=tmp_path / "both").ok
+
+
 def test_the_command_and_the_frame_of_values(spark, tmp_path, capfd):
     source, index = make_lake(tmp_path / "lake", 8, files=4), tmp_path / "index"
     arguments = ("spark", "index", "--index", index)
@@ -171,12 +218,15 @@ def test_the_command_and_the_frame_of_values(spark, tmp_path, capfd):
     with pb.Index(index) as found:
         unknown = len({each.path for each in found.check().not_indexed})
     assert lines[-1].startswith(
-        f"{index}: 7 files, {unknown} of them not fully indexed, 0 removed; "
+        f"{index}: 7 files, {unknown} of them not fully indexed (1 cannot be read in full), 0 removed; "
     )
     # Of files that are not read again, too.
     result = outcome(*arguments, "--json")
     told = json.loads(result.stdout)
-    assert (result.code, told["generation"], told["unknown"]) == (0, 1, unknown)
+    assert (result.code, told["generation"], told["unknown"], told["failed"]) == (2, 1, unknown, 1)
+    assert result.complaint == (
+        f"{index}: 1 file that cannot be read in full: `pbloom index check --index {index}` names all"
+    )
     with pb.Index(index) as found:
         values = [*range(-20, 120, 7), 10_000]
         frame = spark.createDataFrame([(n,) for n in [*values, None]], "number long")

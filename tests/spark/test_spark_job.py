@@ -325,6 +325,33 @@ def test_what_is_in_an_audit(spark, tmp_path):
             assert each.version != each.version_before
 
 
+def test_only_what_was_begun_is_taken_for_the_work_of_the_run(spark, tmp_path, monkeypatch):
+    """Somebody else has done what is left of a run that died: of one task, the run had begun it."""
+    lake_of_3, audit = tmp_path / "lake", tmp_path / "audit"
+    monkeypatch.setattr(verbs, "BOUNDS", Bounds(files=1, first_files=1))
+    for place in range(3):
+        write(lake_of_3 / f"{place}.parquet", 10 * place, rows=40)
+    asked = {"columns": ["id"], "audit": audit}
+    for verb, run_id, done in ((lake.build, "8", "added"), (lake.strip, "9", "removed")):
+        verb(spark, lake_of_3, run_id=run_id, **asked)
+        for number in (1, 2):
+            (audit / f"run_id={run_id}" / f"task-{number:06}.parquet").unlink()
+        (audit / "_runs" / run_id / "began-000002-0").unlink()
+        report = verb(spark, lake_of_3, run_id=run_id, **asked)
+        assert [each.status for each in report.outcomes] == [done, done, "unchanged"]
+        first, begun, other = report.outcomes
+        assert begun.message == f"{done} by an attempt of this run that left no account"
+        assert "attempt" not in (other.message or "")
+        assert other.bytes == other.size - other.size_before == first.bytes
+        # Which filters there were, nobody knows any more.
+        filters = GROUPS if done == "added" else None
+        assert (first.filters, begun.filters, other.filters) == (GROUPS, filters, 0)
+        assert report.filters == GROUPS + (filters or 0)
+        assert report.num_uncounted == report.to_dict()["uncounted"] == (filters is None)
+        rows = report.to_df(spark).select("filters").collect()
+        assert {row.filters for row in rows} == {GROUPS, filters, 0}
+
+
 def test_a_run_goes_on_under_its_id(spark, tmp_path, monkeypatch):
     """What was done is not done again, and the report is that of the whole run."""
     audit = tmp_path / "audit"

@@ -24,7 +24,7 @@ from parquet_bloom.spark.rows import packed, unpacked
 from parquet_bloom.spark.run import Account, LakeRun
 from parquet_bloom.spark.schemas import BUILT
 from parquet_bloom.spark.versions import arrow_schema
-from parquet_bloom.spark.worker import attempt
+from parquet_bloom.spark.worker import alone, attempt
 
 GROUPS, PARTS = 6, 4
 COLUMNS = ("id", "name")
@@ -72,7 +72,7 @@ def write_all(account):
     def write_all(path, columns=COLUMNS, **options):
         (whole,) = planned(account, "sheet-0-000000")
         request = build_request(columns, **options)
-        return attempt(whole.file, lambda: parts.written_in_parts(account, whole, request))
+        return attempt(whole.file, lambda: parts.written_in_parts(account, whole, request, alone))
 
     return write_all
 
@@ -102,10 +102,10 @@ def whole(monkeypatch):
     """Files that were built as a whole."""
     done, build = [], parts.build_outcome
 
-    def build_outcome(file, request, filters=None):
+    def build_outcome(file, request, has_others, filters=None):
         if filters is None:
             done.append(file.path)
-        return build(file, request, filters)
+        return build(file, request, has_others, filters)
 
     monkeypatch.setattr(parts, "build_outcome", build_outcome)
     return done
@@ -240,7 +240,7 @@ def test_another_file_while_it_is_written(path, whole, build, write_all, monkeyp
     build_outcome = parts.build_outcome
 
     def late(*arguments):
-        if len(arguments) == 3:
+        if len(arguments) == 4:
             table = pa.table({"id": range(5000, 5700), "name": [f"n{n}" for n in range(700)]})
             pq.write_table(table, path, row_group_size=100, use_dictionary=False)
         return build_outcome(*arguments)

@@ -81,11 +81,32 @@ def listed(path):
         return LakeFile(str(path), file.source.size, file.source.version)
 
 
+def has_others():
+    """Of a task at which there was an attempt before."""
+    return True
+
+
+@pytest.mark.parametrize("status", ["added", "removed"])
+def test_what_somebody_else_has_done_meanwhile(path, status):
+    """The run does not claim what none of its attempts can have changed."""
+    request = build_request(("id",))
+    if status == "removed":
+        work_on_file(request, listed(path))
+        request = strip_request()
+    before = listed(path)
+    other, ours = work_on_file(request, before), work_on_file(request, before)
+    assert (other.status, ours.status, ours.filters) == (status, "unchanged", 0)
+    assert (ours.size_before, ours.bytes, ours.size) == (before.size, other.bytes, other.size)
+    assert "attempt" not in (ours.message or "")
+    assert json.loads(ours.document)["output"] is None
+
+
 @pytest.mark.parametrize("only_missing", [False, True])
 def test_what_an_attempt_has_done_that_left_no_account(path, only_missing):
     request = build_request(("id",), only_missing=only_missing)
     before = listed(path)
-    first, second = work_on_file(request, before), work_on_file(request, before)
+    first = work_on_file(request, before)
+    second = work_on_file(request, before, has_others)
     assert (first.status, first.filters, first.message) == ("added", 1, "no non-null values")
     assert (second.status, second.filters) == ("added", 1)
     assert second.message == "added by an attempt of this run that left no account"
@@ -96,7 +117,9 @@ def test_the_document_of_what_an_attempt_has_done_that_left_no_account(path):
     """Its sizes are those of the run, and it says that notes are missing."""
     for request, status in ((build_request(("id",)), "added"), (strip_request(), "removed")):
         before = listed(path)
-        first, second = (json.loads(work_on_file(request, before).document) for _ in range(2))
+        done = work_on_file(request, before), work_on_file(request, before, has_others)
+        first, second = (json.loads(each.document) for each in done)
+        assert done[1].filters == (None if status == "removed" else done[0].filters)
         sizes = {
             "output",
             "size_before",
@@ -241,7 +264,8 @@ def test_two_attempts_at_an_orc_file_give_the_same_bytes(orc_path, tmp_path, ver
 def test_what_an_attempt_at_an_orc_file_has_done_that_left_no_account(orc_path, options):
     """The filters of each index group are counted, also then."""
     request, before = build_request(("id",), **options), listed(orc_path)
-    first, second = work_on_file(request, before), work_on_file(request, before)
+    first = work_on_file(request, before)
+    second = work_on_file(request, before, has_others)
     assert (first.status, first.filters, first.message) == ("added", 2, None)
     assert (second.status, second.filters) == ("added", 2)
     assert second.message == "added by an attempt of this run that left no account"

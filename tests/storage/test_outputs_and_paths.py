@@ -433,7 +433,7 @@ def test_what_is_left_out_of_a_folder_because_of_its_name(tmp_path):
 
 def test_the_account_of_a_run_on_spark_is_none_of_the_lake(tmp_path):
     """But what is only called like it may have rows: nothing here has begun the run `other`."""
-    own = ["started.json", "plan.json", "sheet-0-0-91c46c35-000000", "began-000000-a7b63696"]
+    own = ["started.json", "plan.json", "sheet-0-0-91c46c35-000000", "began-000000-0"]
     account = [f"_runs/nightly 1/{name}" for name in own]
     account += [
         "_runs/nightly 1/bits-0a-000000",
