@@ -63,8 +63,8 @@ def totals(report: ValuesReport, took: str) -> Iterator[str]:
     filters = number_of(report.num_filters, "filter")
     yield (
         f"by chance alone, a value that is in no file is maybe in {report.false_groups:.2g} of {filters}, and in"
-        f" at least one with a chance of {_chance(report)}{_by_chance(report)}; `pbloom find` looks into "
-        "the files, an index (`pbloom index build`) excludes more"
+        f" at least one with a chance of {_chance(report)}{_by_chance(report)}; `pbloom find --report FILE` "
+        "looks into the files, an index (`pbloom index build`) excludes more"
     )
 
 

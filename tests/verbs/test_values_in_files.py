@@ -198,7 +198,7 @@ def test_the_command_answers_in_one_screen(lake, tmp_path, monkeypatch):
     assert chance.endswith(
         f"at least one with a chance of {percent(worst)} (if all filters have the same values) to {percent(all_apart)}"
         f" (if no two have one in common): so about {round(least):.2g} to {round(most):.2g} of the {report.maybe} are in no file;"
-        " `pbloom find` looks into the files, an index (`pbloom index build`) excludes more"
+        " `pbloom find --report FILE` looks into the files, an index (`pbloom index build`) excludes more"
     )
     assert absent.endswith(f"… ({report.absent} in all)")
     parts = "stripes or row groups"
