@@ -171,11 +171,12 @@ def find(
         complain(OF_ONE_TYPE)
     if code == NO and (hint := taken_whole(given["values"])):
         complain(hint)
-    if report is None or as_json:
+    if report is None:
         sys.exit(code)
-    if report.left_out:
+    # JSON says both itself.
+    if report.left_out and not as_json:
         complain(left_out(report.left_out))
-    if report.is_as_indexed:
+    if report.is_as_indexed and not as_json:
         assert index is not None
         complain(not_listed(index_add_again(index, given["hash_key"], keys)))
     if (

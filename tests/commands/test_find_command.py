@@ -185,6 +185,9 @@ def test_what_an_account_takes_for_right_is_said(path):
     filters = f"filters (`pbloom validate --pages {path} --storage-option region=x` does that)"
     assert outcome(*asked).complaint == said + filters
     assert outcome(*asked[:6]).stderr == ""
+    in_json = outcome(*asked, "--json")
+    assert in_json.complaint == said + filters
+    assert json.loads(in_json.stdout)["absent"] == ["8"]
     pb.Index.build("i", path, "id").close()
     by_index = "the index (`pbloom index check --deep` does that)"
     assert outcome(*asked, "--index", "i").complaint == said + by_index
