@@ -451,9 +451,7 @@ def _with_those_there(evidence: Evidence) -> str:
     read = evidence.groups_there
     if read is None or evidence.is_alone:
         return ""
-    return (
-        f", and a look-up reads about {_mean(read)} of {evidence.groups} with filters of that size"
-    )
+    return f", and today a look-up reads about {_mean(read)} of {evidence.groups}, with filters of that size"
 
 
 def _unreadable(evidence: Evidence) -> str:

@@ -185,14 +185,16 @@ since = files_option(
     "--since",
     callback=parameters.since,
     metavar="TIME|AGE|N",
-    help="Only files changed since then: 2026-11-20, 2026-11-20T06:00Z, 2d, 12h; of a table, those added"
-    " since then, or since version or snapshot N, or the NAME of a branch or tag.",
+    help="Only files changed since then, by their modification times, which copies may keep: 2026-11-20,"
+    " 2026-11-20T06:00Z, 2d, 12h; of a table, those added since then, or since version or snapshot N, or the NAME of"
+    " a branch or tag.",
 )
 since_time = files_option(
     "--since",
     callback=parameters.since_time,
     metavar="TIME|AGE",
-    help="Only files changed since then: 2026-11-20, 2026-11-20T06:00Z, 2d, 12h.",
+    help="Only files changed since then, by their modification times, which copies may keep: 2026-11-20,"
+    " 2026-11-20T06:00Z, 2d, 12h.",
 )
 _names = file_argument("files", nargs=-1, metavar="FILE...")
 manifest_option = files_option(

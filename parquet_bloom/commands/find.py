@@ -34,7 +34,14 @@ from parquet_bloom.render.reports import Complaints
 from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
 from parquet_bloom.render.value_lines import taken_whole
-from parquet_bloom.render.wording import as_indexed, files_named, part_in, parts_in, size
+from parquet_bloom.render.wording import (
+    MOST_SHOWN,
+    as_indexed,
+    files_named,
+    part_in,
+    parts_in,
+    size,
+)
 from parquet_bloom.values.given import show_value, show_values
 from parquet_bloom.values.types import CANNOT_BE
 from parquet_bloom.verbs.find import find as find_rows
@@ -149,7 +156,10 @@ def find(
         if as_json:
             write_json(report)
         else:
-            _write(report, given["values"], f"{quoted_name(column)}: " * are_several, stopwatch)
+            of_column = f"{quoted_name(column)}: " * are_several
+            # Of several columns, none can have it.
+            lists_values = "" if are_several else str(given["report"] or "--report FILE")
+            _write(report, given["values"], of_column, lists_values, stopwatch)
         with Complaints(report.num_files, told=unverified) as complaints:
             for file in report.unverified:
                 complaints.add_unverified(file.path, file.reason)
@@ -161,11 +171,12 @@ def find(
         complain(OF_ONE_TYPE)
     if code == NO and (hint := taken_whole(given["values"])):
         complain(hint)
-    if report is None or as_json:
+    if report is None:
         sys.exit(code)
-    if report.left_out:
+    # JSON says both itself.
+    if report.left_out and not as_json:
         complain(left_out(report.left_out))
-    if report.is_as_indexed:
+    if report.is_as_indexed and not as_json:
         assert index is not None
         complain(not_listed(index_add_again(index, given["hash_key"], keys)))
     if (
@@ -238,10 +249,14 @@ _IN_TABLE: Final = {False: "yes", True: "deleted", None: "unknown"}
 
 
 def _write(
-    report: FindReport, asked: Sequence[object], of_column: str, stopwatch: Stopwatch
+    report: FindReport,
+    asked: Sequence[object],
+    of_column: str,
+    lists_values: str,
+    stopwatch: Stopwatch,
 ) -> None:
-    """The rows and the total; `of_column`: what the latter begins with. It ends with how long it took until there
-    was something to show: what reads it may take its time."""
+    """The rows and the total; `of_column`: what the latter begins with; `lists_values`: what lists those that are in
+    no file. It ends with how long it took until there was something to show: what reads it may take its time."""
     names, values = _shown_values(report)
     part, in_table = part_in(report.formats), ("in table",) * bool(report.tables)
     shown = [
@@ -277,7 +292,7 @@ def _write(
         return
     read = f"{parts_in(report.row_groups_read, report.formats)} of {number_of(report.files_read, 'file')} read"
     where = some_of(len(report.found_in), report.files_asked, "file")
-    rest = f"{_not_found(report, asked)}{_unknown(report)}{_without(report)}{took}"
+    rest = f"{_not_found(report, asked, lists_values)}{_unknown(report)}{_without(report)}{took}"
     write_text(
         f"{of_column}{number_of(report.num_rows, 'row')} in {where}{_since(report)}: "
         f"{read}, {size(report.bytes_read)}{_excluded(report)}{rest}"
@@ -324,17 +339,31 @@ def _complain_of_unknown(report: FindReport, asked: Sequence[object]) -> None:
         complain(line)
 
 
-def _not_found(report: FindReport, asked: Sequence[object]) -> str:
+def _not_found(report: FindReport, asked: Sequence[object], lists_values: str) -> str:
     """Of several values, how many are in no file; where some files are unknown, how many were found, and that of
-    those that all could be asked for."""
-    values = {*show_values(asked)}
+    those that all could be asked for. `lists_values`: what does, if they are many."""
+    values = dict.fromkeys(show_values(asked))
     if len(values) < 2:
         return ""
-    left = len(values - {show_value(row.value) for row in report.rows})
+    found = {show_value(row.value) for row in report.rows}
+    left = [value for value in values if value not in found]
     if not report.unknown:
-        return f"; {left:,} of {len(values):,} values in no file"
-    absent = f", {len(report.absent):,} in no file" if report.absent else ""
-    return f"; {len(values) - left:,} of {len(values):,} values found{absent}"
+        which = _which(left, lists_values)
+        return f"; {len(left):,} of {len(values):,} values in no file{which}"
+    absent = ""
+    if report.absent:
+        which = _which(report.absent, lists_values)
+        absent = f", {len(report.absent):,} in no file{which}"
+    return f"; {len(values) - len(left):,} of {len(values):,} values found{absent}"
+
+
+def _which(values: Sequence[object], lists_values: str) -> str:
+    """`: 9, 10`, or ` (--report FILE lists them)`"""
+    if not values:
+        return ""
+    if len(values) <= MOST_SHOWN:
+        return f": {', '.join(show_values(values))}"
+    return f" ({lists_values} lists them)" * bool(lists_values)
 
 
 def _unknown(report: FindReport) -> str:

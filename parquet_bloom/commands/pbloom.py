@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import click
 
+from parquet_bloom.commands.manual import how_to_read
 from parquet_bloom.program import Program
 
 # In the order of work; a test holds that their own help begins so.
@@ -39,6 +40,11 @@ COMMANDS: Final = {
     "spark": "The same verbs over a lake, on Spark.",
     "completion": "Print the script with which a shell completes pbloom.",
 }
+
+
+# Behind help, as if it were a command, too.
+_BRIEFLY: Final = frozenset(("help", "-h", "--help"))
+_IN_FULL: Final = frozenset(("--all", "--help-all"))
 
 
 class _Commands(dict[str, Any]):
@@ -69,10 +75,13 @@ class _Pbloom(Program):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """`pbloom help build` is `pbloom build --help`, and `pbloom help build --all` its --help-all; `pbloom help
-        PB401` is `pbloom rule PB401`; `help help` is `help`."""
+        PB401` is `pbloom rule PB401`; `help help` is `help`; `help man` says where the manual pages are."""
         if args and args[0] == "help":
-            names = [each for each in args[1:] if each not in ("--all", "help")]
-            how = "--help-all" if "--all" in args else "--help"
+            names = [each for each in args[1:] if each not in _BRIEFLY | _IN_FULL]
+            how = "--help" if _IN_FULL.isdisjoint(args) else "--help-all"
+            if names == ["man"]:
+                click.echo(how_to_read(__file__))
+                ctx.exit()
             if names and self._is_rule(ctx, names[0]):
                 args = ["rule", *names]
             else:
@@ -89,7 +98,8 @@ class _Pbloom(Program):
                 return
             if not isinstance(found, click.Group):
                 topic = shlex.join(["pbloom", "help", *names[:at]])
-                raise click.UsageError(f"{name}: expected one command, as in {topic}", ctx)
+                in_full = f", or {topic} --all with every option" * name.startswith("-")
+                raise click.UsageError(f"{name}: expected one command, as in {topic}{in_full}", ctx)
             found = found.get_command(ctx, name)
 
     def _is_rule(self, ctx: click.Context, name: str) -> bool:
@@ -115,8 +125,8 @@ def cli() -> None:
     FILE is a path, a glob, a folder or a URL; several at a time. Exit code 0 is success, or yes; 1 is no; 2 is an
     error.
 
-    `man pbloom-build` is the manual page of build: each command has one, --help, and --help-all with every option.
-    `pbloom help PB401` explains a rule that validate names.
+    Each command has --help, --help-all with every option, and a manual page, as `man pbloom-build`: where man does
+    not find them, `pbloom help man` says where they are. `pbloom help PB401` explains a rule that validate names.
 
     \b
     Examples:

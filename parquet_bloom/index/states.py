@@ -8,11 +8,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import address_of, with_options
 from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.listing import find_file
 from parquet_bloom.storage.paths import expand
-from parquet_bloom.storage.source import before_wildcard, is_object, is_url, local_name, version_of
+from parquet_bloom.storage.source import (
+    before_wildcard,
+    is_object,
+    is_of_index,
+    is_url,
+    local_name,
+    version_of,
+)
 
 if TYPE_CHECKING:
     from parquet_bloom.storage.address import Address, Listed
@@ -41,16 +49,20 @@ def listed(
     look: Callable[[str], Found | None],
     left_out: LeftOut | None = None,
 ) -> tuple[list[Found], list[OSError]]:
-    """The files that `names` mean, each once and in its state, sorted by path, but for those in the folder `besides`;
-    and why some mean nothing, or nobody may look. `look`: tells the state of a file, as
-    state_of does. left_out: as for expand. Raises UnsupportedError."""
+    """The files that `names` mean, each once and in its state, sorted by path, but for those of the index in the
+    folder `besides`; and why some mean nothing, or nobody may look. `look`: tells the state of a file, as
+    state_of does. left_out: as for expand. Raises UnsupportedError, RewriteError for data in that folder."""
     named = tuple(names)
     inputs, errors = expand(named, options, left_out)
     found: dict[str, Found] = {}
     own = None if besides is None else f"{lasting([besides])[0].rstrip('/')}/"
     for path, _ in inputs:
         if own is not None and path.startswith(own):
-            continue
+            if is_of_index(path):
+                continue
+            raise RewriteError(
+                f"{besides}: has data in it, {path.removeprefix(own)}: expected another folder for the index"
+            )
         try:
             now = look(path)
         except OSError as error:

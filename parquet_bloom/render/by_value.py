@@ -58,24 +58,43 @@ def write_values(report: ValuesReport, in_full: bool, took: str) -> None:
 def totals(report: ValuesReport, took: str) -> Iterator[str]:
     """How many values have which verdict, and what the rate of false positives makes of so many row groups."""
     yield in_all(report, took)
-    if report.false_groups is None or report.false_maybe is None or not report.maybe:
+    if report.false_groups is None or not report.maybe:
         return
     filters = number_of(report.num_filters, "filter")
     yield (
         f"by chance alone, a value that is in no file is maybe in {report.false_groups:.2g} of {filters}, and in"
-        f" at least one with a chance of {percent(report.false_maybe)}{_by_chance(report)}; `pbloom find` looks into "
-        "the files, an index (`pbloom index build`) excludes more"
+        f" at least one with a chance of {_chance(report)}{_by_chance(report)}; `pbloom find --report FILE` "
+        "looks into the files, an index (`pbloom index build`) excludes more"
     )
 
 
+def _chance(report: ValuesReport) -> str:
+    """`1 %`; of several filters, `1 % (if all filters have the same values) to 20 % (if no two have one in common)`:
+    those of copies say `maybe` of the same values, and no filter tells whether it is one of a copy."""
+    assert report.worst_fpp is not None
+    assert report.false_maybe is not None
+    least, most = percent(report.worst_fpp), percent(report.false_maybe)
+    if least == most:
+        return most
+    return f"{least} (if all filters have the same values) to {most} (if no two have one in common)"
+
+
 def _by_chance(report: ValuesReport) -> str:
-    """`: so about 1,900 of the 4,854 are in no file`, of two digits, as more would be made up."""
+    """`: so about 95 to 1,900 of the 4,854 are in no file`, of two digits, as more would be made up."""
     found = report.maybe_by_chance
-    # Less is what chance makes of it.
-    if found is None or round(found) == 0:
+    if found is None:
         return ""
-    rounded = int(float(f"{found:.2g}"))
-    return f": so about {rounded:,} of the {report.maybe:,} are in no file"
+    least, most = (min(report.maybe, int(float(f"{round(each):.2g}"))) for each in found)
+    # Less is what chance makes of it, and that it may be any of them is no news.
+    if most == 0 or (least == 0 and most == report.maybe):
+        return ""
+    if least == most:
+        told = f"about {most:,}"
+    elif most == report.maybe:
+        told = f"at least about {least:,}"
+    else:
+        told = f"about {least:,} to {most:,}" if least else f"at most about {most:,}"
+    return f": so {told} of the {report.maybe:,} are in no file"
 
 
 def in_all(report: ValuesReport, took: str) -> str:

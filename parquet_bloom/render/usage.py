@@ -123,6 +123,10 @@ _TOO_MANY: Final = re.compile(r"Got unexpected extra arguments? \((.*)\)")
 # What a command does without an option of another one.
 _DONE_ANYWAY: Final = {
     ("pbloom index probe", "--by-value"): "index probe answers by value anyway",
+    (
+        "pbloom find",
+        "--only",
+    ): "--report FILE has what became of each value, also of those that are in no file",
     **dict.fromkeys(
         (
             ("pbloom build", "--version"),

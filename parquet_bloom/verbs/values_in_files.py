@@ -114,8 +114,10 @@ class ValuesReport(VerbReport):
     a value.
 
     The filters also say `maybe` of values that are in no file, and more often the more row groups there are: of such
-    a value in `false_groups` of `num_filters` on average, and somewhere with the probability `false_maybe`. Both are
-    computed from the bits of all filters; None if these were not read whole, as for few values.
+    a value in `false_groups` of `num_filters` on average, and somewhere with a probability of at least `worst_fpp`,
+    that of the filter that says so most often, as in copies of one file, and of about `false_maybe` at most, as where
+    no two files have a value in common. All three are computed from the bits of all filters; None if these were not
+    read whole, as for few values.
     `files_without_column`: how many have null there, as the files are united by name. `requests`: sent to object
     stores, None if none of the files is in one. `formats`: those of the files that were asked.
     """
@@ -132,6 +134,7 @@ class ValuesReport(VerbReport):
     unknown: int
     false_groups: float | None
     false_maybe: float | None
+    worst_fpp: float | None
     results: ValuesInFiles
     files_unknown: tuple[NotAsked, ...]
     bytes_read: int
@@ -168,13 +171,19 @@ class ValuesReport(VerbReport):
         return self.absent == len(self.results)
 
     @property
-    def maybe_by_chance(self) -> float | None:
-        """How many of those that are `maybe` are likely in no file, by how many of such values were absent; None if
-        none was, or the chance is not known."""
-        chance = self.false_maybe
-        if chance is None or chance == 1.0 or not self.absent:
+    def maybe_by_chance(self) -> tuple[float, float] | None:
+        """How many of those that are `maybe` are likely in no file, by how many of such values were absent: at
+        least, if all filters say `maybe` of the same ones, and at most. None if none was absent, or nobody knows the
+        chance."""
+        if self.worst_fpp is None or self.false_maybe is None or not self.absent:
             return None
-        return min(self.maybe, self.absent * chance / (1 - chance))
+        # Rounded, one may be 1.0, and the least be more than the most.
+        least, most = sorted(self._by_chance(each) for each in (self.worst_fpp, self.false_maybe))
+        return least, most
+
+    def _by_chance(self, chance: float) -> float:
+        """The same, if a value that is in no file is `maybe` with this chance."""
+        return self.maybe if chance == 1.0 else min(self.maybe, self.absent * chance / (1 - chance))
 
 
 def probe_values(
@@ -230,6 +239,7 @@ class GatheredValues:
         self._formats: set[Format] = set()
         # Of the filters of all groups: the sum of their rates, and of the logarithms of what they leave.
         self._false_groups, self._never_false, self._are_rates_known = 0.0, 0.0, True
+        self._worst_fpp = 0.0
 
     def add(self, report: ProbeReport) -> None:
         """Raises UnsupportedError if there are more answers than the memory budget has room for."""
@@ -257,6 +267,7 @@ class GatheredValues:
             else:
                 self._false_groups += group.fpp
                 self._never_false += never_false(group.fpp)
+                self._worst_fpp = max(self._worst_fpp, group.fpp)
 
     def add_failed(self, path: str, message: str) -> None:
         """A file that could not be asked."""
@@ -277,6 +288,7 @@ class GatheredValues:
             unknown=len(results) - absent - maybe,
             false_groups=self._false_groups if are_known else None,
             false_maybe=at_least_once(self._never_false) if are_known else None,
+            worst_fpp=self._worst_fpp if are_known else None,
             results=results,
             files_unknown=tuple(self._unknown),
             bytes_read=self._bytes_read,

@@ -157,7 +157,7 @@ def test_each_rule(change, verdict, words):
     assert (found, reason[: len(words)]) == (verdict, words)
 
 
-READ = "and a look-up reads about {} of 20 row groups with filters of that size"
+READ = "and today a look-up reads about {} of 20 row groups, with filters of that size"
 
 
 @pytest.mark.parametrize(

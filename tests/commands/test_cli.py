@@ -18,6 +18,7 @@ from conftest import FIXTURES, ROOT
 from make.commands import on_a_terminal, outcome, pbloom
 
 import parquet_bloom as pb
+from parquet_bloom.commands.manual import how_to_read
 from parquet_bloom.commands.pbloom import cli
 from parquet_bloom.container import OneFilter
 from parquet_bloom.container.data_file import DataFile
@@ -579,6 +580,8 @@ def test_help_says_that_advice_may_choose_another_rate(run, command):
     ("command", "said"),
     [
         ("advise", "NDV has its standard error, which is no bound"),
+        # Those that `cp -p` or `rsync -t` brought are as old as their originals.
+        ("build", "by their modification times, which copies may keep"),
         ("index probe", "one that has changed since, or is gone, is `unknown` for this value"),
     ],
 )
@@ -596,6 +599,39 @@ def test_help_of_a_command_comes_in_two_ways(run):
     assert "--footer-key" in everything
     assert run("index", "--help-all").stdout == run("index", "--help").stdout
     assert run("help", "halp").stderr == "pbloom: halp: no such command; see pbloom --help\n"
+
+
+def test_help_takes_what_asks_for_help_of_a_command(run):
+    everything = run("build", "--help-all").stdout
+    assert run("help", "build", "--help-all").stdout == everything
+    assert run("help", "--help-all", "build").stdout == everything
+    for how in ("-h", "--help"):
+        assert run("help", "build", how).stdout == run("build", "--help").stdout
+        assert run("help", how).stdout == run("--help").stdout
+    assert run("help", "build", "--fpp").stderr == (
+        "pbloom: --fpp: expected one command, as in pbloom help build, or pbloom help build --all with every option\n"
+    )
+
+
+def test_help_says_where_the_manual_pages_are(run):
+    """Those of the source here; of an installed package, they are beside its lib/."""
+    assert run("help", "man").stdout == f"man -M {shlex.quote(f'{ROOT}/share/man')} pbloom-build\n"
+
+
+@pytest.mark.parametrize(
+    "lib", ["lib/python3.12/site-packages", "local/lib/python3.12/dist-packages"]
+)
+def test_manual_pages_of_an_environment(tmp_path, lib):
+    environment = tmp_path / "some env"
+    code = str(environment / lib / "parquet_bloom" / "commands" / "pbloom.py")
+    assert how_to_read(code) == "no manual pages here: `pbloom build --help-all` says the same"
+    (environment / "share" / "man" / "man1").mkdir(parents=True)
+    (environment / "share" / "man" / "man1" / "pbloom-build.1").touch()
+    (environment / "bin").mkdir()
+    assert how_to_read(code).splitlines() == [
+        f"man -M '{environment}/share/man' pbloom-build",
+        f"Without -M, man finds the pages if {environment}/bin is in PATH.",
+    ]
 
 
 def test_help_about_a_rule_is_the_rule(run):

@@ -75,12 +75,36 @@ def test_few_rows_name_the_whole_file(path):
 def test_how_many_of_several_values_are_in_no_file(path):
     asked = ("-c", "id", "-v", "7", "-v", "9", "-v", "10", "-v", "9")
     last = outcome("find", path, *asked).stdout.splitlines()[-1]
-    assert last.endswith("B; 2 of 3 values in no file")
+    assert last.endswith("B; 2 of 3 values in no file: 9, 10")
     pq.write_table(pa.table({"other": [1]}), "b.parquet")
     found = outcome("find", path, "b.parquet", *asked)
     assert found.stdout.splitlines()[-1].endswith("B; 1 of 3 values found; 1 of 2 files unknown")
     alone = outcome("find", path, "-c", "id", "-v", "9")
     assert (alone.code, "in no" in alone.stdout) == (1, False)
+
+
+def test_which_of_many_values_are_in_no_file(path):
+    """Their names would be a screen of their own: it is said what has them."""
+    pq.write_table(pa.table({"id": range(7, 19)}), "ids.parquet")
+    asked = ("find", path, "-c", "id", "--ids", "ids.parquet")
+    last = outcome(*asked).stdout.splitlines()[-1]
+    assert last.endswith("B; 10 of 12 values in no file: 9, 10, 11, 12, 13, 14, 15, 16, 17, 18")
+    pq.write_table(pa.table({"id": range(7, 20)}), "ids.parquet")
+    last = outcome(*asked).stdout.splitlines()[-1]
+    assert last.endswith("B; 11 of 13 values in no file (--report FILE lists them)")
+    last = outcome(*asked, "--report", "account.parquet").stdout.splitlines()[-1]
+    assert last.endswith("B; 11 of 13 values in no file (account.parquet lists them)")
+    account = pq.read_table("account.parquet").to_pylist()
+    assert [each["value"] for each in account if each["state"] == "absent"] == [
+        *map(str, range(9, 20))
+    ]
+    assert outcome(*asked, "--only", "absent").complaint == (
+        "--only: no such option; --report FILE has what became of each value, also of those that are in no file"
+    )
+    # Each takes a report of its own.
+    pq.write_table(pa.table({"id": [7], "at": [7]}), "both.parquet")
+    said = outcome("find", "both.parquet", "-c", "id", "-c", "at", "--ids", "ids.parquet").stdout
+    assert said.count("; 12 of 13 values in no file\n") == 2
 
 
 def test_a_column_that_is_not_there(path):
@@ -161,6 +185,9 @@ def test_what_an_account_takes_for_right_is_said(path):
     filters = f"filters (`pbloom validate --pages {path} --storage-option region=x` does that)"
     assert outcome(*asked).complaint == said + filters
     assert outcome(*asked[:6]).stderr == ""
+    in_json = outcome(*asked, "--json")
+    assert in_json.complaint == said + filters
+    assert json.loads(in_json.stdout)["absent"] == ["8"]
     pb.Index.build("i", path, "id").close()
     by_index = "the index (`pbloom index check --deep` does that)"
     assert outcome(*asked, "--index", "i").complaint == said + by_index

@@ -344,7 +344,7 @@ def test_bad_lines_hide_no_good_ones(folder):
     problem += "; nor can line 3: 1.5, line 4: x, … (4 in all)"
     told = f"pbloom: {problem}; unknown: 4 files\n"
     asked = ("-c", "id", "--ids", "ids")
-    tail = "; 1 of 6 values found, 1 in no file; 4 files unknown for some of the values"
+    tail = "; 1 of 6 values found, 1 in no file: 99; 4 files unknown for some of the values"
     for index, excluded in ((), "3 by statistics"), (("--index", "ix"), "3 files by the index"):
         found = outcome(
             "find", *files, *asked, *index, "--report", "account.parquet", "--overwrite"

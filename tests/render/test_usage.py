@@ -630,6 +630,41 @@ def test_no_index_is_made_among_data(here):
     assert [path.name for path in (here / "lake").iterdir()] == ["a.parquet"]
 
 
+@pytest.mark.parametrize(
+    ("index", "files"),
+    [
+        ("lake", ["lake"]),
+        ("lake", ["lake/day=1/b.parquet"]),
+        ("lake", ["lake/*/*.parquet"]),
+        (".", ["lake/day=1"]),
+    ],
+)
+def test_no_index_is_made_above_data(here, index, files):
+    """It takes what is in its folder for its own, and would know none of these files."""
+    (here / "lake" / "day=1").mkdir()
+    (here / "lake" / "a.parquet").rename(here / "lake" / "day=1" / "b.parquet")
+    place = "" if index == "lake" else "lake/"
+    told = f"{index}: has data in it, {place}day=1/b.parquet: expected another folder for the index"
+    (here / "a.parquet").unlink()
+    (here / "b.parquet").unlink()
+    before = {*here.rglob("*")}
+    result = outcome("index", "build", "--index", index, "-c", "user_id", *files)
+    assert (result.code, result.complaint) == (2, told)
+    assert {*here.rglob("*")} == before
+
+
+def test_data_that_came_into_the_folder_of_an_index_are_not_passed_over(here):
+    (here / "lake" / "index").mkdir()
+    assert outcome("index", "build", "--index", "lake/index", "-c", "user_id", "lake").code == 0
+    assert outcome("index", "add", "--index", "lake/index").code == 0
+    (here / "lake" / "a.parquet").rename(here / "lake" / "index" / "a.parquet")
+    result = outcome("index", "add", "--index", "lake/index")
+    assert (result.code, result.complaint) == (
+        2,
+        "lake/index: has data in it, a.parquet: expected another folder for the index",
+    )
+
+
 @pytest.mark.usefixtures("here")
 def test_a_column_without_filters_is_named_where_they_are_to_be_removed():
     outcome("build", "lake", "-c", "user_id", "--in-place")

@@ -168,7 +168,7 @@ def test_the_verdict_counts_filters_that_are_there(built, advice):
     again = advise(built, columns=["random"]).columns[0]
     assert (again.already, again.verdict) == (ROW_GROUPS, "build")
     assert again.reason.startswith(
-        "every row group already has a filter, and a look-up reads about 1.02 of 20 row groups with filters of that size;"
+        "every row group already has a filter, and today a look-up reads about 1.02 of 20 row groups, with filters of that size;"
         " min/max alone leaves 20 to read"
     )
     assert "a new filter" not in again.reason
@@ -288,7 +288,7 @@ def test_filters_that_cannot_be_used_are_to_be_repaired(built, source, tmp_path)
     assert found.groups_filter_there == pytest.approx(3, abs=0.1)
     assert found.reason.startswith(
         "2 row groups have filters that cannot be used: pbloom validate says why, pbloom repair --rebuild builds"
-        " new ones; every row group already has a filter, and a look-up reads about 2.9"
+        " new ones; every row group already has a filter, and today a look-up reads about 2.9"
     )
     heading, _, row, *lines = outcome("advise", out, "-c", "random").stdout.splitlines()
     assert heading.endswith("; rebuild the filters of random")
@@ -310,7 +310,8 @@ def test_a_filter_of_a_row_group_without_values_stands_for_no_other(tmp_path):
     (found,) = advise(path).columns
     assert (found.already, found.missing, found.groups, found.verdict) == (2, 1, 2, "build")
     assert (
-        "; 1 of the row groups already has a filter, and a look-up reads about 1.5" in found.reason
+        "; 1 of the row groups already has a filter, and today a look-up reads about 1.5"
+        in found.reason
     )
     assert outcome("report", path, "-o", page, "--no-config").code == 0
     (done,) = re.findall(

@@ -280,7 +280,7 @@ def test_row_groups_that_min_max_excludes_are_not_read(tmp_path):
     assert counted([-1]) == (20, 0, 0)
     said = outcome("find", path, "-c", "id", "-v", "842", "-v", "-1").stdout.splitlines()[-1]
     assert said.startswith("2 rows in 1 file: 1 row group of 1 file read, ")
-    assert said.endswith("B; excluded: 19 by statistics; 1 of 2 values in no file")
+    assert said.endswith("B; excluded: 19 by statistics; 1 of 2 values in no file: -1")
     pb.build(path, in_place=True, columns=["id"], fpp=1e-9)
     assert counted([842, 843, 1501]) == (18, 1, 1)
     assert counted([843]) == (19, 1, 0)

@@ -168,7 +168,7 @@ def test_values_drawn_from_many_stripes_are_the_same():
     assert found.already == 40
     assert found.groups_filter_there == pytest.approx(held + 0.05 * (40 - held), rel=0.1)
     assert found.reason.startswith(
-        "every index group already has a filter, and a look-up reads about "
+        "every index group already has a filter, and today a look-up reads about "
     )
 
 

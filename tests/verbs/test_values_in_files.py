@@ -12,6 +12,7 @@ import pytest
 from make.commands import on_a_terminal, outcome
 
 import parquet_bloom as pb
+from parquet_bloom.filters.rates import percent
 
 SEED = 20261126
 
@@ -88,9 +89,75 @@ def test_what_the_rates_make_of_many_values(lake):
     report = pb.probe_values(names, "id", values)
     assert (report.num_groups, report.false_groups) == (10, pytest.approx(sum(rates)))
     assert report.false_maybe == pytest.approx(1 - prod(1 - rate for rate in rates))
+    assert report.worst_fpp == max(rates)
     assert pb.probe_values([*names, lake / "plain.parquet"], "id", values).num_groups == 13
     # Of a few values, only blocks are read.
-    assert pb.probe_values(names[:1], "id", 5).false_groups is None
+    few = pb.probe_values(names[:1], "id", 5)
+    assert (few.false_groups, few.false_maybe, few.worst_fpp, few.maybe_by_chance) == (None,) * 4
+
+
+def with_filters(folder, tables):
+    """A folder of files with these ids each, of whose filters 10 % of other values pass about."""
+    folder.mkdir()
+    for number, ids in enumerate(tables):
+        pq.write_table(pa.table({"id": ids}), folder / "plain")
+        pb.build(folder / "plain", folder / f"{number:02}.parquet", columns="id", fpp=0.1)
+    (folder / "plain").unlink()
+    return folder
+
+
+IN_NO_FILE = range(1_000_000, 1_003_000)
+
+
+def among_maybes(report):
+    """How many of IN_NO_FILE are `maybe`."""
+    return sum(
+        1 for each in report.results if each.verdict == "maybe" and each.value >= IN_NO_FILE[0]
+    )
+
+
+def test_copies_do_not_make_more_values_be_maybe_by_chance(tmp_path):
+    """All say it of the same values: what holds for one file is the least that is claimed, and all the same for 20."""
+    ids = range(1_000)
+    one, copies = (with_filters(tmp_path / str(count), [ids] * count) for count in (1, 20))
+    values = [*ids, *IN_NO_FILE]
+    alone, of_copies = (pb.probe_values(folder, "id", values) for folder in (one, copies))
+    assert (alone.absent, alone.maybe) == (of_copies.absent, of_copies.maybe)
+    assert of_copies.worst_fpp == alone.worst_fpp
+    false = among_maybes(alone)
+    least, most = alone.maybe_by_chance
+    assert least == pytest.approx(most)
+    assert least == pytest.approx(false, rel=0.2)
+    assert of_copies.maybe_by_chance[0] == pytest.approx(least)
+    assert of_copies.maybe_by_chance[1] > false
+
+    (tmp_path / "ids").write_text("".join(f"{each}\n" for each in values))
+    command = ("-c", "id", "--values-from", tmp_path / "ids", "--by-value")
+    about = float(f"{least:.2g}")
+    assert (
+        f"a chance of {percent(alone.worst_fpp)}: so about {about:.0f} of the {alone.maybe:,} are in no file"
+        in (outcome("probe", one, *command).stdout)
+    )
+    assert f": so at least about {about:.0f} of the {alone.maybe:,} are in no file" in (
+        outcome("probe", copies, *command).stdout
+    )
+
+
+def test_files_without_a_value_in_common_have_the_most_maybes_by_chance(tmp_path):
+    folder = with_filters(
+        tmp_path / "lake", [range(at, at + 1_000) for at in range(0, 4_000, 1_000)]
+    )
+    report = pb.probe_values(folder, "id", [*range(4_000), *IN_NO_FILE])
+    least, most = report.maybe_by_chance
+    assert most == pytest.approx(among_maybes(report), rel=0.1)
+    assert least < most / 3
+
+
+def test_snapshots_that_grow_are_between(tmp_path):
+    folder = with_filters(tmp_path / "lake", [range(1_000 + 40 * day) for day in range(10)])
+    report = pb.probe_values(folder, "id", [*range(1_360), *IN_NO_FILE])
+    least, most = report.maybe_by_chance
+    assert 0.8 * least < among_maybes(report) < most
 
 
 def test_a_file_that_cannot_be_asked_may_hold_any_value(lake):
@@ -125,11 +192,13 @@ def test_the_command_answers_in_one_screen(lake, tmp_path, monkeypatch):
     assert chance.startswith(
         f"by chance alone, a value that is in no file is maybe in {report.false_groups:.2g} of 10 filters, and in"
     )
-    by_chance = report.absent * report.false_maybe / (1 - report.false_maybe)
-    assert report.maybe_by_chance == by_chance
+    worst, all_apart = report.worst_fpp, report.false_maybe
+    least, most = (report.absent * rate / (1 - rate) for rate in (worst, all_apart))
+    assert report.maybe_by_chance == (least, most)
     assert chance.endswith(
-        f": so about {by_chance:.2g} of the {report.maybe} are in no file; `pbloom find` looks into the files, an index"
-        " (`pbloom index build`) excludes more"
+        f"at least one with a chance of {percent(worst)} (if all filters have the same values) to {percent(all_apart)}"
+        f" (if no two have one in common): so about {round(least):.2g} to {round(most):.2g} of the {report.maybe} are in no file;"
+        " `pbloom find --report FILE` looks into the files, an index (`pbloom index build`) excludes more"
     )
     assert absent.endswith(f"… ({report.absent} in all)")
     parts = "stripes or row groups"
