@@ -52,7 +52,7 @@ def _nothing(path: str, what: object) -> None: ...
 _MEANT: Final = re.compile(r": no column (.*); did you mean (.*)\?$")
 
 
-def _is_of_others(message: str) -> bool:
+def is_of_others(message: str) -> bool:
     """Whether it says that a file has no such column, and which others it has: not only one in another case, which
     nobody takes as null."""
     if meant := _MEANT.search(message):
@@ -106,7 +106,7 @@ class Inputs:
     @property
     def are_lacking(self) -> bool:
         """Whether some failed as they lack a column, and others did not."""
-        is_told = any(map(_is_of_others, self._told))
+        is_told = any(map(is_of_others, self._told))
         return is_told and len(self.unread) < len(self.files)
 
     @property

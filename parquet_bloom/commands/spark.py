@@ -21,7 +21,7 @@ from parquet_bloom.commands import options as option
 from parquet_bloom.commands.build_options import expose_filter_location, filters, orc_streams
 from parquet_bloom.commands.check_options import checks, configured, policy_of, tell_unchecked
 from parquet_bloom.commands.clean_temp import younger_in_words
-from parquet_bloom.commands.inputs import Answers
+from parquet_bloom.commands.inputs import Answers, is_of_others
 from parquet_bloom.commands.key_options import executor_key_options, hash_key_for_executors
 from parquet_bloom.commands.parameters import OUTPUT_PLACE, Number, any_size, settings
 from parquet_bloom.commands.sections import (
@@ -42,8 +42,9 @@ from parquet_bloom.errors import SparkError, complaint, for_command, install
 from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.options import BuildOptions, TableOptions
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
-from parquet_bloom.render.changes import TABLE_BUILD
+from parquet_bloom.render.changes import NO_MATTER_WHOSE, TABLE_BUILD
 from parquet_bloom.render.findings import findings_in, numbers_in
+from parquet_bloom.render.hints import BY_NAME
 from parquet_bloom.render.hints import command as next_command
 from parquet_bloom.render.inspect import write_inspection_summary
 from parquet_bloom.render.palette import painted
@@ -58,7 +59,7 @@ from parquet_bloom.render.terminal import (
     write_text,
 )
 from parquet_bloom.render.wording import files_of, in_the_first, shortened, size
-from parquet_bloom.rules.finding import statement_of
+from parquet_bloom.rules.finding import OF_ANOTHER_NAME, OF_NO_COLUMN, statement_of
 from parquet_bloom.rules.rule import Severity
 from parquet_bloom.verbs.inspect_summary import InspectionSummarizer
 from parquet_bloom.verbs.table_folders import tables_among
@@ -223,6 +224,7 @@ def _verb(*options: Decorator) -> Decorator:
             name = described.__name__
             if table is None:
                 _tell_tables(name, given)
+            helps_by_name = not given.get("union_by_name", True) and not given.get("auto")
             verb: Any
             if name == "index":
                 # What is refused is refused before Java has started.
@@ -246,7 +248,7 @@ def _verb(*options: Decorator) -> Decorator:
                             if of_table is not None:
                                 sys.exit(_build_in_tables(connected, of_table, as_json, **given))
                             report = verb(connected, **given)
-                _answer(report, as_json, totals)
+                _answer(report, as_json, totals, helps_by_name)
                 if name == "validate" and given["columns"] is not None:
                     asked = (*given["columns"], *given["require"])
                     tell_unchecked(_required_besides(given["policy"], asked))
@@ -359,12 +361,16 @@ def _advised(connected: Any, given: dict[str, Any]) -> Report:
     return advise(connected, **asked, **alone)
 
 
-def _answer(report: Report, as_json: bool, totals: bool) -> None:
+def _answer(report: Report, as_json: bool, totals: bool, helps_by_name: bool) -> None:
+    """`helps_by_name`: whether --union-by-name is to be named where files lack a column that others have."""
     with Complaints(report.files) as complaints:
         for outcome in report.troubles:
             complaints.add(outcome.path, for_command(outcome.message or outcome.path))
     if report.index is not None and report.index.failed > report.counts.get("error", 0):
         _tell_failed(report.index)
+    if helps_by_name and _are_lacking(report):
+        complain(BY_NAME)
+        helps_by_name = False
     if totals:
         write_line(json.dumps(report.to_dict()))
     elif as_json and report.index is not None:
@@ -373,7 +379,13 @@ def _answer(report: Report, as_json: bool, totals: bool) -> None:
         for line in report.lines():
             write_line(line)
     else:
-        _write(report)
+        _write(report, helps_by_name)
+
+
+def _are_lacking(report: Report) -> bool:
+    """Whether some failed as they lack a column, and others did not."""
+    is_told = any(is_of_others(outcome.message or "") for outcome in report.troubles)
+    return is_told and len(report.troubles) < report.files
 
 
 def _tell_failed(index: LakeIndex) -> None:
@@ -630,12 +642,13 @@ _WITHOUT_FILTERS = (
     " `pbloom spark advise` tells whether filters pay off"
 )
 
-# What gives way on a narrow terminal.
-_GIVES = ("reason…", "finding…", "column…", "severity", "file…", "value…")
+# What gives way on a narrow terminal where rows count files. Nothing does where they name them: which they are, and
+# what is wrong there, is what was asked.
+_GIVES = ("reason…", "column…")
 
 
-def _write(report: Report) -> None:
-    """One line about all files, and a table that depends on the verb."""
+def _write(report: Report, helps_by_name: bool = False) -> None:
+    """One line about all files, and a table that depends on the verb. `helps_by_name`: as for _answer."""
     write_text(f"{report.verb}: {_counts(report)}{report.run_in_words}; {report.seconds:.1f} s")
     if report.verb == "inspect":
         summarizer = InspectionSummarizer()
@@ -650,11 +663,11 @@ def _write(report: Report) -> None:
         _write_advice(report)
         return
     if report.verb == "validate":
-        _write_findings(report)
+        _write_findings(report, helps_by_name)
         return
-    header, rows = _TABLES.get(report.verb, _by_status)(report)
+    header, rows = _OF_FILES.get(report.verb, _by_status)(report)
     if rows:
-        write_table(header, rows, _GIVES)
+        write_table(header, rows, _GIVES, full=report.verb in _OF_FILES)
     for note in _notes(report):
         write_text(note)
     if report.index is not None:
@@ -671,6 +684,8 @@ def _notes(report: Report) -> Iterator[str]:
             alike.add(outcome.path, note)
     for alike in found.values():
         yield f"{alike.files}: {painted('note')}: {alike.statement}"
+    if report.verb == "strip" and "removed" in report.counts:
+        yield f"{painted('note')}: {NO_MATTER_WHOSE}"
 
 
 def _noted(outcome: Outcome) -> Sequence[str]:
@@ -726,11 +741,14 @@ def _removed(report: Report) -> tuple[Cells, Sequence[Cells]]:
     return ("file", "bytes"), [(each.path, size(-each.bytes)) for each in removed]
 
 
-def _write_findings(report: Report) -> None:
+def _write_findings(report: Report, helps_by_name: bool) -> None:
     """How many there are in what, and the findings, the most severe first; those that differ only in numbers in one
-    line, of however many files."""
+    line, of however many files. `helps_by_name`: as for _answer."""
     found: dict[tuple[str, ...], _Alike] = {}
     numbers: Counter[str] = Counter()
+    # Of columns that are required: those that some files certainly lack, and in how many files each is not.
+    lacking: set[str] = set()
+    without: Counter[str] = Counter()
     for document in report.documents():
         severities = (each["severity"] for each in document["findings"])
         numbers += numbers_in(severities, Checked(**document["checked"]))
@@ -740,6 +758,9 @@ def _write_findings(report: Report) -> None:
             statement = statement_of(each["message"], each["expected"], each["found"])
             alike = found.setdefault(likeness, _Alike(document["path"], statement))
             alike.add(document["path"], statement)
+            without[column] += each["message"].startswith((OF_NO_COLUMN, OF_ANOTHER_NAME))
+            if each["message"].startswith(OF_NO_COLUMN):
+                lacking.add(column)
     if "read" in report.counts:
         write_text(findings_in(numbers))
     rows = sorted(found.items(), key=lambda each: -Severity(each[0][1]).rank)
@@ -751,13 +772,15 @@ def _write_findings(report: Report) -> None:
             (alike.files, *likeness[:3], alike.statement, f"{alike.times:,}")
             for likeness, alike in rows
         ],
-        _GIVES,
+        full=True,
     )
     if any(alike.num_files > 1 for alike in found.values()):
         account = (
             "an account (--audit)" if report.audit is None else f"the account in {report.audit}"
         )
         write_text(f"--json has the findings of each file, and so has {account}")
+    if helps_by_name and any(without[each] < report.counts["read"] for each in lacking):
+        complain(BY_NAME)
 
 
 class _Alike:
@@ -818,7 +841,8 @@ def _write_probe(report: Report) -> None:
         for (column, value, verdict, reason, _), left in found.items()
     ]
     if rows:
-        write_table(("file", "column", "value", "verdict", "rows to read", "reason"), rows, _GIVES)
+        header = ("file", "column", "value", "verdict", "rows to read", "reason")
+        write_table(header, rows, full=True)
     unknown = {(verdict, reason) for _, _, verdict, reason, _ in found}
     if report.ok and not report.filters and unknown == {("unknown", NO_FILTER)}:
         complain(_WITHOUT_FILTERS)
@@ -894,7 +918,8 @@ def _advice_on(column: dict[str, Any], files: str) -> Cells:
     return column["column"], verdict, files, size(taken), column["reason"]
 
 
-_TABLES = {
+# By verb, the table that names files.
+_OF_FILES = {
     "clean-temp": _removed,
     "index": _unread,
 }

@@ -108,7 +108,7 @@ class BuildView(SummarizedView["BuildReport"]):
             write_table(_BUILT, rows, _BUILT_GIVES, verbose, more="--verbose shows all")
 
 
-_NO_MATTER_WHOSE = "filters are removed no matter who built them, the file's own writer included"
+NO_MATTER_WHOSE = "filters are removed no matter who built them, the file's own writer included"
 
 
 class StripView(SummarizedView["StripReport"]):
@@ -118,7 +118,7 @@ class StripView(SummarizedView["StripReport"]):
         numbers = {"filters": report.num_filters, "bytes": report.bytes_removed}
         remarks = [*_left("left", report.left), *_unused(report)]
         if report.removed:
-            remarks += _notes([_NO_MATTER_WHOSE])
+            remarks += _notes([NO_MATTER_WHOSE])
         return _of_file(report, self.total(numbers), remarks, numbers)
 
     def total(self, numbers: Mapping[str, int]) -> str:

@@ -24,7 +24,7 @@ from parquet_bloom.filters.sizing import (
     outweighs,
 )
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.rules.finding import OF_ANOTHER_NAME, Finding, diagnosed, finding
+from parquet_bloom.rules.finding import OF_ANOTHER_NAME, OF_NO_COLUMN, Finding, diagnosed, finding
 from parquet_bloom.rules.policy import ColumnPolicy
 from parquet_bloom.rules.view import AnyExamination, FilterView, Twin
 
@@ -194,9 +194,6 @@ def check_columns(examination: AnyExamination) -> Iterator[Finding]:
             )
 
 
-_NO_COLUMN: Final = "a filter is required but there is no such column"
-
-
 def check_required(examination: AnyExamination) -> Iterator[Finding]:
     """Columns that must have a filter in every part with values."""
     for name in examination.policy.required_columns():
@@ -212,7 +209,7 @@ def _no_column_of(file: Overview, name: str) -> str:
     if file.is_of_partition(name):
         return f"{OF_ANOTHER_NAME}{IS_PARTITION} the table, not in the files"
     hint = did_you_mean(name, file.columns, file.path)
-    return f"{_NO_COLUMN if file.is_without(name) else OF_ANOTHER_NAME}{hint}"
+    return f"{OF_NO_COLUMN if file.is_without(name) else OF_ANOTHER_NAME}{hint}"
 
 
 def _check_required(examination: AnyExamination, column: Column) -> Iterator[Finding]:

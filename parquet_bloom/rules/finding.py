@@ -24,6 +24,8 @@ _LOOK_FIRST: Final = (
     " values are right"
 )
 
+# Of a column that a file certainly has not got.
+OF_NO_COLUMN: Final = "a filter is required but there is no such column"
 # Of a column that a file may have by another name, so that it is not null there by --union-by-name; a table says
 # itself what is null.
 OF_ANOTHER_NAME: Final = "a filter is required but there is no column of exactly this name"

@@ -16,6 +16,7 @@ from parquet_bloom.spark.schemas import ANSWER, Batches
 from parquet_bloom.spark.versions import arrow_schema
 from parquet_bloom.storage import open_folder
 from parquet_bloom.values.given import list_values
+from parquet_bloom.values.types import CANNOT_BE
 from parquet_bloom.verbs.index_probe import IndexedValue, probe_asked
 
 # Which files have rows without a value, no index tells; nobody is to take that for none.
@@ -74,10 +75,17 @@ def _rows(result: IndexedValue) -> Iterator[RowFields]:
     if not result.files:
         yield {"path": None, "row_group": None, "verdict": result.verdict, "reason": None}
     for file in result.files:
+        reason = None if file.reason is None else _without_value(file.reason)
         for part in file.row_groups or (None,):
             yield {
                 "path": file.path,
                 "row_group": part,
                 "verdict": file.verdict,
-                "reason": file.reason,
+                "reason": reason,
             }
+
+
+def _without_value(reason: str) -> str:
+    """Why a column cannot hold a value, which has a column of its own: the same for all values."""
+    _, cannot_be, why = reason.rpartition(CANNOT_BE)
+    return f"{cannot_be.removeprefix(': ')}{why}"

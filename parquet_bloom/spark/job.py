@@ -77,6 +77,9 @@ ENDING = "parquet_bloom.spark.ending"
 # Where a run keeps its account in a lake that other machines work on, if it is told no place.
 TEMPORARY: Final = ".pbloom-run-"
 
+# As an audit may be called in a lake: globs with `**` look into folders that begin with an underscore, too.
+_HIDDEN_NAMES: Final = "_pbloom", ".pbloom"
+
 # Bytes of a manifest whose files one task looks up: as text some 100,000, compressed more.
 MANIFEST_AT_ONCE: Final = 8 << 20
 
@@ -282,14 +285,21 @@ def _check_names(names: Sequence[tuple[str, str]]) -> None:
 
 def _check_apart(audit: str, names: Sequence[tuple[str, str]]) -> None:
     """Raise ValueError for an audit whose files would be some of the lake, to the next run and to all who read it."""
+    above = audit.rstrip("/").rpartition("/")[0]
+    for name, place in names:
+        if _is_read_as(audit, place):
+            hidden = [each for each in _HIDDEN_NAMES if not _is_read_as(f"{above}/{each}", place)]
+            such = f", or one with a name such as {' or '.join(hidden)}" * bool(hidden)
+            raise ValueError(
+                f"audit: {audit}: its files would be read as those of {name}: expected a folder elsewhere{such}"
+            )
+
+
+def _is_read_as(audit: str, place: str) -> bool:
+    """Whether files of an audit would be found by the name of those of the lake."""
     # As the outcomes of all tasks of all runs are called.
     there = f"{audit.rstrip('/')}/run_id=0/task-000000.parquet".split("/")
-    for name, place in names:
-        if any(_finds(pattern.rstrip("/").split("/"), there) for pattern in alternatives(place)):
-            expected = "expected a folder elsewhere, or one whose name begins with a dot"
-            raise ValueError(
-                f"audit: {audit}: its files would be read as those of {name}: {expected}"
-            )
+    return any(_finds(pattern.rstrip("/").split("/"), there) for pattern in alternatives(place))
 
 
 def _finds(pattern: Sequence[str], file: Sequence[str]) -> bool:

@@ -310,12 +310,13 @@ def files_for(
     values: a DataFrame of one column, or that has one of the name `column`. A row says `maybe` for each row group, or
     for a file, if the index knows no row groups; `unknown` for a file of which nothing is known, with the `reason`,
     such as that it was damaged when it was indexed, or that it has changed since, or is gone; `unknown`, without a
-    path, for null, which cannot be looked for; and `absent`, without a path, if no file holds the value. As for
+    path, for null, which cannot be looked for; and `absent`, without a path, if no file holds the value. A value that
+    the column can hold in no file, such as 5.5 of integers, fails the action that uses the frame. As for
     Index.probe, files that may hold a value are looked at again; union_by_name: as there. hash_key: as for index.
     Nothing is done until the frame is used.
 
     Raises FileNotFoundError if there is no index, ColumnError if it is not about this column, ValueTypeError if the
-    column has no values of the type of `values`, naming the cast, ValueError for other `values`, EncryptionError
+    column can hold no value of the type of `values`, naming the cast, ValueError for other `values`, EncryptionError
     unless `hash_key` is that of the index, FormatError, OSError.
     """
     ((_, place),) = names_for_executors([path_given("index", index, PATH_OR_URL)])

@@ -4,7 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from parquet_bloom.encryption.keys_file import KeyReferences
-from parquet_bloom.options import BuildOptions, Destination, ProbeOptions, StripOptions
+from parquet_bloom.options import (
+    BuildOptions,
+    Destination,
+    ProbeOptions,
+    StripOptions,
+    ValidateOptions,
+)
+from parquet_bloom.rules.policy import Policy
 from parquet_bloom.spark.request import Request
 
 
@@ -30,3 +37,8 @@ def strip_request() -> Request:
 def probe_request(column: str, values: Sequence[Any]) -> Request:
     """To ask about values of one column."""
     return Request("probe", (ProbeOptions(column=column, values=tuple(values), threads=1),))
+
+
+def validate_request(require: Sequence[str]) -> Request:
+    """To check files, in which these columns are to have filters."""
+    return Request("validate", ValidateOptions(policy=Policy().with_options(require=require)))

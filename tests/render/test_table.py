@@ -1,11 +1,11 @@
 """Tables on a terminal: a row is a line, and what gives way is what the table says."""
 
-import io
-import sys
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from make.a_terminal import writing_to_a_terminal
 from make.commands import on_a_terminal, outcome
 from rich.cells import cell_len
 
@@ -422,30 +422,9 @@ def test_files_of_which_none_has_filters_are_told_what_comes_next(tmp_path):
     assert outcome("inspect", tmp_path).stderr == ""
 
 
-class Terminal(io.TextIOWrapper):
-    """Takes what is written, as a terminal does."""
-
-    def __init__(self) -> None:
-        super().__init__(io.BytesIO(), "utf-8")
-
-    def isatty(self) -> bool:
-        return True
-
-    @property
-    def lines(self) -> list[str]:
-        self.flush()
-        return self.buffer.getvalue().decode().splitlines()
-
-
 @pytest.fixture
 def terminal(monkeypatch):
-    def of(columns):
-        monkeypatch.setenv("COLUMNS", str(columns))
-        monkeypatch.setenv("NO_COLOR", "1")
-        monkeypatch.setattr(sys, "stdout", Terminal())
-        return sys.stdout
-
-    return of
+    return partial(writing_to_a_terminal, monkeypatch)
 
 
 def test_files_that_were_not_reached_are_not_summed_up(terminal):

@@ -8,11 +8,13 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from make.a_terminal import writing_to_a_terminal
 from make.commands import outcome
-from make.spark_requests import probe_request
+from make.spark_requests import probe_request, validate_request
 
 import parquet_bloom as pb
 from parquet_bloom.commands import spark as command
+from parquet_bloom.render.hints import BY_NAME
 from parquet_bloom.render.wording import size
 from parquet_bloom.spark import verbs
 from parquet_bloom.spark.listing import errors_here
@@ -434,6 +436,102 @@ def test_a_probe_says_in_one_line_what_is_unknown_in_a_file(
     assert capsys.readouterr().out.replace(f"{tmp_path}/", "").splitlines()[1:] == printed
 
 
+def reported(verb, outcomes, asked=()):
+    """What became of files, without a run."""
+    totals = Totals()
+    for each in outcomes:
+        totals.add(each)
+    now, accounts = datetime.now(UTC), Accounts(outcomes)
+    return Report(verb, "0", now, totals.all(), 1.0, accounts=accounts, asked=asked)
+
+
+LONG = "part-{}-1c6e1b1f-5e0b-4d2f-a4d1-0f4d0c2f5a3e.c000.snappy.parquet"
+
+
+def test_a_narrow_terminal_names_the_files_that_may_have_a_value(tmp_path, monkeypatch):
+    """Which files they are is what was asked; where names and numbers fit, they are a table."""
+    monkeypatch.chdir(tmp_path)
+    paths = [LONG.format(f"{number:05}") for number in range(2)]
+    for path in paths:
+        pq.write_table(pa.table({"id": [5, 7]}), path)
+        pb.build(path, columns=["id"], in_place=True)
+    done = [work_on_file(probe_request("id", [5]), LakeFile(path)) for path in paths]
+    shown = {}
+    for columns in (80, 120):
+        screen = writing_to_a_terminal(monkeypatch, columns)
+        command._write(reported("probe", done, asked=("5",)))
+        shown[columns] = screen.lines[1:]
+    assert shown[80] == [
+        line
+        for path in paths
+        for line in (f"file: {path}", "  value: 5  verdict: maybe  rows to read: 2")
+    ]
+    assert [line.split() for line in shown[120][2:]] == [
+        [path, "5", "maybe", "2"] for path in paths
+    ]
+
+
+def test_a_narrow_terminal_tells_findings_apart(tmp_path, monkeypatch):
+    """Those of one rule in one column have several causes."""
+    monkeypatch.chdir(tmp_path)
+    for path, name in {"a.parquet": "user_id", "b.parquet": "uid"}.items():
+        pq.write_table(pa.table({name: [5, 7]}), path)
+    request = validate_request(["user_id"])
+    done = [work_on_file(request, LakeFile(path)) for path in ("a.parquet", "b.parquet")]
+    screen = writing_to_a_terminal(monkeypatch, 80)
+    command._write(reported("validate", done))
+    assert screen.lines[2:] == [
+        "column: user_id  files: a.parquet  rule: PB310  severity: error",
+        "  finding: a filter is required  times: 1",
+        "column: user_id  files: b.parquet  rule: PB310  severity: error",
+        "  finding: a filter is required but there is no such column; did you mean uid?",
+        "  times: 1",
+    ]
+
+
+def test_what_helps_where_files_lack_a_column_is_told_as_by_the_local_verbs(lake, tmp_path):
+    """Unless no file has it, or the option is given."""
+    pq.write_table(pa.table({"other": [1]}), lake / "day=2" / "a.parquet")
+    for verb, *options in (
+        ("build", "--dry-run"),
+        ("probe", "-v", "5"),
+        ("validate",),
+    ):
+        asked = (verb, lake, "-c", "id", *options)
+        local = outcome(*asked, *["--in-place"] * (verb == "build"))
+        assert f"pbloom: {BY_NAME}\n" in local.stderr
+        assert run(*asked).stderr == local.stderr
+        assert BY_NAME not in run(*asked, "--union-by-name").stderr
+    assert BY_NAME not in run("probe", lake, "-c", "none", "-v", "5").stderr
+
+
+def test_what_helps_where_files_lack_a_column_that_is_required(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for path, name in {"a.parquet": "id", "b.parquet": "other"}.items():
+        pq.write_table(pa.table({name: [5, 7]}), path)
+    for names, required, is_told in (
+        (["a", "b"], "id", True),
+        (["a"], "id", False),
+        (["b"], "id", False),
+        # Which none has, one in lower case alone.
+        (["a", "b"], "ID", False),
+    ):
+        request = validate_request([required])
+        done = [work_on_file(request, LakeFile(f"{name}.parquet")) for name in names]
+        command._write(reported("validate", done), helps_by_name=True)
+        assert capsys.readouterr().err == f"pbloom: {BY_NAME}\n" * is_told
+        command._write(reported("validate", done))
+        assert capsys.readouterr().err == ""
+
+
+def test_a_narrow_terminal_names_the_files_that_an_index_does_not_know(tmp_path, monkeypatch):
+    path = f"/lake/{LONG.format('00000')}"
+    done = [Outcome(path, "read", message="column user_id: encrypted, no key")]
+    screen = writing_to_a_terminal(monkeypatch, 80)
+    command._write(reported("index", done))
+    assert screen.lines[1:] == [f"file: {path}", "  reason: column user_id: encrypted, no key"]
+
+
 def test_a_probe_says_once_what_is_unknown_in_many_files(tmp_path, capsys):
     """And what to do instead, if there are no filters at all."""
     table = pa.table({"id": pa.array(range(1000), pa.int32())})
@@ -446,19 +544,7 @@ def test_a_probe_says_once_what_is_unknown_in_many_files(tmp_path, capsys):
             work_on_file(probe_request("id", [7, 8]), LakeFile(str(tmp_path / name)))
             for name in names
         ]
-        totals = Totals()
-        for each in done:
-            totals.add(each)
-        asked = Report(
-            "probe",
-            "0",
-            datetime.now(UTC),
-            totals.all(),
-            1.0,
-            accounts=Accounts(done),
-            asked=("7", "8"),
-        )
-        command._write(asked)
+        command._write(reported("probe", done, asked=("7", "8")))
         said = capsys.readouterr()
         return said.out.replace(f"{tmp_path}/", "").splitlines()[1:], said.err
 
@@ -527,9 +613,14 @@ def test_advice_on_files_that_are_judged_apart_says_on_which(tmp_path, capsys):
 def test_strip_gives_the_files_back(lake):
     before = {file: file.read_bytes() for file in lake.rglob("*.parquet")}
     run("build", lake, "-c", "id")
-    assert lines(run("strip", lake, "--dry-run"))[0] == "strip: 2 would be removed"
+    of_one = outcome("strip", lake / "day=1" / "a.parquet", "--dry-run")
+    note = "note: filters are removed no matter who built them, the file's own writer included"
+    assert of_one.stdout.splitlines()[-1] == note
+    would = lines(run("strip", lake, "--dry-run"))
+    assert (would[0], would[3:]) == ("strip: 2 would be removed", [note])
     result = run("strip", lake)
-    assert lines(result)[2] == "removed\t2\t8\t-8.2 KiB\t"
+    assert lines(result)[2:] == ["removed\t2\t8\t-8.2 KiB\t", note]
+    assert note not in run("strip", lake).stdout
     assert {file: file.read_bytes() for file in lake.rglob("*.parquet")} == before
 
 

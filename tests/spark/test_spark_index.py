@@ -52,6 +52,7 @@ from parquet_bloom.errors import (
 from parquet_bloom.index.manifest import existing
 from parquet_bloom.spark import executors
 from parquet_bloom.spark.asked_types import check_type
+from parquet_bloom.spark.index_asking import IndexQuestion, answer
 from parquet_bloom.spark.plan import Bounds
 from parquet_bloom.storage.folder import LocalFolder
 
@@ -237,8 +238,10 @@ def test_the_command_and_the_frame_of_values(spark, tmp_path, capfd):
         expected = set()
         for value, result in zip(values, found.probe("n", values).results, strict=True):
             for file in result.files:
+                # The value has a column of its own.
+                reason = file.reason and file.reason.removeprefix(f"{value}: ")
                 expected |= {
-                    (value, file.path, at, file.verdict, file.reason)
+                    (value, file.path, at, file.verdict, reason)
                     for at in file.row_groups or (None,)
                 }
             if not result.files:
@@ -334,6 +337,26 @@ def test_a_frame_of_values_of_another_type_is_refused_and_told_the_cast(tmp_path
             else pytest.raises(ValueTypeError, match=f"^{re.escape(told)}$")
         ):
             check_type("index", manifest, column, StructField("v", each))
+
+
+def test_a_value_of_its_own_column_is_not_in_the_reason(tmp_path):
+    """Which is the same for all values of which a file can hold none, so that it can be grouped by."""
+    for name, values in {"a": [1, 2], "b": ["1", "x"]}.items():
+        pq.write_table(pa.table({"n": values}), tmp_path / f"{name}.parquet")
+    pb.Index.build(
+        tmp_path / "index", [tmp_path / "a.parquet", tmp_path / "b.parquet"], "n"
+    ).close()
+    question = IndexQuestion(str(tmp_path / "index"), "n", union_by_name=False, hash_key=None)
+    asked = ["x", "y: cannot be a value of y", None]
+    answers = answer(question, iter([pa.record_batch({"v": asked})]))
+    rows = [row for batch in answers for row in batch.to_pylist() if row["verdict"] == "unknown"]
+    cannot = (
+        "cannot be a value of INT64: expected an integer, or pb.literal(…) to read it from text"
+    )
+    assert [(row["v"], row["reason"]) for row in rows] == [
+        (None, "null: cannot be looked for"),
+        *((value, cannot) for value in asked[:2]),
+    ]
 
 
 # ------------------------------------------------------------------------------------------------
