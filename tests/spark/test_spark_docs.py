@@ -183,8 +183,8 @@ def test_every_field_of_an_outcome_is_described():
 
 def test_options_that_are_named_are_there():
     lines = (line for line in TEXT.splitlines() if "spark-submit" not in line)
-    # Of other programs, and one that Spark's verbs do without.
-    others = {"--py-files", "--target", "--storage-option"}
+    # Of other programs and verbs, and one that Spark's verbs do without.
+    others = {"--py-files", "--target", "--storage-option", "--in-place"}
     for name in set(re.findall(r"(--[a-z][a-z-]+)", "\n".join(lines))) - others:
         assert any(
             name in option.opts
