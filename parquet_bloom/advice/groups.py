@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from parquet_bloom.advice.lookups import FPP_UNIT, MinMax, in_units
+from parquet_bloom.advice.lookups import FPP_UNIT, MinMax
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native import _kernel
 
@@ -29,17 +29,19 @@ def group_id(path: str, part: int, group: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SeenGroup:
-    """`id`: see group_id; `fpp` in FPP_UNITs; `has_dictionary`: one with all values."""
+    """`id`: see group_id; `fpp` and `fpp_there`, of the filter that is there already, in FPP_UNITs; `has_dictionary`:
+    one with all values."""
 
     id: int
     bounds: MinMax | None
     fpp: int
+    fpp_there: int
     has_dictionary: bool = False
 
 
-def _order(group: SeenGroup) -> tuple[int, int, str, bool]:
+def _order(group: SeenGroup) -> tuple[int, int, int, str, bool]:
     """By its id; a file that is read twice may have changed between."""
-    return group.id, group.fpp, repr(group.bounds), group.has_dictionary
+    return group.id, group.fpp, group.fpp_there, repr(group.bounds), group.has_dictionary
 
 
 class GroupSample:
@@ -50,9 +52,9 @@ class GroupSample:
         self._groups = list(groups)
         self._full_at = int(limit * _SLACK)
 
-    def add(self, id: int, bounds: MinMax | None, fpp: float, has_dictionary: bool = False) -> None:
+    def add(self, group: SeenGroup) -> None:
         """Add a group, once."""
-        self._groups.append(SeenGroup(id, bounds, in_units(fpp), has_dictionary))
+        self._groups.append(group)
         if len(self._groups) > self._full_at:
             self._shrink()
 
@@ -79,3 +81,7 @@ class GroupSample:
     @property
     def fpps(self) -> list[float]:
         return [group.fpp * FPP_UNIT for group in self.groups]
+
+    @property
+    def fpps_there(self) -> list[float]:
+        return [group.fpp_there * FPP_UNIT for group in self.groups]

@@ -71,24 +71,30 @@ def may_hold(bounds: MinMax | None, keys: Keys) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class LookUps:
-    """Values that are looked up; all four fields have the same length.
+    """Values that are looked up; all fields have the same length.
 
     `keys`: each value's place in the column's order, if it has one; `times`: how often it is
     looked up, int64; `held`: how many groups hold it, int64; `held_fpp`: the sum of the FPPs of
-    their filters, float64.
+    their filters, float64; `held_fpp_there`: the same of those that are there already.
     """
 
     keys: Keys
     times: NDArray[np.int64]
     held: NDArray[np.int64]
     held_fpp: NDArray[np.float64]
+    held_fpp_there: NDArray[np.float64]
+
+    def with_those_there(self) -> LookUps:
+        """The same, with the filters that are there in the place of new ones."""
+        return replace(self, held_fpp=self.held_fpp_there)
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedReads:
     """Groups that a look-up reads on average; `num_stored` of `num_values` are stored. `holding`: those of
     the groups read that hold the value, so that no filter can rule them out; `in_dictionaries`: what is left where
-    dictionaries with all values of a group are searched, too, and any group has one."""
+    dictionaries with all values of a group are searched, too, and any group has one; `with_those_there`: with the
+    filters that are there, in the place of new ones."""
 
     num_values: int
     num_stored: int
@@ -97,6 +103,7 @@ class ExpectedReads:
     with_filter_if_absent: float
     holding: float
     in_dictionaries: float
+    with_those_there: float
 
     def after_dictionaries(self) -> ExpectedReads:
         """The same where dictionaries are searched, too, and filters are asked about what these leave."""
@@ -104,11 +111,16 @@ class ExpectedReads:
         others = self.by_statistics - self.holding
         share_of_others = (left - self.holding) / others if others else 0.0
         share = left / self.by_statistics if self.by_statistics else 0.0
+
+        def of_those(read: float) -> float:
+            return self.holding + (read - self.holding) * share_of_others
+
         return replace(
             self,
             by_statistics=left,
-            with_filter=self.holding + (self.with_filter - self.holding) * share_of_others,
+            with_filter=of_those(self.with_filter),
             with_filter_if_absent=self.with_filter_if_absent * share,
+            with_those_there=of_those(self.with_those_there),
         )
 
     def at_mean_fpp(self, fpp: float) -> float:
@@ -124,7 +136,7 @@ def expected_reads(
     bounds: Sequence[MinMax | None], fpps: Sequence[float], values: LookUps, num_groups: int
 ) -> ExpectedReads | None:
     """The means over `values`, None if there are none, for `num_groups` groups. Those with these bounds and
-    FPPs are all of them, or drawn from them at random."""
+    FPPs are all of them, or drawn from them at random. Without a filter that is there already."""
     num_values = int(values.times.sum())
     if num_values == 0:
         return None
@@ -154,6 +166,7 @@ def expected_reads(
         with_filter_if_absent=if_absent,
         holding=holding,
         in_dictionaries=holding,
+        with_those_there=by_statistics,
     )
 
 

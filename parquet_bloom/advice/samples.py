@@ -47,13 +47,14 @@ Counted = NDArray[np.int64] | int
 @dataclass(frozen=True, slots=True)
 class CountedValues:
     """What is known of the values of a sample, in fields of the same length: `ids`, uint64, their hashes or
-    what they are in GivenSample; their keys; how many groups hold each, int64; and the sum of the FPPs of
-    their filters in FPP_UNITs, int64."""
+    what they are in GivenSample; their keys; how many groups hold each, int64; and the sums of the FPPs of
+    their filters in FPP_UNITs, int64: of those that `build` would write, and of those that are there."""
 
     ids: NDArray[np.uint64]
     keys: Keys
     held: NDArray[np.int64]
     held_fpp: NDArray[np.int64]
+    held_fpp_there: NDArray[np.int64]
 
 
 class StoredSample:
@@ -64,14 +65,15 @@ class StoredSample:
         self.is_ordered = is_ordered
         self.limit = limit
         # What was merged since the last `_shrink`: hashes, keys where they were read, how many groups hold each,
-        # and the sum of the FPPs of their filters, in FPP_UNITs.
-        self._new: list[tuple[NDArray[np.uint64], Keys, Counted, Counted]] = []
+        # and the sums of the FPPs of their filters, in FPP_UNITs.
+        self._new: list[tuple[NDArray[np.uint64], Keys, Counted, Counted, Counted]] = []
         self._num_new = 0
         # The rest: hashes in ascending order, and the same of each value.
         self._hashes = np.empty(0, np.uint64)
         self._keys = Keys.none(0)
         self._held = np.empty(0, np.int64)
         self._held_fpp = np.empty(0, np.int64)
+        self._held_fpp_there = np.empty(0, np.int64)
         # Hashes from here on can no longer be among the smallest.
         self._threshold = ALL_HASHES
         # Hashes that the sample has that this one will be merged into, and their keys.
@@ -89,7 +91,12 @@ class StoredSample:
         """Another, of what a search of dictionaries finds in the groups so far: each value of theirs, or none."""
         counted = self.counted
         held, none = counted.held.copy(), np.zeros_like(counted.held)
-        found = replace(counted, held=held if is_found else none, held_fpp=none.copy())
+        found = replace(
+            counted,
+            held=held if is_found else none,
+            held_fpp=none.copy(),
+            held_fpp_there=none.copy(),
+        )
         return StoredSample.of(found, self.is_ordered, self.limit)
 
     def begin(self, below: int = ALL_HASHES) -> StoredPart:
@@ -101,24 +108,34 @@ class StoredSample:
         return StoredPart(self, self._threshold, bounds)
 
     def add_group(
-        self, hashes: NDArray[np.uint64], keys: Keys, held: Counted, fpp: float = 0.0
+        self,
+        hashes: NDArray[np.uint64],
+        keys: Keys,
+        held: Counted,
+        fpp: float = 0.0,
+        fpp_there: float = 0.0,
     ) -> None:
         """Add the values of a group: at least the smallest of its hashes, distinct, up to the limit, with
         `keys` where they are not known already; `held`: 1 for each that counts."""
-        self._add(hashes, keys, held, in_units(fpp))
+        self._add(hashes, keys, held, in_units(fpp), in_units(fpp_there))
 
     def merge(self, other: StoredSample) -> None:
         """Add what another sample of the same limit has seen."""
         other._shrink()
-        self._add(other._hashes, other._keys, other._held, other._held_fpp)
+        self._add(other._hashes, other._keys, other._held, other._held_fpp, other._held_fpp_there)
         # The next file can leave out more. Not after each: that takes as long as so many values.
         if self._num_new > self.limit:
             self._shrink()
 
     def _add(
-        self, hashes: NDArray[np.uint64], keys: Keys, held: Counted, held_fpp: Counted
+        self,
+        hashes: NDArray[np.uint64],
+        keys: Keys,
+        held: Counted,
+        held_fpp: Counted,
+        held_fpp_there: Counted,
     ) -> None:
-        self._new.append((hashes, keys, held, held_fpp))
+        self._new.append((hashes, keys, held, held_fpp, held_fpp_there))
         self._num_new += hashes.size
         if self._num_new > 4 * self.limit:
             self._shrink()
@@ -149,17 +166,19 @@ class StoredSample:
         """Keep the smallest. Groups that gave only their own smallest have given all of these."""
         if not self._new:
             return
-        hashes = np.concatenate([self._hashes, *(part for part, _, _, _ in self._new)])
-        keys = Keys.joined([self._keys, *(part for _, part, _, _ in self._new)])
-        parts = [_each(held, part.size) for part, _, held, _ in self._new]
-        held = np.concatenate([self._held, *parts])
-        fpps = [_each(fpp, part.size) for part, _, _, fpp in self._new]
-        held_fpp = np.concatenate([self._held_fpp, *fpps])
+        all_hashes, all_keys, *counted = zip(*self._new, strict=True)
+        hashes = np.concatenate([self._hashes, *all_hashes])
+        keys = Keys.joined([self._keys, *all_keys])
+        sizes = [part.size for part in all_hashes]
         self._new, self._num_new = [], 0
 
         alike = _Alike.of(hashes, self.limit)
         self._hashes, self._keys = hashes[alike.first], alike.keys(keys)
-        self._held, self._held_fpp = alike.sums(held), alike.sums(held_fpp)
+        so_far = (self._held, self._held_fpp, self._held_fpp_there)
+        self._held, self._held_fpp, self._held_fpp_there = (
+            alike.sums(np.concatenate([before, *map(_each, new, sizes)]))
+            for before, new in zip(so_far, counted, strict=True)
+        )
         if self._hashes.size == self.limit:
             self._threshold = int(self._hashes[-1]) + 1
 
@@ -173,6 +192,7 @@ class StoredSample:
             times=np.ones(len(keys), np.int64),
             held=self._held[is_asked],
             held_fpp=from_units(self._held_fpp[is_asked]),
+            held_fpp_there=from_units(self._held_fpp_there[is_asked]),
         )
 
     def found_in(self, searched: StoredSample) -> NDArray[np.int64]:
@@ -189,7 +209,9 @@ class StoredSample:
     def counted(self) -> CountedValues:
         """All that it has seen."""
         self._shrink()
-        return CountedValues(self._hashes, self._keys, self._held, self._held_fpp)
+        return CountedValues(
+            self._hashes, self._keys, self._held, self._held_fpp, self._held_fpp_there
+        )
 
     @classmethod
     def of(cls, counted: CountedValues, is_ordered: bool, limit: int) -> StoredSample:
@@ -197,6 +219,7 @@ class StoredSample:
         found = cls(is_ordered, limit)
         found._hashes, found._keys = counted.ids, counted.keys
         found._held, found._held_fpp = counted.held, counted.held_fpp
+        found._held_fpp_there = counted.held_fpp_there
         if counted.ids.size == limit:
             found._threshold = int(counted.ids[-1]) + 1
         return found
@@ -290,9 +313,10 @@ class StoredPart:
         is_new[is_new] = found.is_known
         return Keys.spread(found.known, is_new)
 
-    def finish(self, whole: StoredSample, fpp: float) -> None:
-        """Merge the group into the whole that it began with; `fpp`: of its filter."""
-        whole.add_group(self._hashes, self._keys, 1, fpp)
+    def finish(self, whole: StoredSample, fpp: float, fpp_there: float) -> None:
+        """Merge the group into the whole that it began with; `fpp`: of its filter, `fpp_there`: of the one that is
+        there already."""
+        whole.add_group(self._hashes, self._keys, 1, fpp, fpp_there)
 
     def finish_search(self, searched: StoredSample, is_found: bool) -> None:
         """Merge the group into what a search of dictionaries finds; `is_found`: in that of this group."""
@@ -345,11 +369,13 @@ class GivenSample:
         self._times = np.array(times, np.int64)
         self._held = np.zeros(len(values), np.int64)
         self._held_fpp = np.zeros(len(values), np.int64)
+        self._held_fpp_there = np.zeros(len(values), np.int64)
 
     def for_next_file(self) -> GivenSample:
         """The same values, of which nothing is counted yet."""
         found = copy(self)
         found._held, found._held_fpp = np.zeros_like(self._held), np.zeros_like(self._held_fpp)
+        found._held_fpp_there = np.zeros_like(self._held_fpp)
         return found
 
     def searched(self, is_found: bool) -> GivenSample:
@@ -368,7 +394,11 @@ class GivenSample:
         return GivenPart(self, bounds)
 
     def add_group(
-        self, found: NDArray[np.bool_], fpp: float = 0.0, bounds: MinMax | None = None
+        self,
+        found: NDArray[np.bool_],
+        fpp: float = 0.0,
+        fpp_there: float = 0.0,
+        bounds: MinMax | None = None,
     ) -> None:
         """Add a group in which these of the hashes were found, as far as its bounds leave them."""
         upto = np.concatenate([[0], np.cumsum(found[self._place])])
@@ -376,17 +406,20 @@ class GivenSample:
         is_held &= may_hold(bounds, self._keys)
         self._held[is_held] += 1
         self._held_fpp[is_held] += in_units(fpp)
+        self._held_fpp_there[is_held] += in_units(fpp_there)
 
     def merge(self, other: GivenSample) -> None:
         """Add what was counted of the same values elsewhere."""
         self._held = self._held + other._held
         self._held_fpp = self._held_fpp + other._held_fpp
+        self._held_fpp_there = self._held_fpp_there + other._held_fpp_there
 
     def pack(self) -> None:
         """There is no memory to save."""
 
     def look_ups(self) -> LookUps:
-        return LookUps(self._keys, self._times, self._held, from_units(self._held_fpp))
+        fpps = from_units(self._held_fpp), from_units(self._held_fpp_there)
+        return LookUps(self._keys, self._times, self._held, *fpps)
 
     def found_in(self, searched: GivenSample) -> NDArray[np.int64]:
         """See StoredSample."""
@@ -396,7 +429,7 @@ class GivenSample:
     def counted(self) -> CountedValues:
         """All that it has seen; in the place of hashes is how often each value is looked up."""
         times = self._times.astype(np.uint64)
-        return CountedValues(times, self._keys, self._held, self._held_fpp)
+        return CountedValues(times, self._keys, self._held, self._held_fpp, self._held_fpp_there)
 
     @classmethod
     def of(cls, counted: CountedValues) -> GivenSample:
@@ -404,6 +437,7 @@ class GivenSample:
         values = [GivenValue((), key, False) for key in counted.keys.tolist()]
         found = cls(values, counted.ids.tolist())
         found._held, found._held_fpp = counted.held, counted.held_fpp
+        found._held_fpp_there = counted.held_fpp_there
         return found
 
 
@@ -425,9 +459,9 @@ class GivenPart:
             at[at == given.size] = 0
             self._found[at[given[at] == hashes]] = True
 
-    def finish(self, whole: GivenSample, fpp: float) -> None:
+    def finish(self, whole: GivenSample, fpp: float, fpp_there: float) -> None:
         """See StoredPart."""
-        whole.add_group(self._found, fpp)
+        whole.add_group(self._found, fpp, fpp_there)
 
     def finish_search(self, searched: GivenSample, is_found: bool) -> None:
         """See StoredPart."""

@@ -31,6 +31,7 @@ from parquet_bloom.advice import groups
 from parquet_bloom.advice.groups import GroupSample, SeenGroup
 from parquet_bloom.advice.lookups import (
     ExpectedReads,
+    LookUps,
     MinMax,
     expected_reads,
     in_units,
@@ -339,12 +340,13 @@ class ColumnSketch:
         # It is exact if one group has all values in a dictionary, however large.
         is_exact = only_dictionary or group.distinct.is_exact
         self._known_ndv = (num_distinct, None) if self.counts.groups == 1 and is_exact else None
-        self._groups.add(id, group.bounds, group.fpp, has_dictionary)
+        fpps = in_units(group.fpp), in_units(group.fpp_there)
+        self._groups.add(SeenGroup(id, group.bounds, *fpps, has_dictionary))
         self._distinct.merge(group.distinct)
         # Of the same kind, as for `merge`.
         sample: Any = self.sample
         searched: Any = self.searched
-        group.sample.finish(sample, group.fpp)
+        group.sample.finish(sample, group.fpp, group.fpp_there)
         if searched is not None:
             entries = group.in_dictionary if has_unused else None
             (entries or group.sample).finish_search(searched, has_dictionary)
@@ -417,8 +419,14 @@ class ColumnSketch:
         # Of the same kind, as for `merge`.
         sample: Any = self.sample
         seen, values = self._groups, sample.look_ups()
-        reads = expected_reads(seen.bounds, seen.fpps, values, self.counts.groups)
-        if reads is None or self.searched is None:
+        reads = self._reads(seen.fpps, values)
+        if reads is None:
+            return None
+        if self.counts.with_filter:
+            there = self._reads(seen.fpps_there, values.with_those_there())
+            assert there is not None, "the same values"
+            reads = replace(reads, with_those_there=there.with_filter)
+        if self.searched is None:
             return reads
         others = [group.bounds for group in seen.groups if not group.has_dictionary]
         share = len(seen.bounds) / self.counts.groups
@@ -426,6 +434,9 @@ class ColumnSketch:
         # Where dictionaries have so many values that those counted are none of rows, they are taken to tell nothing.
         left = reads.by_statistics if in_vain is None else reads.holding + in_vain
         return replace(reads, in_dictionaries=min(reads.by_statistics, left))
+
+    def _reads(self, fpps: Sequence[float], values: LookUps) -> ExpectedReads | None:
+        return expected_reads(self._groups.bounds, fpps, values, self.counts.groups)
 
     # --------------------------------------------------------------------------------------------
 
@@ -453,6 +464,7 @@ class ColumnSketch:
             *(each for _, parts in packed_samples for each in parts),
             np.array([group.id for group in seen], np.uint64),
             np.array([group.fpp for group in seen], np.int64),
+            np.array([group.fpp_there for group in seen], np.int64),
             np.array([group.has_dictionary for group in seen], np.uint8),
             *(has_bounds, *end_parts),
         ]
@@ -464,16 +476,18 @@ class ColumnSketch:
         hash_limit, group_limit = document["limits"]
         kept = next(arrays)
         sample, *searched = [_sample_of(each, arrays) for each in document["samples"]]
-        of_groups = [next(arrays).tolist() for _ in ("ids", "fpps", "has_dictionary", "has_bounds")]
+        of_each = ("ids", "fpps", "fpps_there", "has_dictionary", "has_bounds")
+        of_groups = [next(arrays).tolist() for _ in of_each]
         low_high = iter(keys_of(document["ends"], arrays).tolist())
         seen = [
             SeenGroup(
                 id,
                 MinMax(next(low_high), next(low_high)) if is_bounded else None,
                 fpp,
+                fpp_there,
                 bool(has_dictionary),
             )
-            for id, fpp, has_dictionary, is_bounded in zip(*of_groups, strict=True)
+            for id, fpp, fpp_there, has_dictionary, is_bounded in zip(*of_groups, strict=True)
         ]
         found = cls(sample)
         found.searched = next(iter(searched), None)
@@ -494,13 +508,14 @@ def _packed_sample(sample: Sample) -> tuple[dict[str, Any], list[Array]]:
     # Of a value sample, nothing is left out.
     stored = [sample.is_ordered, sample.limit] if isinstance(sample, StoredSample) else None
     description = {"stored": stored, "keys": keys}
-    return description, [counted.ids, counted.held, counted.held_fpp, *key_parts]
+    fpps = counted.held_fpp, counted.held_fpp_there
+    return description, [counted.ids, counted.held, *fpps, *key_parts]
 
 
 def _sample_of(description: dict[str, Any], arrays: Iterator[Array]) -> Sample:
     """The sample again, from the next of the arrays."""
-    ids, held, held_fpp = next(arrays), next(arrays), next(arrays)
-    counted = CountedValues(ids, keys_of(description["keys"], arrays), held, held_fpp)
+    ids, held, *fpps = [next(arrays) for _ in range(4)]
+    counted = CountedValues(ids, keys_of(description["keys"], arrays), held, *fpps)
     stored = description["stored"]
     return StoredSample.of(counted, *stored) if stored else GivenSample.of(counted)
 

@@ -161,8 +161,8 @@ class Evidence:
             return None
         if (whatever := self._read_in_any_case) is not None:
             return whatever
-        read = self.reads.at_mean_fpp(self.mean_fpp_there)
-        # New ones are told by each group, and not by a mean.
+        read = self.reads.with_those_there
+        # New ones are told by the mean of their FPPs.
         return min(read, self._read_with_new) if self.are_as_good else read
 
     @property

@@ -28,12 +28,12 @@ def add_run(part, run, key_of=KEY_OF):
     )
 
 
-def add(sample, numbers, fpp=0.5, pages=1):
+def add(sample, numbers, fpp=0.5, pages=1, fpp_there=1.0):
     """A chunk of these values."""
     chunk = sample.begin()
     for page in np.array_split(numbers, pages):
         add_run(chunk, run_of(page))
-    chunk.finish(sample, fpp)
+    chunk.finish(sample, fpp, fpp_there)
 
 
 def told(sample):
@@ -98,7 +98,7 @@ def test_keys_that_are_known_are_not_read_again():
         part = sample.begin()
         for page in (run_of(numbers), run_of(numbers[:1])):
             part.add(page.hashes(), np.unique(page.hashes()), keys_at(page))
-        part.finish(sample, 0.5)
+        part.finish(sample, 0.5, 1.0)
         sample._shrink()
     assert sorted(read) == [1, 2, 3, 9]
     assert told(sample) == {1: (2, 1.0), 2: (2, 1.0), 3: (2, 1.0), 9: (1, 0.5)}
@@ -115,7 +115,7 @@ def test_hashes_that_are_too_great_are_not_drawn():
     for sample in (stored, given):
         chunk = sample.begin(below=middle if sample is stored else 0)
         add_run(chunk, run_of(range(100)))
-        chunk.finish(sample, 0.5)
+        chunk.finish(sample, 0.5, 1.0)
     assert set(told(stored)) == set(np.flatnonzero(hashes < middle).tolist())
     assert told(given) == {7: (1, 0.5)}
 
@@ -125,7 +125,7 @@ def test_what_has_no_place_in_the_order_is_not_drawn():
     sample = StoredSample(is_ordered=True)
     chunk = sample.begin()
     add_run(chunk, run_of([1.5, np.nan], "<f8"), key_of(leaf))
-    chunk.finish(sample, 0.5)
+    chunk.finish(sample, 0.5, 1.0)
     assert told(sample) == {1.5: (1, 0.5)}
 
 
@@ -152,7 +152,7 @@ def test_given_values_that_can_be_stored_in_several_ways():
         sample = GivenSample([given_value(encode(leaf, 0.0), key_of(leaf))], [1])
         chunk = sample.begin()
         add_run(chunk, run_of([zero, 1.0], "<f8"), key_of(leaf))
-        chunk.finish(sample, 0.5)
+        chunk.finish(sample, 0.5, 1.0)
         assert sample.look_ups().held.tolist() == [1]
 
 
@@ -164,6 +164,7 @@ def look_ups(*values, times=None):
         np.array(times or [1] * len(keys), np.int64),
         np.array(held, np.int64),
         np.array(fpps, np.float64),
+        np.array(held, np.float64),
     )
 
 
@@ -187,18 +188,18 @@ GROUPS = [MinMax(0, 9), MinMax(5, 14), MinMax(5, 20)], [0.125, 0.25, 0.5]
 def test_reads_of_one_value(value, by_statistics, with_filter, if_absent):
     holding = min(value[1], by_statistics)
     assert expected_reads(*GROUPS, look_ups(value), 3) == ExpectedReads(
-        1, int(value[1] > 0), by_statistics, with_filter, if_absent, holding, holding
+        1, int(value[1] > 0), by_statistics, with_filter, if_absent, holding, holding, by_statistics
     )
 
 
 def test_reads_are_means():
     reads = expected_reads(*GROUPS, look_ups((7, 1, 0.125), (99, 0, 0), (20, 1, 0.5)), 3)
-    assert reads == ExpectedReads(3, 2, 4 / 3, 2.75 / 3, 1.375 / 3, 2 / 3, 2 / 3)
+    assert reads == ExpectedReads(3, 2, 4 / 3, 2.75 / 3, 1.375 / 3, 2 / 3, 2 / 3, 4 / 3)
 
 
 def test_what_is_looked_up_more_often_weighs_more():
     reads = expected_reads(*GROUPS, look_ups((7, 1, 0.125), (99, 0, 0), times=[1, 3]), 3)
-    assert reads == ExpectedReads(4, 1, 3 / 4, 1.75 / 4, 0.875 / 4, 1 / 4, 1 / 4)
+    assert reads == ExpectedReads(4, 1, 3 / 4, 1.75 / 4, 0.875 / 4, 1 / 4, 1 / 4, 3 / 4)
 
 
 def test_no_values_are_no_reads():

@@ -4,13 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from parquet_bloom.advice.lookups import ExpectedReads, in_units
+from parquet_bloom.advice.lookups import ExpectedReads
 from parquet_bloom.advice.sketch import ColumnCounts, UnreadFiles
 from parquet_bloom.advice.verdict import Evidence, judge
 
 
-def reads(by_statistics, with_filter, stored=1000):
-    return ExpectedReads(1000, stored, by_statistics, with_filter, 0.01 * by_statistics, 1, 1)
+def reads(by_statistics, with_filter, stored=1000, there=None):
+    if_absent = 0.01 * by_statistics
+    return ExpectedReads(
+        1000, stored, by_statistics, with_filter, if_absent, 1, 1, there or by_statistics
+    )
 
 
 GOOD = Evidence(
@@ -187,11 +190,11 @@ READ = "and today a look-up reads about {} of 20 row groups, with filters of tha
         ({"filters": 18}, "; the target FPP of 1 % is out of reach in 2 row groups"),
         ({"filters": 19}, "; the target FPP of 1 % is out of reach in 1 row group"),
         (
-            {"with_filter": 5, "fpp_there": in_units(15.05)},
+            {"with_filter": 5, "reads": reads(20, 1.1, there=8.53)},
             f"; 5 of the row groups already have a filter, {READ.format('8.53')}",
         ),
         (
-            {"with_filter": 1, "fpp_there": in_units(19.01)},
+            {"with_filter": 1, "reads": reads(20, 1.1, there=10.6)},
             f"; 1 of the row groups already has a filter, {READ.format('11')}",
         ),
     ],
@@ -201,8 +204,7 @@ def test_notes(change, note):
 
 
 THERE = f"every row group already has a filter, {READ.format('1.60')}; "
-# At a mean FPP of 6 %, where new ones have 1 % and 0.1 groups are read in vain.
-FPP_THERE = in_units(0.06 * 20)
+READS_THERE = reads(20, 1.1, there=1.6)
 
 
 def of_new(reason):
@@ -210,7 +212,7 @@ def of_new(reason):
 
 
 def test_filters_that_are_there_come_first():
-    assert judged(with_filter=20, fpp_there=FPP_THERE) == ("build", THERE + of_new(judged()[1]))
+    assert judged(with_filter=20, reads=READS_THERE) == ("build", THERE + of_new(judged()[1]))
 
 
 @pytest.mark.parametrize(
@@ -222,7 +224,7 @@ def test_filters_that_are_too_small_come_first(too_small, said):
         "too small for the values (more than 10 % of absent ones pass), unless a budget chose them: --existing"
         " replace builds new ones; "
     )
-    found = judged(with_filter=20, too_small=too_small, fpp_there=FPP_THERE)
+    found = judged(with_filter=20, too_small=too_small, reads=READS_THERE)
     assert found == ("build", f"{said} {why}{THERE}{of_new(judged()[1])}")
 
 

@@ -164,7 +164,7 @@ def column_of(rungs, groups=10, chunk_bytes=10_000):
     return column
 
 
-READS = ExpectedReads(100, 100, 10.0, 1.09, 0.1, 1.0, 1.0)
+READS = ExpectedReads(100, 100, 10.0, 1.09, 0.1, 1.0, 1.0, 10.0)
 
 
 def test_a_ladder_says_what_each_rate_reads():
@@ -195,14 +195,16 @@ def test_what_is_left_of_a_budget_buys_no_low_rate_that_saves_next_to_nothing():
     # Those of 0.3 % are the same filters.
     assert [offer.rate for offer in found] == [0.1, 0.003]
     rungs[-1] = (0.001, 1600, 0.0)
-    (*_, last) = offers_of(column_of(rungs), ExpectedReads(100, 100, 100.0, 1.99, 1.0, 1.0, 1.0))
+    (*_, last) = offers_of(
+        column_of(rungs), ExpectedReads(100, 100, 100.0, 1.99, 1.0, 1.0, 1.0, 100.0)
+    )
     assert last.rate == 0.001
 
 
 def test_no_filter_outgrows_its_dictionary_but_the_smallest():
     column = column_of([(0.1, 400, 1.0), (0.01, 800, 0.1), (0.001, 1600, 0.0)])
     column.rungs[0.001].past_dictionary_bytes = 801
-    found = offers_of(column, ExpectedReads(100, 100, 100.0, 10.9, 9.9, 1.0, 1.0))
+    found = offers_of(column, ExpectedReads(100, 100, 100.0, 10.9, 9.9, 1.0, 1.0, 100.0))
     assert [offer.rate for offer in found] == [0.1, 0.01]
     for rung in column.rungs.values():
         rung.past_dictionary_bytes = rung.filter_bytes

@@ -13,7 +13,7 @@ from make.sketches import sketch_of
 
 import parquet_bloom as pb
 from parquet_bloom.advice import groups, ndv, sketch
-from parquet_bloom.advice.groups import GroupSample
+from parquet_bloom.advice.groups import GroupSample, SeenGroup
 from parquet_bloom.advice.lookups import LookUps, MinMax, expected_reads, in_units
 from parquet_bloom.advice.orc_survey import OrcSurveyor
 from parquet_bloom.advice.order import Keys
@@ -281,11 +281,12 @@ def test_sampled_groups_tell_the_reads_within_their_error(width):
         times=np.ones(2_000, np.int64),
         held=np.full(2_000, 1),
         held_fpp=np.full(2_000, 0.01),
+        held_fpp_there=np.full(2_000, 1.0),
     )
     exact = expected_reads(bounds, [0.01] * total, values, total)
     sample = GroupSample(limit)
     for id, each in enumerate(bounds):
-        sample.add(groups.group_id("f", 0, id), each, 0.01)
+        sample.add(SeenGroup(groups.group_id("f", 0, id), each, in_units(0.01), in_units(1.0)))
     found = expected_reads(sample.bounds, sample.fpps, values, total)
     assert len(sample.groups) == limit
     error = total / (2 * limit**0.5)
@@ -299,13 +300,16 @@ def test_sampled_groups_tell_the_reads_within_their_error(width):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_same_groups_are_kept_in_any_order(seed):
     draw = random.Random(seed)
-    seen = [(groups.group_id(f"{n % 50}", n, 0), MinMax(n, n + 1), 0.5) for n in range(500)]
+    fpps = in_units(0.5), in_units(1.0)
+    seen = [
+        SeenGroup(groups.group_id(f"{n % 50}", n, 0), MinMax(n, n + 1), *fpps) for n in range(500)
+    ]
     seen += seen[:20]
     wholes = []
     for _ in range(3):
         parts = [GroupSample(40) for _ in range(5)]
         for each in draw.sample(seen, len(seen)):
-            draw.choice(parts).add(*each)
+            draw.choice(parts).add(each)
         first, *others = parts
         for other in others:
             first.merge(other)

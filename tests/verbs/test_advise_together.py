@@ -62,6 +62,30 @@ def whole(table, tmp_path_factory):
     return advise(path)
 
 
+@pytest.mark.parametrize("with_filters", [range(6), range(6, 12), range(0, 12, 2)])
+def test_what_is_read_today_depends_on_which_groups_have_filters(table, tmp_path, with_filters):
+    """Where statistics rule groups out, it is not the share of those with a filter that counts."""
+    apart, random = table["sorted"], table["random"]
+    parts = [
+        (apart if number < 6 else random).slice(number * ROWS, ROWS).to_numpy()
+        for number in range(FILES)
+    ]
+    paths = [tmp_path / f"{number:02}.parquet" for number in range(FILES)]
+    for path, part in zip(paths, parts, strict=True):
+        pq.write_table(pa.table({"id": part}), path)
+    for number in with_filters:
+        pb.build(paths[number], columns="id", in_place=True)
+    (report,) = pb.advise(tmp_path)
+    (found,) = report.columns
+    stored = np.unique(np.concatenate(parts))
+    asked = np.random.default_rng(3).choice(stored, 1_000, replace=False)
+    read = 0
+    for path, part in zip(paths, parts, strict=True):
+        left = asked[(part.min() <= asked) & (asked <= part.max())].tolist()
+        read += sum(each.verdict != "absent" for each in pb.probe(path, "id", left).results)
+    assert found.groups_filter_there == pytest.approx(read / asked.size, rel=0.05)
+
+
 def advised(paths, **options):
     advisor = Advisor(AdviseOptions(**options))
     for path in paths:
