@@ -360,8 +360,7 @@ class BuildChange(Change):
     """New filters. Once composed, `filters` and `skipped` say what became of each chunk, and `notes`
     what to know about the filters. `replaced`: part and column of each chunk that loses filters that it had,
     with no earlier end that still has them. `judge`: called before they are gone with those that may lack values that
-    are stored, where new filters can be folded to the size of the old ones, as in Parquet; returns notes, or
-    raises."""
+    are stored; returns notes, or raises."""
 
     filters: list[BuiltFilters]
     skipped: list[LeftChunk]

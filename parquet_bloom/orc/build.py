@@ -16,7 +16,7 @@ from dataclasses import field, replace
 from itertools import islice
 from math import ceil, isfinite
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Self
 
 from parquet_bloom.container import (
     BuildChange,
@@ -46,7 +46,7 @@ from parquet_bloom.filters.sizing import (
 )
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, RepairOptions, refuse
 from parquet_bloom.orc import writers
-from parquet_bloom.orc.bloom import FILTER_BYTES, OrcKeyForm, encode_filters
+from parquet_bloom.orc.bloom import FILTER_BYTES, OrcKeyForm, StoredIndex, encode_filters
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.compression import Compression
 from parquet_bloom.orc.keys import insert_values, never_absent
@@ -54,7 +54,7 @@ from parquet_bloom.orc.reader import OrcReader, value_ranges
 from parquet_bloom.orc.row_index import num_ignored
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, FILTER_KINDS, OrcChunk
 from parquet_bloom.orc.tail import Tail
-from parquet_bloom.orc.values import batches, room_for_values
+from parquet_bloom.orc.values import ValueBatch, batches, room_for_values
 from parquet_bloom.orc.writer import FilterStreams, Streams, StripesChange
 from parquet_bloom.parallel import Progress, check_fits, of_all, work_in_order
 from parquet_bloom.storage.change import Version
@@ -147,6 +147,32 @@ class BuiltStreams:
     ndv: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """The filters of a stream that is `there`, and others of their size, `today`, with the values that are stored."""
+
+    there: StoredIndex
+    today: KHashFilters
+
+    @classmethod
+    def empty(cls, there: StoredIndex) -> Self | None:
+        """Before any value is inserted; None where filters differ in size, as no writer makes them."""
+        sizes = {(each.num_bits, each.num_hashes) for each in there.filters}
+        if len(sizes) != 1:
+            return None
+        return cls(there, KHashFilters(len(there.filters), *sizes.pop()))
+
+    def insert(self, column: OrcColumn, batch: ValueBatch) -> None:
+        key_form = self.there.key_form
+        insert_values(self.today, batch.groups, column, batch.values, batch.counts, key_form)
+
+    @property
+    def lacks_some(self) -> bool:
+        """Whether values may be missing from the filters that are there."""
+        pairs = zip(self.today.filters, self.there.filters, strict=True)
+        return any(today.bits_outside(there) for today, there in pairs)
+
+
 # What filters of small files take is no matter, whatever the share: values of a sequence are compressed to nothing.
 _LARGE_BYTES: Final = 64 << 10
 
@@ -232,6 +258,10 @@ class BuiltChange(StripesChange):
         """Called with a chunk whose filters stay."""
         return
 
+    def compared(self, chunk: OrcChunk) -> Sequence[_Compared]:
+        """The filters that are there, into whose likes its values are inserted, too."""
+        return ()
+
     def compose(self, version: Version) -> None:
         source, wanted = self.file.source, self._wanted
         source.will_read(value_ranges(wanted))
@@ -288,6 +318,7 @@ class BuiltChange(StripesChange):
             kind: OrcKeyForm(utf8=kind == BLOOM_FILTER_UTF8, writer_timezone=stripe.writer_timezone)
             for kind in self._kinds
         }
+        compared = self.compared(chunk)
         counts: list[int] = []
         most_keys = 1.0
         for batch in batches(self.file, chunk):
@@ -297,6 +328,8 @@ class BuiltChange(StripesChange):
                     empty[kind], batch.groups, chunk.column, batch.values, batch.counts, key_form
                 )
                 most_keys = max(most_keys, keys)
+            for each in compared:
+                each.insert(chunk.column, batch)
         if not any(counts):
             return NO_VALUES
         filters = {kind: of_kind.filters for kind, of_kind in empty.items()}
@@ -358,6 +391,9 @@ class OrcBuild(BuiltChange, BuildChange):
         self.replaced: set[tuple[int, str]] = {
             (chunk.place.part, chunk.column.name) for chunk in replaced
         }
+        # By the keys of chunks that are being built; and those of `replaced` that may lack values.
+        self._being_compared: dict[tuple[int, int], Sequence[_Compared]] = {}
+        self._lacking: list[tuple[int, str]] = []
         super().__init__(file, size, kinds, options.threads, wanted, replaced, progress)
 
     @property
@@ -380,7 +416,8 @@ class OrcBuild(BuiltChange, BuildChange):
 
     def compose(self, version: Version) -> None:
         super().compose(version)
-        self.notes = *_notes(self.file, self.filters), *self.too_full(), *self._too_roomy()
+        doubts = self.judge(self._lacking) if self.judge and self._lacking else ()
+        self.notes = *doubts, *_notes(self.file, self.filters), *self.too_full(), *self._too_roomy()
 
     def _too_roomy(self) -> Iterator[str]:
         """The columns whose filters would do with much less, unless somebody has said how much they need."""
@@ -403,11 +440,30 @@ class OrcBuild(BuiltChange, BuildChange):
         """Filters that are there stay where the values cannot be read: nobody knows that they are wrong, unless they
         are damaged themselves."""
         try:
-            return super()._build_or_reason(chunk)
+            built = super()._build_or_reason(chunk)
+            compared = self._being_compared.pop(chunk.key, ())
+            if not isinstance(built, FiltersStay) and any(each.lacks_some for each in compared):
+                self._lacking.append((chunk.place.part, chunk.column.name))
+            return built
         except UnsupportedError as error:
             reason = _reason(error, chunk)
             stays = chunk.has_filters and not self._are_damaged(chunk)
             return FiltersStay(f"{reason}; {UNREAD_STAYS}") if stays else reason
+
+    def compared(self, chunk: OrcChunk) -> Sequence[_Compared]:
+        """Where a filter goes for good that lacks values, it may be the only trace of some that were others."""
+        if self.judge is None or not chunk.has_filters:
+            return ()
+        try:
+            streams = [
+                self.file.filters_in(chunk.stripe, chunk.column, stream)
+                for stream in chunk.filter_streams
+            ]
+        except (FormatError, UnsupportedError):
+            return ()
+        found = [each for each in map(_Compared.empty, streams) if each is not None]
+        self._being_compared[chunk.key] = found
+        return found
 
     def _are_damaged(self, chunk: OrcChunk) -> bool:
         """Whether no reader can take them. Too little memory to look says nothing of them."""
@@ -423,9 +479,9 @@ class OrcBuild(BuiltChange, BuildChange):
         self.replaced.discard((chunk.place.part, chunk.column.name))
 
     def _room(self, chunk: OrcChunk) -> int:
-        # Those that are there are read where no others are worth writing.
+        # Those that are there are compared with others of their size, and read where no others are worth writing.
         there = sum(stream.length for stream in chunk.filter_streams)
-        return super()._room(chunk) + 2 * there
+        return super()._room(chunk) + 3 * there
 
     def add(self, chunk: OrcChunk, built: BuiltStreams, offset: int, length: int) -> None:
         name = chunk.column.name

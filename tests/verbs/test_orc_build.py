@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
 from make.orc_defect_files import sound, stored_filters, with_filters, with_stream
-from make.orc_defects import pre_release
+from make.orc_defects import ORC, pre_release
 from make.orc_files import differing
 from pyarrow import orc
 
@@ -222,9 +222,9 @@ def test_filters_stay_where_only_worse_ones_can_be_built(path):
     data[stream.offset + FILTER_BYTES - 300 : stream.offset + FILTER_BYTES - 100] = bytes(200)
     path.write_bytes(data)
     report = pb.build(path, **given)
-    assert report.notes == (
-        "removed the filters of 1 column in 1 stripe for good, with none in their place",
-    )
+    gone, doubt = report.notes
+    assert gone == "removed the filters of 1 column in 1 stripe for good, with none in their place"
+    assert doubt.startswith("stripe 1, column id: the filter that it had lacks values in rows 2500")
     assert report.state == "stripped"
     both = [ROW_INDEX, BLOOM_FILTER, BLOOM_FILTER_UTF8]
     assert streams(path, "id") == [both, [ROW_INDEX], both]
@@ -286,6 +286,70 @@ def test_filters_stay_that_there_is_no_memory_to_look_at(path, monkeypatch):
     monkeypatch.setattr("parquet_bloom.orc.reader.OrcReader.filters", no_memory)
     report = pb.build(path, in_place=True, columns=["id"], existing="replace")
     assert {each.reason for each in report.skipped} == {"too little memory; what is there stays"}
+
+
+def with_changed_values(path, fpp):
+    """An index group has ten values that are not in its filter: bytes of them are others, and fit."""
+    numbers = np.random.default_rng(5).random(4 * STRIDE)
+    orc.write_table(
+        pa.table({"x": numbers}), path, row_index_stride=STRIDE, compression="uncompressed"
+    )
+    pb.build(path, columns="x", fpp=fpp, in_place=True)
+    data = bytearray(path.read_bytes())
+    start = data.index(numbers[2_500:2_510].tobytes())
+    data[start : start + 80] = np.random.default_rng(7).random(10).tobytes()
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("fpp", [0.0001, 0.01, 0.3])
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_filters_that_lack_values_are_not_replaced_in_silence(tmp_path, fpp, dry_run):
+    """Nobody could tell any more that these were others. Whatever their size, and that of the new ones."""
+    path = tmp_path / "x.orc"
+    with_changed_values(path, fpp)
+    again = {"columns": "x", "existing": "replace", "in_place": True, "dry_run": dry_run}
+    _, said = pb.build(path, **again).notes
+    assert re.match(
+        r"stripe 0, column x: the filter that it had lacks values in rows 250[01] to 250[89]: either the filter was"
+        r" wrong, or bytes of the values became others that fit, as ORC files have no checksums: ",
+        said,
+    )
+    if not dry_run:
+        assert len(pb.build(path, **again).notes) == 1
+
+
+def test_filters_that_lack_values_do_not_go_in_silence(tmp_path):
+    """Where none come in their place."""
+    path = tmp_path / "x.orc"
+    with_changed_values(path, 0.01)
+    gone, said = pb.build(path, columns="x", existing="replace", ndv=5, in_place=True).notes
+    assert gone == "removed the filters of 1 column in 1 stripe for good, with none in their place"
+    assert said.startswith("stripe 0, column x: the filter that it had lacks values in rows 2500")
+
+
+@pytest.mark.parametrize("defect", ORC, ids=str)
+def test_only_filters_that_lack_values_are_said_to(tmp_path, defect):
+    """Those of other writers, too, whose keys are others; in columns and stripes whose filters are replaced."""
+    path = tmp_path / "a.orc"
+    path.write_bytes(defect.make())
+    lacking = {
+        (each.place.part, each.column)
+        for each in pb.validate(path).findings
+        if each.rows is not None and each.definition.concerns_repair
+    }
+    with pb.open(path) as file:
+        every = [name for name in file.columns if file.columns.count(name) == 1]
+    try:
+        report = pb.build(path, columns=every, existing="replace", in_place=True)
+    except pb.ParquetBloomError:
+        return
+    said = {
+        (int(found[1]), found[2])
+        for note in report.notes
+        if (found := re.match(r"stripe (\d+), column (\S+): the filter that it had lacks", note))
+    }
+    replaced = {(each.place.part, each.column) for each in report.filters}
+    assert said & replaced == lacking & replaced
 
 
 def test_a_replaced_filter_goes_even_if_no_other_comes(path):
