@@ -75,7 +75,8 @@ class _Pbloom(Program):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """`pbloom help build` is `pbloom build --help`, and `pbloom help build --all` its --help-all; `pbloom help
-        PB401` is `pbloom rule PB401`; `help help` is `help`; `help man` says where the manual pages are."""
+        PB401`, or `help rule PB401`, is `pbloom rule PB401`; `help help` is `help`; `help man` says where the manual
+        pages are."""
         if args and args[0] == "help":
             names = [each for each in args[1:] if each not in _BRIEFLY | _IN_FULL]
             how = "--help" if _IN_FULL.isdisjoint(args) else "--help-all"
@@ -84,6 +85,8 @@ class _Pbloom(Program):
                 ctx.exit()
             if names and self._is_rule(ctx, names[0]):
                 args = ["rule", *names]
+            elif names[:1] == ["rule"] and len(names) == 2 and not names[1].startswith("-"):
+                args = names
             else:
                 self._check_topic(ctx, names)
                 args = [*names, how]

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import ClassVar, Final, TypeAlias
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.storage import name_in_commands, store_arguments
+from parquet_bloom.storage import file_in_commands, store_arguments
 from parquet_bloom.vocabulary import TableKind
 
 # What single files take, and tables do not: these are changed by appending and one commit.
@@ -106,7 +106,7 @@ def command_for(
 
     words = [word for word in command.split() if word not in named.left_out]
     options = named.options(words)
-    filled = [{"FILE": name_in_commands(named.place), **values}.get(word, word) for word in words]
+    filled = [{"FILE": file_in_commands(named.place), **values}.get(word, word) for word in words]
     if options is None or None in filled:
         return None
     return shlex.join([*filter(None, filled), *options, *store_arguments(named.place), *again])

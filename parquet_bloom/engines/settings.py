@@ -29,7 +29,7 @@ from parquet_bloom.engines.catalogue import engines
 from parquet_bloom.engines.engine import NamesTaken, SettingsText
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
-from parquet_bloom.storage import name_in_commands, store_arguments
+from parquet_bloom.storage import file_in_commands, store_arguments
 from parquet_bloom.vocabulary import Format, TableKind
 
 
@@ -100,7 +100,7 @@ def all_settings(
 
 def _command(wanted: WantedFilter) -> str:
     # A leading dash would make it an option.
-    path = f"./{wanted.path}" if wanted.path.startswith("-") else name_in_commands(wanted.path)
+    path = file_in_commands(wanted.path)
     name = ".".join(wanted.column_path)
     column = shlex.quote(quoted_name(name if wanted.index is None else f"{name}#{wanted.index}"))
     return f"pbloom build {shlex.quote(path)} -c {column} --fpp {wanted.fpp!r}"

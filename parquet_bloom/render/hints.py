@@ -17,7 +17,7 @@ from parquet_bloom.errors import (
     quoted_name,
 )
 from parquet_bloom.render.wording import shortened
-from parquet_bloom.storage import name_in_commands, store_arguments
+from parquet_bloom.storage import file_in_commands, name_in_commands, store_arguments
 from parquet_bloom.vocabulary import (
     ADVISED,
     HAS_ONE,
@@ -270,7 +270,7 @@ def for_all(command: str, path: str, names: Sequence[str], most: int = MOST_NAME
     import shlex
 
     files = [*map(name_in_commands, names)] if 0 < len(names) <= most else ["FILE"]
-    words, named = shlex.split(command), name_in_commands(path)
+    words, named = shlex.split(command), file_in_commands(path)
     return shlex.join(word for each in words for word in (files if each == named else (each,)))
 
 

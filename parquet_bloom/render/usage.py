@@ -385,11 +385,25 @@ def _command_meant(error: click.exceptions.NoSuchCommand) -> str:
         return f"did you mean {root.command_path} {name}?"
     if ctx is not None and ctx.parent is None and is_rule(name):
         return f"did you mean {ctx.command_path} rule {name}?"
+    if ctx is not None and (subcommand := _in_one_word(name, names, ctx)):
+        return f"did you mean {subcommand}?"
     if near := called or similar(name, names, _NEAR):
         return f"did you mean {either(near)}?"
+    if ctx is not None and ctx.parent is None and (having := _commands_with(f"--{name}", ctx)):
+        return f"--{name} is an option: {_have_it(having)}"
     if has_data_suffix(name) or os.path.lexists(name):
         return _before_file(error, names)
     return f"expected {either(names)}" if 0 < len(names) <= _FEW else _see_help(error)
+
+
+def _in_one_word(name: str, names: Sequence[str], ctx: click.Context) -> str:
+    """`index add` for `index-add`, as its manual page is called; empty for any other name."""
+    outer, _, verb = name.partition("-")
+    if outer not in names or not isinstance(ctx.command, click.Group):
+        return ""
+    group = ctx.command.get_command(ctx, outer)
+    has_it = isinstance(group, click.Group) and verb in group.list_commands(ctx)
+    return f"{outer} {verb}" if has_it else ""
 
 
 def _is_call(meant: str, ctx: click.Context) -> bool:

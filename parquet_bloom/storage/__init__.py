@@ -29,6 +29,7 @@ __all__ = [
     "address_if_any",
     "address_of",
     "discard_folder",
+    "file_in_commands",
     "folder_at",
     "name_in_commands",
     "not_installed",
@@ -70,6 +71,11 @@ def name_in_commands(name: str) -> str:
     """A name, also as it is shown, as a command has it that is printed: with nothing that may be secret either."""
     address = address_if_any(name)
     return name if address is None else address.in_commands
+
+
+def file_in_commands(name: str) -> str:
+    """The same of a file, which no command takes for an option."""
+    return f"./{name}" if name.startswith("-") else name_in_commands(name)
 
 
 def store_arguments(*names: str) -> tuple[str, ...]:

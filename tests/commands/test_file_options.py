@@ -279,6 +279,8 @@ def test_a_name_that_begins_with_a_dash_is_no_option_of_what_helps(
         "./-dash.parquet: no filters, so nothing was checked",
         "  next: pbloom advise ./-dash.parquet",
     ]
+    found = outcome("validate", ".", "--require", "id").stdout.splitlines()
+    assert found[-1] == "  next: pbloom build ./-dash.parquet -c id --in-place"
     assert outcome("advise", "./-dash.parquet").code == 0
     assert outcome("diff", "--", "-dash.parquet", "-dash.parquet").code == 0
 

@@ -4,6 +4,7 @@ No value that is in a row group is ever called `absent` there.
 """
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -115,7 +116,7 @@ def test_a_dubious_filter_is_kept_replaced_or_stripped(
         try:
             kept = pb.build(path, output, columns=["a"], existing="keep", overwrite=True)
         except pb.FooterError as error:
-            assert "extend past" in str(error), name  # noqa: PT017
+            assert re.search(r"extends? past", str(error)), name  # noqa: PT017
         else:
             assert len(kept.filters) + len(kept.skipped) == 2, name
             assert pq.read_table(output).equals(rows), name

@@ -42,6 +42,9 @@ WHERE_TO_WRITE = (
             "false-negatives: no such command; did you mean pbloom rule false-negatives?",
         ),
         ("buid x", "buid: no such command; did you mean build?"),
+        ("help index-add", "index-add: no such command; did you mean index add?"),
+        ("index-frob", "index-frob: no such command; did you mean index?"),
+        ("help ndv", "ndv: no such command; --ndv is an option: pbloom build has it"),
         (
             "index finish x",
             "finish: no such command; expected build, add, remove, probe, compact, check or sql",

@@ -268,7 +268,7 @@ def test_lengths_in_the_footer(
 
 UNREADABLE: list[tuple[str, Callable[[bytes], bytes]]] = [
     (
-        "bloom_filter_offset is -1, expected between 4 and ",
+        "bloom_filter_offset is -1, expected 4 to ",
         lambda data: with_meta(data, 0, A, bloom_filter_offset=-1),
     ),
     ("no filter header at", lambda data: with_filter_bytes(data, 0, A, b"\xff" * 20)),

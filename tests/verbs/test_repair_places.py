@@ -114,7 +114,9 @@ def test_what_must_be_repaired_first_is_said(sound: bytes, write: Callable[[byte
     broken = with_offset(with_offset(sound, 1), len(sound), 0, S)
     path = write(broken)
     complaint = outcome("repair", path, "-c", "a", "--rebuild", "--dry-run").complaint
-    assert complaint.startswith(f"{path}: footer: kept filters extend past ")
+    assert complaint.startswith(
+        f"{path}: row group 0, column s: filter at {len(sound)}, which stays, extends past "
+    )
     assert complaint.endswith(
         ", where the data ends: repair all column chunks first; pbloom repair --rebuild without -c and -g does"
     )

@@ -114,7 +114,7 @@ def headers_in_place(
     where = f"{file.path}: {chunk.where}"
     end = file.footer.start
     if not 4 <= offset < end:
-        raise FilterError(f"{where}: {pointer} is {offset}, expected between 4 and {end}")
+        raise FilterError(f"{where}: {pointer} is {offset}, expected 4 to {end - 1}")
     found = headers.read(file.source.read_at(offset, min(headers.MAX_HEADER_BYTES, end - offset)))
     if not found:
         return ()

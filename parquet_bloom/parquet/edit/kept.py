@@ -118,11 +118,13 @@ def check_end(file: OpenFile, replaced: Iterable[ChunkKey]) -> None:
     check_indexes(file)
     width = len(file.footer.leaves)
     numbers = {row_group * width + column for row_group, column in replaced}
-    if file.footer.layout.filters_reach_past_the_end(numbers):
+    number = file.footer.layout.filter_past_the_end(numbers)
+    if number is not None:
         check_nothing_is_lost(file)
+        chunk = file.chunk_at(divmod(number, width))
         raise FooterError(
-            f"{file.path}: footer: kept filters extend past {file.footer.start}, where the"
-            " data ends: repair all column chunks first"
+            f"{file.path}: {chunk.where}: filter at {chunk.bloom_filter_offset}, which stays, extends past"
+            f" {file.footer.start}, where the data ends: repair all column chunks first"
         )
 
 

@@ -163,7 +163,7 @@ def _read_header(source: Source, footer: Footer, chunk: ColumnChunk) -> StoredFi
         chunk.modules.check_readable()
         return None
     if not 4 <= offset < footer.start:
-        raise FilterError(f"bloom_filter_offset is {offset}, expected between 4 and {footer.start}")
+        raise FilterError(f"bloom_filter_offset is {offset}, expected 4 to {footer.start - 1}")
     modules = _modules_of_filter(source, chunk, offset, footer.start)
     try:
         data, header_bytes = modules.filter_header(source, offset, footer.start)

@@ -70,8 +70,8 @@ def unparsed_filter(file: OpenFile, chunk: ColumnChunk) -> FilterBytes:
     size = next(_sizes(file, chunk, offset), 0)
     if not size:
         raise FilterError(
-            f"{where}: bloom_filter_offset is {offset}, expected between {MAGIC_BYTES} and"
-            f" {file.footer.start}"
+            f"{where}: bloom_filter_offset is {offset}, expected {MAGIC_BYTES} to"
+            f" {file.footer.start - 1}"
         )
     return FilterBytes(
         place=chunk.place,

@@ -68,15 +68,16 @@ class Layout:
             for start, length in zip(offsets, lengths, strict=True)
         )
 
-    def filters_reach_past_the_end(self, replaced: Collection[int]) -> bool:
-        """Whether a filter extends past the end of the data, except those of the `replaced` chunks,
-        counted row group by row group."""
+    def filter_past_the_end(self, replaced: Collection[int]) -> int | None:
+        """The first chunk, counted row group by row group, whose filter extends past the end of the data, except the
+        `replaced` ones."""
         offsets, lengths = map(self._chunks.every, ("bloom_filter_offset", "bloom_filter_length"))
-        return any(
-            start + min(max(length, 1), self._end) > self._end
+        past = (
+            chunk
             for chunk, (start, length) in enumerate(zip(offsets, lengths, strict=True))
-            if chunk not in replaced
+            if chunk not in replaced and start + min(max(length, 1), self._end) > self._end
         )
+        return next(past, None)
 
     def is_alone(self, start: int, end: int) -> bool:
         """Whether the filter at [start, end) overlaps nothing: one look instead of four."""

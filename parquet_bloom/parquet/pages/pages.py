@@ -166,7 +166,7 @@ def check_readable(footer: Footer, chunk: ColumnChunk) -> None:
     if chunk.num_values < 0 or (is_flat and chunk.num_values != num_rows):
         raise FormatError(f"num_values is {chunk.num_values}, expected {num_rows}")
     if chunk.num_values > 0 and not 4 <= chunk.pages_start < footer.start:
-        raise FormatError(f"pages at {chunk.pages_start}, expected between 4 and {footer.start}")
+        raise FormatError(f"pages at {chunk.pages_start}, expected 4 to {footer.start - 1}")
     check_supported(chunk.codec)
 
 
