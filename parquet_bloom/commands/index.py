@@ -668,6 +668,8 @@ def _end_with(
                 f"{of_them} that cannot be read in full: unchanged since that was found, and not tried again;"
                 f" `{check_it}` names all"
             )
+        if report.not_known:
+            complain(f"{_places(report.not_known)}: not in the index {report.index}")
         if report.still_about:
             add_it = command("index", "add", "--index", report.index, *store_options_again())
             where = _places(report.still_about)

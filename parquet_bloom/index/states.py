@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.errors import RewriteError
+from parquet_bloom.index.names import lasting
 from parquet_bloom.storage import address_of, with_options
 from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.listing import find_file
@@ -32,14 +33,6 @@ _AT_ONCE: Final = 16
 GONE: Final = "gone since it was indexed, perhaps moved: index add brings the index up to date, or says what does"
 # Why a link cannot be followed.
 _OF_LINKS: Final = (errno.ENOENT, errno.ELOOP, errno.ENOTDIR)
-
-
-def lasting(names: Iterable[str]) -> list[str]:
-    """Names of files, folders and globs as they mean the same from anywhere; an empty one means nothing, and not this
-    folder."""
-    return [
-        name if is_url(name) or not name else os.path.abspath(local_name(name)) for name in names
-    ]
 
 
 def listed(

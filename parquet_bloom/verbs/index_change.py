@@ -49,14 +49,14 @@ from parquet_bloom.index.manifest import (
     newest_name,
     newest_readable,
 )
+from parquet_bloom.index.names import GivenNames, lasting
 from parquet_bloom.index.opened import OpenSegment, as_ranges, existing_whole, numbers_in
-from parquet_bloom.index.states import lasting, states_of
+from parquet_bloom.index.states import states_of
 from parquet_bloom.index.units import FAILED
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import address_if_any, open_folder, with_options, without_options
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.globs import is_matched
 from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.storage.objects.signed_urls import is_signed_anew
 from parquet_bloom.storage.source import before_wildcard, has_wildcard, is_data_file, is_url
@@ -99,7 +99,8 @@ class IndexChange(VerbReport):
     manifest that was made, or that is still right; `left_out`: files in the folders that are not looked at because
     of their names; `failed_before`: how many of the failed ones are as they were, and were not looked at again;
     `is_about_nothing`: whether no file, folder, glob or table is left that `add` looks at;
-    `still_about`: the places by which it finds files that were removed, if they are still there."""
+    `still_about`: the places by which it finds files that were removed, if they are still there; `not_known`: what
+    was to be removed and is not in the index."""
 
     _rows: ClassVar = ("not_indexed",)
 
@@ -119,6 +120,7 @@ class IndexChange(VerbReport):
     failed_before: int = field(default=0, metadata=IN_PYTHON)
     is_about_nothing: bool = field(default=False, metadata=IN_PYTHON)
     still_about: tuple[str, ...] = ()
+    not_known: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         counts = f"{self.added} added, {self.changed} changed, {self.removed} removed"
@@ -216,7 +218,7 @@ def remove_from_index(
         # Which all paths would be below.
         raise FileNotFoundError(errno.ENOENT, "an empty name, expected a file")
     # Tables in catalogs have names that are no paths; files are known by what is shown of their URLs.
-    called = [*lasting(names), *names, *map(without_options, names)]
+    called = list(zip(names, lasting(names), map(without_options, names), strict=True))
     return _Change(folder, None, storage_options, None, None).remove(called)
 
 
@@ -355,6 +357,7 @@ class _Change:
         self._not_indexed: list[NotIndexed] = []
         self._left_out: tuple[str, ...] = ()
         self._still_about: tuple[str, ...] = ()
+        self._not_known: tuple[str, ...] = ()
         # The files that could not be read, or not all of them, whenever they were read.
         self._failed: set[str] = set()
         # Those that the index says nothing about, for some column.
@@ -436,7 +439,10 @@ class _Change:
             len(self._paths(made)),
         )
 
-    def remove(self, names: Sequence[str]) -> IndexChange:
+    def remove(self, called: Sequence[tuple[str, ...]]) -> IndexChange:
+        """`called`: each name, and what else it may be known as."""
+        names = [name for each in called for name in each]
+
         def without(old: Manifest | None) -> Manifest | None:
             assert old is not None
             known = self._paths(old)
@@ -445,19 +451,23 @@ class _Change:
             ended = [name for name in old.sources if {name, without_options(name)} & {*names}]
             sources = tuple(name for name in old.sources if name not in ended)
             shown = {*ended, *map(without_options, ended)}
+            asked = GivenNames(names)
             self._states = dict.fromkeys(
-                [*known & {*left}, *_forgotten(known, names, shown, sources)]
+                [*known & {*left}, *_forgotten(known, asked, shown, sources)]
             )
             if not self._states and sources == old.sources and tables == old.tables:
                 named = without_secrets(names[0])
                 raise FileNotFoundError(
                     errno.ENOENT, f"not in the index {self._folder.path}", named
                 )
-            self._still_about = tuple(
-                without_options(name)
-                for name in sources
-                if any(_is_meant_by(name, path) for path in self._states)
+            meant = shown.union(asked.that_mean(known), (table.name for table in old.tables))
+            self._not_known = tuple(
+                without_secrets(first)
+                for first, *others in called
+                if meant.isdisjoint((first, first.rstrip("/"), *others))
             )
+            still = GivenNames(sources).that_mean(self._states)
+            self._still_about = tuple(without_options(name) for name in sources if name in still)
             self._units.clear()
             segments = [
                 self._without(segment, self._known_units(segment)) for segment in old.segments
@@ -673,6 +683,7 @@ class _Change:
             not_indexed=tuple(self._not_indexed),
             left_out=self._left_out,
             still_about=self._still_about,
+            not_known=self._not_known,
             is_about_nothing=not (made.sources or made.tables),
             failed_before=len(self._failed - {each.path for each in self._not_indexed}),
         )
@@ -762,18 +773,18 @@ class _Sources:
 
 
 def _forgotten(
-    known: Iterable[str], names: Sequence[str], ended: Collection[str], left: Sequence[str]
+    known: Iterable[str], asked: GivenNames, ended: set[str], left: Sequence[str]
 ) -> set[str]:
-    """Of the files that are `known`, those that are to be forgotten with `names`: files, all in folders, and what
-    globs match. Of a glob among the sources that are `ended`, what sources that are `left` mean stays."""
-    of_sources = [name for name in names if name in ended]
-    others = [name for name in names if name not in ended]
+    """Of the files that are `known`, those that are to be forgotten: those that are `asked` for by name, all in
+    folders, and what globs match. Of a glob among the sources that are `ended`, what sources that are `left` mean
+    stays."""
+    staying = GivenNames(left)
 
     def is_forgotten(path: str) -> bool:
-        if is_named(path, names) or any(is_matched(path, name) for name in others):
+        matching = asked.matching(path)
+        if asked.naming(path) or not ended.issuperset(matching):
             return True
-        is_of_source = any(is_matched(path, name) for name in of_sources)
-        return is_of_source and not any(_is_meant_by(name, path) for name in left)
+        return bool(matching) and not staying.meaning(path)
 
     return {path for path in known if is_forgotten(path)}
 
@@ -793,26 +804,29 @@ class PlaceGoneError(FileNotFoundError):
 
 def _check_sources(sources: Sequence[str], files: ListedFiles, known: Collection[str]) -> None:
     """Raise PlaceGoneError for folders and globs without files that the index knows files of."""
-    gone = {
-        name: (error, num_files)
-        for name, error in places_gone(sources, files.errors).items()
-        if (num_files := sum(_is_found_by(name, path) for path in known))
-    }
-    if gone:
-        error, num_files = next(iter(gone.values()))
-        problem = f"{error.strerror}; the index has {number_of(num_files, 'file')} of it"
-        raise PlaceGoneError(problem, [*gone], str(error.filename))
+    gone = places_gone(sources, files.errors)
+    num_files = GivenNames(gone).num_found(known)
+    concerned = [name for name in gone if num_files[name]]
+    if concerned:
+        first, *_ = concerned
+        problem = (
+            f"{gone[first].strerror}; the index has {number_of(num_files[first], 'file')} of it"
+        )
+        raise PlaceGoneError(problem, concerned, str(gone[first].filename))
 
 
 def places_gone(sources: Sequence[str], errors: Iterable[OSError]) -> dict[str, OSError]:
     """Of what an index is about: what means no file any more, as it is shown, and why."""
+    by_place: dict[str, list[str]] = {}
+    for name in map(without_options, sources):
+        # Of a glob, the folder may be gone in which it starts.
+        for place in {name, _folder_of(name)}:
+            by_place.setdefault(place, []).append(name)
     found: dict[str, OSError] = {}
     for error in errors:
         if isinstance(error, FileNotFoundError):
-            for name in map(without_options, sources):
-                # Of a glob, the folder may be gone in which it starts.
-                if error.filename in (name, _folder_of(name)):
-                    found.setdefault(name, error)
+            for name in by_place.get(str(error.filename), ()):
+                found.setdefault(name, error)
     return found
 
 
@@ -824,31 +838,10 @@ def places_not_there(sources: Sequence[str], gone: Collection[str]) -> list[str]
     def is_there(name: str) -> bool:
         return os.path.exists(name) or any(iglob(name, recursive=True))
 
-    return [
-        name
-        for name in sources
-        if any(_is_found_by(name, path) for path in gone)
-        and not is_url(name)
-        and not is_there(name)
-    ]
+    found = GivenNames(sources).num_found(gone)
+    return [name for name in sources if name in found and not is_url(name) and not is_there(name)]
 
 
 def _folder_of(name: str) -> str:
     """In which a glob starts; any other name as it is."""
     return os.path.dirname(before_wildcard(name)) if has_wildcard(name) else name
-
-
-def _is_found_by(name: str, path: str) -> bool:
-    """Whether a folder or a glob means a file."""
-    return path != name and _is_meant_by(name, path)
-
-
-def _is_meant_by(name: str, path: str) -> bool:
-    """Whether a name is that of a file, of a folder above it, or a glob that matches one of these, wherever they are
-    by now."""
-    return is_named(path, [name]) or is_matched(path, without_options(name))
-
-
-def is_named(path: str, names: Sequence[str]) -> bool:
-    """Whether a path is one of `names`, or below one."""
-    return any(path == name or path.startswith(f"{name.rstrip('/')}/") for name in names)

@@ -14,12 +14,13 @@ from parquet_bloom.errors import FormatError, ParquetBloomError, complaint_about
 from parquet_bloom.files import FORMATS
 from parquet_bloom.index.asking import key_of
 from parquet_bloom.index.manifest import Manifest, Places, existing
+from parquet_bloom.index.names import GivenNames
 from parquet_bloom.index.opened import OpenSegment
 from parquet_bloom.index.unnamed import unneeded
 from parquet_bloom.options import TableView
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.verbs.documents import VerbReport
-from parquet_bloom.verbs.index_change import NotIndexed, is_named, places_gone
+from parquet_bloom.verbs.index_change import NotIndexed, places_gone
 from parquet_bloom.verbs.listed_files import (
     ListedFiles,
     for_index,
@@ -300,13 +301,14 @@ class _Check:
         """Take note of these files alone, by the names that were given."""
         files = among.listed
         given = {path: files.given(path) for path in self._known}
+        places = GivenNames(among.places)
         self._known = {
             given[path]: [
                 (proof, [unit._replace(path=given[path]) for unit in units])
                 for proof, units in known
             ]
             for path, known in self._known.items()
-            if given[path] in files.found or is_named(path, among.places)
+            if given[path] in files.found or places.naming(path)
         }
         return files
 

@@ -12,10 +12,10 @@ from parquet_bloom.errors import UnsupportedError, ValueTypeError
 from parquet_bloom.index.asking import ValuesByKind, key_of
 from parquet_bloom.index.kinds import AskedHashes
 from parquet_bloom.index.manifest import Places, Segment, existing
+from parquet_bloom.index.names import lasting
 from parquet_bloom.index.opened import OpenSegment
 from parquet_bloom.index.slices import SlicesFile, SlicesFiles
 from parquet_bloom.index.sorted_map import MapFile
-from parquet_bloom.index.states import lasting
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.folder import Folder

@@ -19,7 +19,8 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import Opener, open_file
 from parquet_bloom.index.manifest import TableSource
-from parquet_bloom.index.states import in_stores_of, is_as_read, lasting, listed, state_of
+from parquet_bloom.index.names import lasting
+from parquet_bloom.index.states import in_stores_of, is_as_read, listed, state_of
 from parquet_bloom.options import TableView
 from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.folder import Found

@@ -95,6 +95,23 @@ def test_remove_says_what_comes_back(lake, tmp_path):
         assert told not in outcome("index", "remove", "--index", index, name).stderr
 
 
+def test_names_that_mean_nothing_in_the_index_are_said(lake, tmp_path):
+    """What others mean is forgotten; whatever the kind of name."""
+    index = tmp_path / "index"
+    pb.Index.build(index, lake, "id").close()
+    known = [lake / "00.parquet", f"{lake}/01*", f"{lake}/./02.parquet"]
+    unknown = [f"{lake}/00.parquett", f"{lake}/nothing*", tmp_path / "elsewhere"]
+    removed = outcome("index", "remove", "--index", index, *known, *unknown)
+    assert removed.code == 0
+    said, still = removed.stderr.splitlines()
+    assert said == f"pbloom: {', '.join(map(str, unknown))}: not in the index {index}"
+    assert still.startswith("pbloom: what is still there comes back")
+    outcome("index", "add", "--index", index)
+    as_json = outcome("index", "remove", "--index", index, lake, *unknown, "--json")
+    found = json.loads(as_json.stdout)
+    assert (found["not_known"], found["files"]) == ([*map(str, unknown)], 0)
+
+
 def test_many_places_are_some_and_their_number(tmp_path):
     """Commands with all of them would fill a screen."""
     index, places = tmp_path / "index", [tmp_path / f"lake/{number}" for number in range(8)]
