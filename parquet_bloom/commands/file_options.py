@@ -163,6 +163,7 @@ def _check_words(ctx: click.Context, names: Sequence[str]) -> None:
         or stray_words.command_meant(names, _commands(ctx), ctx.command_path)
         or stray_words.list_meant(names)
         or stray_words.option_meant(names, typed)
+        or stray_words.table_meant(names, known, typed.words)
     )
     if meant:
         raise click.BadParameter(meant)

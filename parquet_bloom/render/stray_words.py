@@ -134,6 +134,19 @@ def command_meant(names: Sequence[str], commands: Collection[str], path: str) ->
     return None
 
 
+def table_meant(names: Sequence[str], options: Collection[str], words: Sequence[str]) -> str | None:
+    """What to say of FILE... that is called as tables in catalogs are, where none is named. `options`: of the
+    command."""
+    is_named = any(word.startswith(("--catalog", "--table")) for word in words)
+    first = names[0] if names and "--catalog" in options and not is_named else ""
+    is_called_so = "." in first and all(part.isidentifier() for part in first.split("."))
+    if not is_called_so or has_data_suffix(first) or not _is_missing(first) or near_name(first):
+        return None
+    return (
+        f"{first}: no such file; a table in a catalog is named with --table iceberg --catalog NAME"
+    )
+
+
 def list_meant(names: Sequence[str]) -> str | None:
     """What to say of FILE... where several stand in one word, with commas or, in quotes, spaces between them."""
     for name in filter(_is_missing, names):

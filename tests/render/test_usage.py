@@ -196,6 +196,12 @@ WHERE_TO_WRITE = (
             "x-y: no such file; did you mean -v '2 x-y' or -v 2 -v x-y?",
         ),
         ("build x user.id", "user.id: no such file; did you mean -c user.id?"),
+        (
+            "find lake.events -c id -v 1",
+            "lake.events: no such file; a table in a catalog is named with --table iceberg --catalog NAME",
+        ),
+        ("find lake.orc -c id -v 1", "lake.orc: No such file or directory"),
+        ("diff lake.events a.orc", "lake.events: No such file or directory"),
         ("build x -c user_id name -o y", "name: no such file; did you mean -c name?"),
         ("strip x id --in-place", "id: no such file; did you mean -c id?"),
         ("strip x y.orc", f"{WHERE_TO_WRITE} or --in-place to change the files themselves"),
