@@ -105,7 +105,8 @@ def find(
     Min/max statistics and filters, or an index, say which row groups may hold a value; there, the column itself is
     read, and of --columns only the pages with the rows. With --index and without FILE, it looks into all files that
     the index knew when it was last brought up to date; with --table, into the live files of tables. What cannot be
-    read is listed as `unknown`; if no file has the column, or a key for it, that is an error. Exit code 1: no row
+    read is listed as `unknown`; if no file has the column, or a key for it, that is an error. What filters, statistics
+    or an index rule out is not read: `validate --pages`, or `index check --deep`, proves these. Exit code 1: no row
     holds any of the values; 2: a file is `unknown`.
 
     \b
@@ -182,7 +183,9 @@ def find(
     if (
         given["report"] is not None
         and report.absent
-        and (unproven := _unproven(report, files, keys))
+        and (
+            unproven := _unproven(report, files, _check_again(index, given["hash_key"], keys), keys)
+        )
     ):
         complain(unproven)
     sys.exit(code)
@@ -199,7 +202,15 @@ def _check_free(
     check_free(outputs, files, overwrite)
 
 
-def _unproven(report: FindReport, files: Sequence[str], keys: Keys | None) -> str:
+def _check_again(index: str | None, hash_key: str | None, keys: Keys | None) -> str:
+    """The command that proves the index, if one is asked."""
+    if index is None:
+        return ""
+    again = (*hash_key_arguments(hash_key), *store_options_again(), *arguments_of(keys))
+    return command("index", "check", "--index", index, "--deep", *again)
+
+
+def _unproven(report: FindReport, files: Sequence[str], check_index: str, keys: Keys | None) -> str:
     """What the account takes for right, and what proves that; empty if it is the values and statistics alone."""
     named = files if len(files) <= MOST_NAMES else ["FILE"]
     which = options_again(click.get_current_context(), _WHICH_FILES)
@@ -209,7 +220,7 @@ def _unproven(report: FindReport, files: Sequence[str], keys: Keys | None) -> st
     validate = command("validate", *["--pages"] * has_pages, *named, *again)
     bits = {
         f"filters (`{validate}` does that)": report.row_groups_by_filters,
-        "the index (`pbloom index check --deep` does that)": report.files_by_index,
+        f"the index (`{check_index}` does that)": report.files_by_index,
     }
     told = " and ".join(what for what, count in bits.items() if count)
     return (

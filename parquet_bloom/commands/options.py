@@ -80,7 +80,8 @@ DestinationOf = Callable[[str], Destination]
 
 def as_json(one_each: str = "file") -> Decorator:
     """`one_each`: what has a document."""
-    help = f"One JSON document per {one_each}."
+    failed = "; a file that fails has none, but a line on stderr" * (one_each == "file")
+    help = f"One JSON document per {one_each}{failed}."
     return output_option("--json", "as_json", is_flag=True, help=help)
 
 

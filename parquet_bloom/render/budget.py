@@ -33,7 +33,8 @@ def budget_lines(plan: BudgetPlan, group: str, in_full: bool) -> Iterator[str]:
     needs = [each.needs for each in plan.left_out if each.needs is not None]
     if needs and plan.for_all is not None and plan.for_all_fpp is not None:
         whom = "all of them" if len(needs) == len(plan.left_out) else "all that save enough"
-        yield f"--budget {plan.for_all} has room for {whom}, with FPPs of up to {percent(plan.for_all_fpp)}"
+        rate = percent(plan.for_all_fpp)
+        yield f"--budget {plan.for_all} has room for {whom}, with a mean FPP of at most {rate} in any column"
     # Filters of columns that are not named stay.
     if any(each <= plan.bytes - plan.there for each in needs):
         share = (

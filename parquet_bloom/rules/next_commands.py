@@ -46,6 +46,9 @@ _UNREAD: Final = "PB116"
 _SHARE: Final = "PB309"
 # So many of its columns are named in a command.
 _MOST_NAMED: Final = 10
+# Of filters that are the same; and of those whose values could not be looked up.
+_TWINS: Final = "PB407"
+_NOT_CHECKED: Final = "PB408"
 # Of filters that let too much pass, by their fill.
 _HIGH_FPP: Final = "PB302"
 # Of filters that are too large, for which the highest rate that is allowed is the right one.
@@ -90,6 +93,7 @@ class NextCommands:
         self._needless: dict[_ChunkOf, Finding] = {}
         self._with_others: dict[_ChunkOf, Finding] = {}
         self._unread: set[str | None] = set()
+        self._not_checked: set[_ChunkOf] = set()
         # By rule, the chunks whose column may be stripped for it; and the columns of which some keep their filters.
         self._stripped: dict[str, set[_ChunkOf]] = {}
         self._kept: dict[str, set[str]] = {}
@@ -110,6 +114,7 @@ class NextCommands:
             _chunk_of(each): each for each in findings if each.rule == OTHER_VALUES
         }
         self._unread = {each.column for each in findings if each.rule == _UNREAD}
+        self._not_checked = {_chunk_of(each) for each in findings if each.rule == _NOT_CHECKED}
         for each in findings:
             if each.definition.command == _STRIP_COLUMN:
                 self._stripped.setdefault(each.rule, set()).add(_chunk_of(each))
@@ -173,6 +178,11 @@ class NextCommands:
         if found.rule == _HIGH_FPP:
             # Bits of other values may be the reason, of which `advise` knows nothing: it goes by the size.
             found = self._with_others.get(_chunk_of(found), found)
+        if found.rule == _TWINS:
+            # Where the values were looked up, another look tells no more.
+            found = self._lacking.get(_chunk_of(found), found)
+            if _chunk_of(found) in self._not_checked:
+                return None
         if found.rule == _ONE_BLOCK:
             needless = self._needless.get(_chunk_of(found))
             # The larger one that build writes would be needless, too.

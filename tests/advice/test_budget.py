@@ -512,14 +512,14 @@ def test_the_command_says_what_fits_and_what_does_not(lake):
     assert ": filters for " in alone
     assert hint not in alone + outcome("advise", lake, "--budget", "1MiB").stdout
     # What is said to be enough is.
-    words, room, fpp = enough.partition(" has room for all of them, with FPPs of up to ")
+    words, room, fpp = enough.partition(" has room for all of them, with a mean FPP of at most ")
     assert room
     told = outcome("advise", lake, *words.split()).stdout
     assert ": left out: " not in told
     # Filters at the target, not whatever is the least that has room.
     rates = re.findall(r": filters for (\S+) %, with an FPP of (\S+) %, take ", told)
     assert all(float(rate) <= 1 for rate, _ in rates)
-    assert fpp == f"{max((each for _, each in rates), key=float)} %"
+    assert fpp == f"{max((each for _, each in rates), key=float)} % in any column"
     few = outcome("advise", lake, "--budget", "100").stdout
     assert (": left out: " in few, hint in few) == (True, False)
     (document, *_) = outcome("advise", lake, "--budget", budget, "--json").stdout.splitlines()

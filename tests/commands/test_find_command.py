@@ -189,7 +189,9 @@ def test_what_an_account_takes_for_right_is_said(path):
     assert in_json.complaint == said + filters
     assert json.loads(in_json.stdout)["absent"] == ["8"]
     pb.Index.build("i", path, "id").close()
-    by_index = "the index (`pbloom index check --deep` does that)"
+    by_index = (
+        "the index (`pbloom index check --index i --deep --storage-option region=x` does that)"
+    )
     assert outcome(*asked, "--index", "i").complaint == said + by_index
     # There are no pages in these.
     orc.write_table(pa.table({"id": [7, 9, 7]}), "a.orc", bloom_filter_columns=[1])

@@ -350,7 +350,7 @@ def test_bad_lines_hide_no_good_ones(folder):
             "find", *files, *asked, *index, "--report", "account.parquet", "--overwrite"
         )
         unproven = "pbloom: `absent` rests on bits that were not checked against the values here, those of the index"
-        unproven += " (`pbloom index check --deep` does that)\n"
+        unproven += " (`pbloom index check --index ix --deep` does that)\n"
         assert (found.code, found.stderr) == (2, told + (unproven if index else ""))
         _, row, end = found.stdout.splitlines()
         assert row == "13\tlake1.parquet\t0\t1"

@@ -91,13 +91,13 @@ def test_the_command_helps(defect, tmp_path):
         assert commands == {None}
         return
     # A repair leaves nothing to look at.
-    for command in sorted(commands - {None}, key=lambda each: "--diagnose" not in each):
+    for command in sorted(commands - {None}, key=lambda each: "pbloom validate" not in each):
         program, *arguments = shlex.split(command)
         assert program == "pbloom"
         ran = outcome(*arguments)
-        if "--diagnose" in arguments:
-            # What the pages prove comes first, and then what to do.
-            (command,) = re.findall("^  next: pbloom ((?!advise ).*)$", ran.stdout, re.MULTILINE)
+        if arguments[0] == "validate":
+            # What the values or the pages prove comes first, and then what to do.
+            *_, command = re.findall("^  next: pbloom ((?!advise ).*)$", ran.stdout, re.MULTILINE)
             ran = outcome(*shlex.split(command))
         if "KEYSPEC" in arguments:
             assert ran.complaint.startswith("footer key: expected hex:")
@@ -592,3 +592,24 @@ def test_what_is_built_is_within_the_limit_of_the_policy(name, tmp_path, monkeyp
     assert pb.strip(name, in_place=True).removed
     loose = outcome("validate", name, "--require", "a", "--max-fpp", "0.1", "--no-config")
     assert loose.stdout.splitlines()[-1] == f"  next: pbloom build {name} -c a --in-place"
+
+
+def test_twins_are_looked_up_before_anything_is_written(tmp_path):
+    """Of few values they may both be right, and then nothing is left to do."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a": ["x", "y"] * 1000}), path, row_group_size=1000)
+    pb.build(path, columns="a", in_place=True)
+    (twins,) = [each for each in pb.validate(path, deep=False).findings if each.rule == "PB407"]
+    assert twins.next == f"pbloom validate {path} -c a"
+    assert "PB407" not in {each.rule for each in pb.validate(path).findings}
+    # The filter of the first row group in both.
+    pq.write_table(pa.table({"a": [f"{n}" for n in range(2000)]}), path, row_group_size=1000)
+    pb.build(path, columns="a", in_place=True)
+    data = path.read_bytes()
+    path.write_bytes(with_bits(data, bitset(data, 0), 1))
+    found = {each.rule: each.next for each in pb.validate(path, pages=True, diagnose=True).findings}
+    assert found["PB407"] == found["PB401"]
+    assert (
+        f"; next: pbloom validate {path} -c a\n"
+        in outcome("validate", path, "-q", "--no-deep").stdout
+    )
