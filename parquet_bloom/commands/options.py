@@ -400,7 +400,8 @@ def literals(command: Callback) -> Callback:
             "texts",
             metavar="LITERAL",
             multiple=True,
-            help="Value to look up, such as 42 or 2026-11-20; repeatable.",
+            help="Value to look up, such as 42 or 2026-11-20, which in timestamps is its midnight; repeatable. A text"
+            " in quotes is looked up with them and without them.",
         ),
         values_option(
             "--values-from",
