@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import percent
-from parquet_bloom.render.hints import OF_FILES, NextLines, with_key_hint, would_refuse
+from parquet_bloom.render.hints import OF_FILES, NextLines, command, with_key_hint, would_refuse
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import MOST_ROWS, is_cut, write_line, write_table, write_text
 from parquet_bloom.render.wording import asked_for, columns_alike, listed, shows_parts, size, where
@@ -282,9 +282,8 @@ def write_inspection_summary(summary: InspectionSummary, verbose: bool = False) 
     if rows:
         write_table(heads, rows, _SUMMARY_GIVES, verbose, more=_MORE)
     if unreadable:
-        write_text(
-            f"filters that cannot be read: {listed(unreadable, in_full)}; inspect FILE says why"
-        )
+        look = command("inspect", summary.first_unreadable or "FILE")
+        write_text(f"filters that cannot be read: {listed(unreadable, in_full)}; {look} says why")
     if hidden:
         write_text(f"may have filters, unknown without keys: {listed(hidden, in_full)}")
     if without:

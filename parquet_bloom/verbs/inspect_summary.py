@@ -58,7 +58,8 @@ class ColumnSummary:
 class InspectionSummary(VerbReport):
     """All files; `columns` in the order in which they were met. Sizes in bytes. `requests`: sent to object
     stores, None if none of the files is in one. `failures`: the files that could not be read, of which nothing is in
-    the other numbers. `formats`: of those that could."""
+    the other numbers. `formats`: of those that could; `first_unreadable`: the first with a filter that cannot be
+    read, and not just because it is encrypted."""
 
     _rows: ClassVar = ("columns",)
 
@@ -73,6 +74,7 @@ class InspectionSummary(VerbReport):
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
     failures: tuple[Failure, ...] = field(default=(), metadata=IN_PYTHON)
     formats: tuple[Format, ...] = field(default=(), metadata=IN_PYTHON)
+    first_unreadable: str | None = field(default=None, metadata=IN_PYTHON)
 
     def __repr__(self) -> str:
         said = VerbReport.__repr__(self).removesuffix(">")
@@ -162,6 +164,7 @@ class InspectionSummarizer:
         self._files = self._with_filters = self._size = self._rows = 0
         self._requests: Requests | None = None
         self._formats: set[Format] = set()
+        self._first_unreadable: str | None = None
 
     def add(self, document: dict[str, Any]) -> list[str]:
         """What `pbloom inspect --json` prints about a file. Returns the columns with values that have no filter in it
@@ -175,6 +178,8 @@ class InspectionSummarizer:
                 if not _needs_none(chunk):
                     needing.add(chunk["column"])
                     column.add(chunk)
+                    if _is_unusable(chunk) and not is_out_of_sight(chunk["reason"] or ""):
+                        self._first_unreadable = self._first_unreadable or document["path"]
         has_more = {name: self._columns[name].num_filters > before[name] for name in before}
         for name in filter(needing.__contains__, before):
             column = self._columns[name]
@@ -204,6 +209,7 @@ class InspectionSummarizer:
             columns=columns,
             requests=self._requests,
             formats=tuple(sorted(self._formats)),
+            first_unreadable=self._first_unreadable,
         )
 
 

@@ -587,8 +587,13 @@ def test_the_summary_of_one_file(built, ending):
 def test_the_summary_names_filters_that_cannot_be_read(tmp_path):
     damaged = tmp_path / "a.parquet"
     damaged.write_bytes(with_pointer(sound(), 8, None))
-    lines, _ = said("inspect", damaged, "--summary")
-    assert lines[-3] == "filters that cannot be read: a (1 of 2 chunks); inspect FILE says why"
+    before = tmp_path / "0.parquet"
+    before.write_bytes(sound())
+    lines, _ = said("inspect", tmp_path, "--summary")
+    assert (
+        lines[-3]
+        == f"filters that cannot be read: a (1 of 4 chunks); pbloom inspect {damaged} says why"
+    )
     (column,) = pb.inspect_summary(damaged, columns="a").columns
     assert (column.chunks_with_filters, column.chunks_unusable) == (1, 1)
 
