@@ -49,6 +49,10 @@ class MissingRows:
         """Whether there are few of these rows, wherever: those of one entry of a dictionary that has changed are."""
         return self.count < FEW_MISSING * num_rows and not self._are_of_closed_filter
 
+    def may_be_damage(self, first_row: int, num_rows: int) -> bool:
+        """Whether they are like damage, or few, which may be damage or what a writer left out."""
+        return self.are_like_damage(first_row, num_rows) or self.are_few(num_rows)
+
     @property
     def _are_of_closed_filter(self) -> bool:
         return self.only_at_end and self.count >= FEWEST_AT_END

@@ -152,11 +152,16 @@ MAX_LOG_LUCK_OF_BITS = log(0.05)
 def changed_bytes(bitset: Bitset, missing: Sequence[StoredValue]) -> str:
     """Whose bytes may have changed, by what is left of the bits of the missing values."""
     bits = bits_set_of(bitset, hashed([value.plain for value in missing], XXH64))
+    return whose_bytes(bits, len(missing), PAGES_MAY_HAVE_CHANGED)
+
+
+def whose_bytes(bits: Trial, num_missing: int, otherwise: str) -> str:
+    """Whether the filter has lost bits of so many values that are missing, or else, what may have changed as well."""
     if not bits.tried:
         return ""
     clear = Trial(bits.tried - bits.hits, bits.tried, 1 - bits.chance)
     whose, values = (
-        ("its", "a value that was") if len(missing) == 1 else ("their", "values that were")
+        ("its", "a value that was") if num_missing == 1 else ("their", "values that were")
     )
     found = (
         f"; {bits.hits:,} of {whose} {bits.tried:,} bits are set, where about {bits.tried * bits.chance:,.0f} would "
@@ -166,4 +171,4 @@ def changed_bytes(bitset: Bitset, missing: Sequence[StoredValue]) -> str:
     luck = min(bits.log_luck, 0.0 if bits.hits else clear.log_luck)
     if luck <= MAX_LOG_LUCK_OF_BITS:
         return f"{found}: bits of the filter may have been lost"
-    return f"{found}{PAGES_MAY_HAVE_CHANGED}"
+    return f"{found}{otherwise}"

@@ -53,6 +53,12 @@ NOTHING_TELLS: Final = (
     "either the filter is wrong, or bytes became others that fit, which takes checksums to tell"
 )
 
+# The same of a format without any.
+NO_CHECKSUMS: Final = (
+    ": either the filter is wrong, or bytes of the values became others that fit, as ORC files have"
+    " no checksums"
+)
+
 # What may help where the filter may be that of another file.
 GIVEN_BOTH: Final = " (pbloom diff --diagnose finds out, given both)"
 

@@ -30,7 +30,8 @@ from numpy.typing import NDArray
 
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.diagnosis.diagnosis import CLOSED_EARLY, OPENED_LATE, Diagnosis
+from parquet_bloom.diagnosis.accidents import whose_bytes
+from parquet_bloom.diagnosis.diagnosis import CLOSED_EARLY, NO_CHECKSUMS, OPENED_LATE, Diagnosis
 from parquet_bloom.diagnosis.evidence import (
     MAX_LOG_LUCK,
     Trial,
@@ -82,7 +83,8 @@ class Lacking:
     """An index group whose filter lacks values.
 
     `values`: all that are not null; `is_missing`: which are not found, bool, shape
-    (n,); `foreign_bits`: set, but by no value; `first_row` is counted from the start of the file.
+    (n,); `foreign_bits`: set, but by no value; `first_row` is counted from the start of the file;
+    `may_be_damage`: they are few, or as those that damage leaves.
     """
 
     column: OrcColumn
@@ -94,6 +96,7 @@ class Lacking:
     foreign_bits: int
     first_row: int
     num_rows: int
+    may_be_damage: bool = False
 
 
 def diagnose(lacking: Lacking) -> Diagnosis | None:
@@ -224,11 +227,24 @@ def unexplained(lacking: Lacking) -> str:
     of_writers = dict.fromkeys(name for name, _, _ in _hypotheses(lacking))
     tried = ", ".join((*of_writers, _INVERTED[0], _BYTES_LOST, CLOSED_EARLY[0], OPENED_LATE[0]))
     missing = int(lacking.is_missing.sum())
-    return (
-        too_full(lacking.filter.fpp)
-        or too_few(missing)
+    if full := too_full(lacking.filter.fpp):
+        return full
+    said = (
+        too_few(missing)
         or f"nothing explains it; tried on {number_of(missing, 'missing value')}: {tried}"
     )
+    return said + changed_bytes(lacking) * lacking.may_be_damage
+
+
+def changed_bytes(lacking: Lacking) -> str:
+    """Whose bytes may have changed, by what is left of the bits of the missing values."""
+    filter = lacking.filter
+    missing = selected(lacking.values, lacking.is_missing, MAX_SAMPLE)
+    theirs = KHashFilter.empty(filter.num_bits, filter.num_hashes)
+    theirs.insert_hashes(lookup_hashes(lacking.column, missing, lacking.key_form)[:, 0].copy())
+    tried = theirs.bits_set
+    bits = Trial(tried - theirs.bits_outside(filter), tried, filter.fill)
+    return whose_bytes(bits, int(lacking.is_missing.sum()), NO_CHECKSUMS)
 
 
 def _hypotheses(lacking: Lacking) -> Iterator[_Hypothesis]:

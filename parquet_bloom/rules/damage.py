@@ -39,7 +39,7 @@ class LikeDamage:
         if found.place is None or found.rows is None:
             return False
         first, end = self._rows_of(found.place)
-        return self(found) or found.rows.are_few(end - first)
+        return found.rows.may_be_damage(first, end - first)
 
     def _rows_of(self, place: Place) -> tuple[int, int]:
         """The first row of a place, and the one behind its last."""

@@ -241,6 +241,8 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
 
         filter, stripe = index.filters[group], chunk.stripe
         assert filter is not None
+        first_row = stripe.first_row + stripe.group_first_row(group)
+        num_rows, rows = stripe.group_num_rows(group), membership.rows
         return Lacking(
             column=chunk.column,
             key_form=index.key_form,
@@ -249,8 +251,9 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
             values=membership.values,
             is_missing=is_missing,
             foreign_bits=membership.foreign_bits,
-            first_row=stripe.first_row + stripe.group_first_row(group),
-            num_rows=stripe.group_num_rows(group),
+            first_row=first_row,
+            num_rows=num_rows,
+            may_be_damage=rows is not None and rows.may_be_damage(first_row, num_rows),
         )
 
     # --------------------------------------------------------------------------------------------

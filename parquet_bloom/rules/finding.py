@@ -8,7 +8,12 @@ from typing import Final, TypedDict, Unpack
 from parquet_bloom.container import WHERE_KNOWN, Located, Place, record, without_numbers
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.container.protocols import Chunk
-from parquet_bloom.diagnosis.diagnosis import NOTHING_TELLS, PAGES_MAY_HAVE_CHANGED, Diagnosis
+from parquet_bloom.diagnosis.diagnosis import (
+    NO_CHECKSUMS,
+    NOTHING_TELLS,
+    PAGES_MAY_HAVE_CHANGED,
+    Diagnosis,
+)
 from parquet_bloom.errors import DID_YOU_MEAN, IS_PARTITION, quoted_name
 from parquet_bloom.rules.rule import Rule, Severity, rules
 
@@ -95,6 +100,8 @@ class Finding(Located):
     def is_open(self) -> bool:
         """Whether nothing tells that pages have changed, and not the filter, though it looks like that."""
         said = self.undiagnosed or ""
+        if said.endswith(NO_CHECKSUMS):
+            return True
         return PAGES_MAY_HAVE_CHANGED in said and said.endswith(NOTHING_TELLS)
 
     @property

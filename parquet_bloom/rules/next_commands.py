@@ -198,7 +198,7 @@ class NextCommands:
         if found.undiagnosed is None:
             return _LOOK_CLOSER if has_pages else _DIAGNOSE
         # Nothing else tells of a format without checksums.
-        return self._within_policy(found)
+        return None if found.is_open else self._within_policy(found)
 
     def _by_pages(self, found: Finding) -> str | None:
         """What helps if they are right, once they have been decoded."""
