@@ -311,6 +311,10 @@ class Askable(WithFilters, Protocol):
         which that is so, None for all. Their filters will be read next.
         Raises FormatError for a damaged footer, OSError."""
 
+    def not_sought(self, asked: object) -> Mapping[int, str]:
+        """The values for which find_rows raises UnsupportedError in this file, by their positions, and why; those
+        beside them are found without them."""
+
     def find_rows(
         self, column: Column, places: Mapping[int, Collection[int] | None], asked: object
     ) -> Iterator[FoundIn]:

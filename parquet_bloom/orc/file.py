@@ -302,6 +302,9 @@ class OrcContainer(OrcReader):
                 left[part] = [group for group, is_within in enumerate(within) if is_within]
         return left
 
+    def not_sought(self, asked: AskedValues) -> Mapping[int, str]:
+        return asked.not_comparable
+
     def find_rows(
         self, column: OrcColumn, places: Mapping[int, Collection[int] | None], asked: AskedValues
     ) -> Iterator[FoundIn]:

@@ -317,15 +317,22 @@ class AskedValues:
         """The values that no row of the column holds, and why."""
         return {index: why for index, why in self._unknown.items() if why in NOT_HELD}
 
-    def to_compare(self) -> tuple[Values, NDArray[np.intp]]:
-        """All that is stored for them, and whose each is. Raises UnsupportedError for a value that may be stored as
-        something else, too, ValueTypeError for NaN."""
+    @cached_property
+    def not_comparable(self) -> Mapping[int, str]:
+        """The values that may be stored as something else, too, so that nobody can tell their rows, and why."""
+        found = {}
         for index, reason in self._unknown.items():
             if reason not in NOT_HELD:
                 why = (not_looked_up(self._column) if self.never_absent else None) or reason
-                if reason == TWO_CALENDARS or self._column.kind == "BOOLEAN":
-                    why = f"{why}; {FOUND_BY_READING}"
-                raise not_looked_for(self.values[index], why)
+                by_reading = reason == TWO_CALENDARS or self._column.kind == "BOOLEAN"
+                found[index] = f"{why}; {FOUND_BY_READING}" if by_reading else why
+        return found
+
+    def to_compare(self) -> tuple[Values, NDArray[np.intp]]:
+        """All that is stored for them, and whose each is. Raises UnsupportedError for a value that may be stored as
+        something else, too, ValueTypeError for NaN."""
+        for index, why in self.not_comparable.items():
+            raise not_looked_for(self.values[index], why)
         stored = stored_values(self._column, []) if self._stored is None else self._stored
         return stored, self._owners
 

@@ -201,6 +201,10 @@ class ParquetContainer(OpenFile):
         self.will_read_filters(parts, [column], len(asked))
         return dict.fromkeys(parts)
 
+    def not_sought(self, asked: Asked) -> Mapping[int, str]:
+        """None: what has many encodings is at fault in every file."""
+        return {}
+
     def find_rows(
         self, column: LeafColumn, places: Mapping[int, Collection[int] | None], asked: Asked
     ) -> Iterator[FoundIn]:

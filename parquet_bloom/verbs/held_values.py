@@ -40,11 +40,16 @@ def held_values(file: Askable, column: Column, values: Sequence[Any] | Array) ->
     }
     held = [at for at in range(len(values)) if at not in problems]
     positions = np.array(held, np.intp)
-    found: Any = (
-        values[positions] if isinstance(values, np.ndarray) else tuple(values[at] for at in held)
-    )
     others = frozenset(problems)
-    return HeldValues(found, positions, others, f"{where}{in_one_line(problems, values)}")
+    problem = f"{where}{in_one_line(problems, values)}"
+    return HeldValues(picked(values, positions), positions, others, problem)
+
+
+def picked(values: Sequence[Any] | Array, positions: NDArray[np.intp]) -> Any:
+    """The values at these positions, of the same kind."""
+    if isinstance(values, np.ndarray):
+        return values[positions]
+    return tuple(values[at] for at in positions.tolist())
 
 
 class HeldAnswers(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import errno
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -27,7 +27,7 @@ from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.reads.columns import telling, whole_column
 from parquet_bloom.storage.cache import CacheUse
 from parquet_bloom.storage.left_out import LeftOut
-from parquet_bloom.values.given import python_values
+from parquet_bloom.values.given import python_values, show_values
 from parquet_bloom.values.types import CANNOT_BE
 from parquet_bloom.verbs.asked_files import AnsweredBy, AskedFile, AskedFiles
 from parquet_bloom.verbs.found import (
@@ -37,7 +37,7 @@ from parquet_bloom.verbs.found import (
     UnknownFile,
     UnverifiedFile,
 )
-from parquet_bloom.verbs.held_values import held_values
+from parquet_bloom.verbs.held_values import held_values, picked
 from parquet_bloom.verbs.listed_files import SOURCE_GONE
 from parquet_bloom.verbs.several import Lacking, message_of
 from parquet_bloom.vocabulary import NULL_BY_NAME, WITHOUT_FILTERS
@@ -421,12 +421,25 @@ class RowSearch:
     def _encode(self, file: Askable, column: Column) -> _Encoded:
         values = self.values
         try:
-            return _Encoded(file.encode(column, values))
+            return self._sought(file, column, _Encoded(file.encode(column, values)))
         except ValueTypeError:
             held = held_values(file, column, values)
             self._unsure.update(held.others)
-        encoded = file.encode(column, held.values) if held.positions.size else None
-        return _Encoded(encoded, held.positions, held.problem)
+        if not held.positions.size:
+            return _Encoded(None, held.positions, held.problem)
+        encoded = _Encoded(file.encode(column, held.values), held.positions, held.problem)
+        return self._sought(file, column, encoded)
+
+    def _sought(self, file: Askable, column: Column, encoded: _Encoded) -> _Encoded:
+        """The same without values that the file cannot look for, unless that is so of all."""
+        among = np.arange(len(self.values)) if encoded.positions is None else encoded.positions
+        reasons = {int(among[at]): why for at, why in file.not_sought(encoded.asked).items()}
+        if not reasons or len(reasons) == len(among):
+            return encoded
+        self._unsure.update(reasons)
+        left = np.array([at for at in among.tolist() if at not in reasons], np.intp)
+        problem = "; ".join(filter(None, (encoded.problem, _not_looked_for(reasons, self.values))))
+        return _Encoded(file.encode(column, picked(self.values, left)), left, problem)
 
     def _rows(self, files: ListedFiles, file: Askable, found: Sequence[FoundIn]) -> list[FoundRow]:
         first_rows = list(accumulate(file.part_rows, initial=0))
@@ -532,6 +545,18 @@ class RowSearch:
                 by_filters += is_by_filters
                 by_statistics += not is_by_filters
         return _Left(places, by_statistics, by_filters)
+
+
+# So many values are named that a file cannot look for.
+_MOST_SHOWN: Final = 3
+
+
+def _not_looked_for(reasons: Mapping[int, str], values: Sequence[Any] | Array) -> str:
+    """`1500-01-01, 1501-01-01 and 7 more: cannot be looked for: dates before …`"""
+    first, *_ = reasons.values()
+    shown = show_values([values[at] for at in reasons])
+    more = f" and {len(shown) - _MOST_SHOWN:,} more" * (len(shown) > _MOST_SHOWN)
+    return f"{', '.join(shown[:_MOST_SHOWN])}{more}: cannot be looked for: {first}"
 
 
 def _is_gone(candidate: Candidate, files: ListedFiles) -> bool:

@@ -662,6 +662,38 @@ def test_so_it_is_in_orc(tmp_path):
     assert pb.find(tmp_path, "id", [300, 7]).unknown == ()
 
 
+def test_a_date_of_two_calendars_hides_no_other(tmp_path):
+    """Of ORC files, that date alone is unknown, and a Parquet file beside them answers for all."""
+    days = [date(2021, 2, 23), date(2020, 1, 1), None, date(2021, 2, 23)]
+    orc.write_table(pa.table({"day": days}), tmp_path / "a.orc")
+    pq.write_table(pa.table({"day": [date(1500, 1, 1)]}), tmp_path / "b.parquet")
+    asked = [date(1500, 1, 1), date(2021, 2, 23), date(1400, 1, 1), date(2022, 2, 2)]
+    found = pb.find(tmp_path, "day", asked)
+    rows = [(str(each.value), Path(each.path).name, each.row) for each in found.rows]
+    assert rows == [
+        ("2021-02-23", "a.orc", 0),
+        ("2021-02-23", "a.orc", 3),
+        ("1500-01-01", "b.parquet", 0),
+    ]
+    (unknown,) = found.unknown
+    assert unknown.reason == (
+        "1500-01-01, 1400-01-01: cannot be looked for: dates before 1582-10-15 may be stored by either of two"
+        " calendars; pb.rows, in Python, reads all rows and compares"
+    )
+    assert found.absent == ("2022-02-02",)
+    # Beside what the column cannot hold, which may be all of the others.
+    both = pb.find(
+        tmp_path / "a.orc",
+        "day",
+        [pb.literal("2021-02-23"), pb.literal("x"), pb.literal("1500-01-01")],
+    )
+    assert len(both.rows) == 2
+    assert both.unknown[0].reason.startswith("column day: x: cannot be a value of DATE: ")
+    assert "; 1500-01-01: cannot be looked for: " in both.unknown[0].reason
+    alone = pb.find(tmp_path / "a.orc", "day", [date(1500, 1, 1), date(1400, 1, 1)])
+    assert (alone.rows, len(alone.unknown), alone.absent) == ((), 1, ())
+
+
 def test_a_column_that_no_file_has_is_an_error_as_in_probe(tmp_path):
     for name in "ab":
         pq.write_table(pa.table({"id": [5, 7]}), tmp_path / f"{name}.parquet")
