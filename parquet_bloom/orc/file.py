@@ -303,7 +303,7 @@ class OrcContainer(OrcReader):
         return left
 
     def not_sought(self, asked: AskedValues) -> Mapping[int, str]:
-        return asked.not_comparable
+        return asked.not_sought
 
     def find_rows(
         self, column: OrcColumn, places: Mapping[int, Collection[int] | None], asked: AskedValues

@@ -45,7 +45,12 @@ from parquet_bloom.orc.clocks import (
     wall_clock_keys,
 )
 from parquet_bloom.orc.columns import MOST_SCALE, UNKNOWN, OrcColumn
-from parquet_bloom.values.encode import FOUND_BY_READING, OF_ORC_BOOLEAN, not_looked_for
+from parquet_bloom.values.encode import (
+    FOUND_BY_READING,
+    NAN,
+    OF_ORC_BOOLEAN,
+    not_looked_for,
+)
 from parquet_bloom.values.given import plain_value, python_values
 from parquet_bloom.values.types import (
     NANOS_PER_DAY,
@@ -327,6 +332,11 @@ class AskedValues:
                 by_reading = reason == TWO_CALENDARS or self._column.kind == "BOOLEAN"
                 found[index] = f"{why}; {FOUND_BY_READING}" if by_reading else why
         return found
+
+    @property
+    def not_sought(self) -> Mapping[int, str]:
+        """Those of them that are not at fault in every file, as NaN is."""
+        return {index: why for index, why in self.not_comparable.items() if why != NAN}
 
     def to_compare(self) -> tuple[Values, NDArray[np.intp]]:
         """All that is stored for them, and whose each is. Raises UnsupportedError for a value that may be stored as

@@ -202,7 +202,7 @@ class ParquetContainer(OpenFile):
         return dict.fromkeys(parts)
 
     def not_sought(self, asked: Asked) -> Mapping[int, str]:
-        """None: what has many encodings is at fault in every file."""
+        """None: NaN is at fault in every file."""
         return {}
 
     def find_rows(
