@@ -329,6 +329,31 @@ def test_query_builder_uses_no_filters_of_mapped_columns_if_vectors_are_enabled(
             by_query_builder(table, where=f"id = '{id}'")
 
 
+def test_details_of_advice_say_of_the_table_what_a_dry_run_says(tmp_path):
+    """Whoever uses the filters of a file may not use them in the table."""
+    table = make_table(tmp_path / "events", commits=2)
+    other = make_table(tmp_path / "others", commits=1)
+    with_features(table, reader=["deletionVectors"])
+    delete_rows(table, next(iter(live(table))), inline_vector({3}))
+    notes = build(table, dry_run=True).notes
+    of_readers = [note for note in notes if not note.startswith("Trino")]
+    assert (
+        f"{BY_BUILDER} reads the same rows without the filters, as there are deletion vectors"
+        in notes
+    )
+    asked = ("--table", "delta", "-c", "id", "--details")
+    said = outcome("advise", table, *asked).stdout
+    assert "\nin the table:\n" + "".join(f"  {note}\n" for note in of_readers) in said
+    (used,) = (line for line in said.splitlines() if line.startswith("  used by "))
+    assert used.endswith("used by DuckDB, DataFusion, ClickHouse; in the table, as said below")
+    of_both = outcome("advise", table, other, *asked).stdout
+    for note in of_readers:
+        assert f"  {table}: {note}\n" in of_both
+    assert f"  {other}: {BY_BUILDER} and Sail use {IN_USE}\n" in of_both
+    paths = [*other.glob("*.parquet")]
+    assert "in the table" not in outcome("advise", *paths, "-c", "id", "--details").stdout
+
+
 @pytest.mark.parametrize("feature", ["columnMapping", "v2Checkpoint"])
 def test_a_dry_run_names_those_who_refuse_features(tmp_path, feature):
     """Whether or not the table makes use of them."""
