@@ -132,6 +132,9 @@ UNREAD_STAYS: Final = "what is there stays"
 NEEDLESS: Final = "which pbloom strip removes"
 # The same in a table, where strip takes back what was appended of all columns, and a later build brings it back.
 NEEDLESS_IN_TABLE: Final = "which go when a writer rewrites the files"
+# What has others judged, too, where a column has values in only one row group: of files, and of a table named as one.
+NAME_ALL_FILES: Final = "name all its files to have them judged together"
+ALL_FILES_OF_TABLE: Final = "without --since and --where, all its files are judged together"
 # How a note on those begins that nothing brings back: after a change, and in a dry run.
 REPLACED: Final = ("replaced the filters of", "would replace the filters of")
 REMOVED: Final = ("removed the filters of", "would remove the filters of")

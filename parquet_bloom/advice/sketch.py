@@ -21,7 +21,7 @@ twice as much.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, field, replace
 from typing import Any, Self
 
@@ -581,10 +581,13 @@ class TableSketch:
             raise ValueError(f"sketch: of table {other.key}, expected {self.key}")
         if other.path < self.path:
             self.path, self.subjects = other.path, other.subjects
-        for column, its in zip(self.columns, other.columns, strict=True):
-            column.merge(its)
-        for unread, its_unread in zip(self.unread, other.unread, strict=True):
-            unread.merge(its_unread)
+        self.merge_at(range(len(self.columns)), other)
+
+    def merge_at(self, places: Iterable[int], other: TableSketch) -> None:
+        """Add other files, whose columns are those at these places."""
+        for place, column, unread in zip(places, other.columns, other.unread, strict=True):
+            self.columns[place].merge(column)
+            self.unread[place].merge(unread)
         for name, num_bytes in other.elsewhere.items():
             self.elsewhere[name] = self.elsewhere.get(name, 0) + num_bytes
         self.largest = max(self.largest, other.largest)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from hashlib import sha256
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 from parquet_bloom.advice import ndv
 from parquet_bloom.advice.budget import SHOWN_RATES, Offer, each_offer, highest_rate, may_stay
@@ -127,16 +127,31 @@ class JudgedColumn:
 # From files to the sketch of a table
 
 
+# The name of a column, and all that look-ups go by: its type, and whether it is a member of a struct, and in a list.
+ColumnShape: TypeAlias = tuple[str, tuple[object, bool, bool]]
+
+
+def shapes_of(
+    columns: Iterable[Column], called: Mapping[str, str] | None = None
+) -> list[ColumnShape]:
+    """Engines may ask the filters of a column and not those of a member of a struct whose dotted path is the same;
+    tables have names of their own for paths, which do not tell the two apart. `called`: their names there, by what
+    the file calls them, None for the same."""
+    return [
+        (
+            each.name if called is None else called[each.name],
+            (each.searched_type, each.is_member, each.is_in_list),
+        )
+        for each in columns
+    ]
+
+
 def table_key(
-    file: Container, columns: Sequence[Column], called: Mapping[str, str] | None = None
+    file: Container, columns: Iterable[Column], called: Mapping[str, str] | None = None
 ) -> str:
-    """The same for files that are judged together: those of a format whose `columns` have the same names, in the same
-    order, and types that look-ups search as one. Engines may ask the filters of a column and not those of a member of
-    a struct whose dotted path is the same; tables have names of their own for paths, which do not tell the two
-    apart. `called`: their names there, by what the file calls them, None for the same."""
-    names = (each.name if called is None else called[each.name] for each in columns)
-    kinds = ((each.searched_type, each.is_member, each.is_in_list) for each in columns)
-    named = repr((file.format, [*zip(names, kinds, strict=True)]))
+    """The same for files whose sketches are merged: those of a format whose `columns` have the same shapes, in this
+    order. `called`: see shapes_of."""
+    named = repr((file.format, shapes_of(columns, called)))
     return sha256(named.encode(errors="surrogateescape")).hexdigest()[:32]
 
 

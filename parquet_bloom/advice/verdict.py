@@ -44,7 +44,7 @@ from parquet_bloom.filters.sizing import (
 )
 from parquet_bloom.options import DEFAULT_FPP
 from parquet_bloom.values.types import LeafType
-from parquet_bloom.vocabulary import NEEDLESS, NO_VALUES, AdviceVerdict
+from parquet_bloom.vocabulary import NAME_ALL_FILES, NEEDLESS, NO_VALUES, AdviceVerdict
 
 FEW_VALUES = 100
 # Rows of a row group in which several, each with many values, could be.
@@ -383,7 +383,7 @@ def _reason_to_doubt(evidence: Evidence) -> str:
     if evidence.is_alone:
         return (
             f"one {evidence.unit}: a filter can only say that a value is not in it, which helps if"
-            f" the table has more; name all its files to have them judged together{_or_smaller(evidence)}"
+            f" the table has more; {NAME_ALL_FILES}{_or_smaller(evidence)}"
         )
     if reads.with_filter > WORTHWHILE * reads.by_statistics:
         return f"a filter saves less than half of what {evidence.before} leaves to read"

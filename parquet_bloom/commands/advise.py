@@ -114,11 +114,12 @@ def advise(
 ) -> None:  # fmt: skip
     """Say which columns deserve a filter, and what it would save.
 
-    For each column: how large its filters would be, and how many row groups (index groups in ORC files)
-    a point look-up reads, with min/max statistics alone and with a filter, judged by the stored values
-    or by --value-sample. Files with the same columns are judged together, as one table. The columns that `pbloom
-    validate` requires by its configuration are among those to build, and rates are not above its max-fpp. Behind ±,
-    NDV has its standard error, which is no bound: one estimate in three is further off.
+    For each column: how large its filters would be, and how many row groups (index groups in ORC files) a point
+    look-up reads, with min/max statistics alone and with a filter, judged by the stored values or by
+    --value-sample. Files with the same columns are judged together, as one table, and all files of a --table,
+    whatever columns they lack. The columns that `pbloom validate` requires by its configuration are among those to
+    build, and rates are not above its max-fpp. Behind ±, NDV has its standard error, which is no bound: one
+    estimate in three is further off.
 
     The verdict, with the reason, is one of these; --json has it as `to_do`:
 
@@ -166,13 +167,18 @@ def advise(
     code = inputs.each(work, complaints=inputs.complaints(answers.at_once))
     reports = list(of_files.reports() if of_files else advisor.tables())
     view = AdviceView(len(inputs.unread), engines_named(options.engines))
+    of_readers = inputs.notes_on_readers() if details and reports and not as_json else ()
     if len(reports) < 2 or answers.at_once or details:
         for report in reports:
             answers.write(report, view)
             if details and not as_json:
-                _write_details(report, options, answers.verbose)
+                _write_details(report, options, answers.verbose, bool(of_readers))
     else:
         _write_several(reports, view)
+    for line in ["", "in the table:"] * bool(of_readers):
+        write_line(line)
+    for line in of_readers:
+        write_text(f"  {line}")
     if not as_json:
         different = list(differences(reports))
         for line in [""] * bool(details and different) + different:
@@ -492,10 +498,12 @@ def _read(by_statistics: float | None, with_filter: float | None) -> str:
     return f"{by_statistics:.2f} → {with_filter:.2f}"
 
 
-def _write_details(report: AdviceReport, options: AdviseOptions, verbose: bool) -> None:
+def _write_details(
+    report: AdviceReport, options: AdviseOptions, verbose: bool, has_notes: bool
+) -> None:
     """What each of several rates would be for all columns to build; then for each column that may deserve a
     filter, on a terminal for the first ten unless `verbose`: its rates, which engines use it, and settings for
-    writers."""
+    writers. `has_notes`: below it is said which engines do otherwise, as the files are those of a table."""
     # Nothing is recommended where a rate was asked for.
     is_asked = options.fpp is not None
     judged = _judged(report)
@@ -516,7 +524,7 @@ def _write_details(report: AdviceReport, options: AdviseOptions, verbose: bool) 
                 f" {percent(offer.filter_share)} of all files;"
                 f" {offer.groups_filter:,.2f} {UNITS[report.format].group}s read{mark}"
             )
-        for line in (*_alike(advice, UNITS[report.format]), *_used(advice)):
+        for line in (*_alike(advice, UNITS[report.format]), *_used(advice, has_notes)):
             write_line(f"  {line}")
         for settings in advice.settings:
             write_line(f"  {settings.writer}:")
@@ -579,10 +587,11 @@ def _alike(advice: ColumnAdvice, units: Units) -> Iterator[str]:
             yield f"the same filters at {', '.join(rates[:-1])} and {rates[-1]}"
 
 
-def _used(advice: ColumnAdvice) -> Iterator[str]:
+def _used(advice: ColumnAdvice, has_notes: bool) -> Iterator[str]:
     """`used by Spark, DuckDB`, and a line for each that does not."""
     if those := users(advice):
-        yield f"used by {', '.join(map(in_words, those))}"
+        in_table = "; in the table, as said below" * has_notes
+        yield f"used by {', '.join(map(in_words, those))}{in_table}"
     if others := advice.searching_dictionaries:
         yield f"not used by {', '.join(others)}: all values are in dictionaries, which are searched instead"
     yield from (

@@ -135,6 +135,10 @@ class Inputs:
         """How the command that helps next names one of the files."""
         return AsFile(path)
 
+    def notes_on_readers(self) -> Sequence[str]:
+        """What engines do with filters in the tables that are read, unlike in plain files; none for these."""
+        return ()
+
     @property
     def are_of_tables(self) -> bool:
         """Whether any that was read is a table's, which was not asked as one, so that no command changes them all."""

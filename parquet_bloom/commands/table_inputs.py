@@ -4,7 +4,7 @@ tables is loaded."""
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -65,6 +65,15 @@ class TableInputs(Inputs):
     def in_commands(self, path: str) -> InCommands:
         table, file = self._recorded[path]
         return table.in_commands_of(file)
+
+    def notes_on_readers(self) -> Sequence[str]:
+        """As a dry run of build has them; of several tables, each names its own."""
+        is_one = len(self._tables) == 1
+        return [
+            note if is_one else f"{table.location}: {note}"
+            for table in self._tables
+            for note in table.readers
+        ]
 
     def leave_alone(self, options: TableOptions) -> None:
         """Keep those to which a change of their tables appends."""

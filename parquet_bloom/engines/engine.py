@@ -84,6 +84,7 @@ Situation = Literal[
 InTables = Literal[
     "a name mapping",
     "column mapping",
+    "column mapping with delta.enableDeletionVectors",
     "delete files",
     "deletion vectors",
     "equality deletes",

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import partial
-from itertools import repeat
+from functools import partial, reduce
+from itertools import chain, repeat
 from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
@@ -21,14 +21,17 @@ from parquet_bloom.advice.lookups import ExpectedReads
 from parquet_bloom.advice.sketch import ColumnCounts, Subject, TableSketch
 from parquet_bloom.advice.table import (
     AtRate,
+    ColumnShape,
     JudgedColumn,
     SurveyedColumn,
     SurveyedFile,
     judge_table,
+    shapes_of,
     survey_file,
     table_key,
     whole_table,
 )
+from parquet_bloom.advice.united import FilesAlike, UnitedTable, fitting, united
 from parquet_bloom.advice.verdict import lighter_filters, searching_instead, why_none
 from parquet_bloom.arguments import (
     PATH_OR_URL,
@@ -67,6 +70,8 @@ from parquet_bloom.verbs.several import (
     united_columns,
 )
 from parquet_bloom.vocabulary import (
+    ALL_FILES_OF_TABLE,
+    NAME_ALL_FILES,
     NEEDLESS,
     NEEDLESS_IN_TABLE,
     AdviceBasis,
@@ -264,9 +269,10 @@ class BudgetPlan:
 class AdviceReport(VerbReport):
     """The advice on one file; `size` in bytes; `fpp`: the target; `files`: how many were judged
     together, including this one; `recommended`: the columns whose verdict is `build`, which a budget has room for;
-    `key`: of these files, as advice.table.table_key has it; `row_groups`: those that it is about, None for all;
-    `budget`: how the files share it, None without one; `obstacles`: what `build` would refuse the file for, or some
-    of its columns, None for nothing; `requests`: sent to the object store that has the file, None for other files."""
+    `keys`: of these files, as advice.table.table_key has them, several where those of a table lack columns;
+    `row_groups`: those that it is about, None for all; `budget`: how the files share it, None without one;
+    `obstacles`: what `build` would refuse the file for, or some of its columns, None for nothing; `requests`: sent to
+    the object store that has the file, None for other files."""
 
     _rows: ClassVar = ("columns",)
     _shown_first: ClassVar = (
@@ -283,11 +289,16 @@ class AdviceReport(VerbReport):
     fpp: float
     recommended: tuple[str, ...]
     columns: tuple[ColumnAdvice, ...]
-    key: str = field(compare=False, metadata=IN_PYTHON)
+    keys: tuple[str, ...] = field(compare=False, metadata=IN_PYTHON)
     row_groups: tuple[int, ...] | None = field(default=None, metadata=IN_PYTHON)
     budget: BudgetPlan | None = field(default=None, metadata=WHERE_KNOWN)
     obstacles: tuple[str, ...] | None = field(default=None, metadata=WHERE_KNOWN)
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
+
+    @property
+    def key(self) -> str:
+        """The first, which stands for all."""
+        return self.keys[0]
 
     @property
     def _num_files(self) -> int:
@@ -330,8 +341,8 @@ def advise(
     (default: all), which are the stripes of an ORC file.
 
     A list of paths, a folder, a glob, and a URL that ends with / stand for several files: those with the same columns
-    are judged together, and this returns a FilesReport, with a report on each such table,
-    and the errors of files that failed.
+    are judged together, and with `table`, all of a table, whatever columns they lack. It returns a FilesReport, with
+    a report on each such table, and the errors of files that failed.
 
     fpp: the target false positive rate, 0 to 1, exclusive; by default 0.01, and lower ones are recommended where
     there are many row groups. rates: also say what each of several rates would cost and save. engines: judge for
@@ -412,9 +423,10 @@ class TableAdvisor:
         self._files: dict[str, tuple[str, tuple[str, ...]]] = {}
         # By the key of a table, what commands name for its files, if these are of a Delta or Iceberg table.
         self._named: dict[str, AsTable] = {}
-        # By the key of a table and column, the first files in which filters are missing or too small, up to one more
-        # than are named.
-        self.in_need: dict[tuple[str, str], list[str]] = {}
+        # The columns of its files, and by the place of such a table, the keys of these.
+        self._shapes: dict[str, Sequence[ColumnShape]] = {}
+        self._of_tables: dict[str, dict[str, None]] = {}
+        self._in_need: dict[tuple[str, str], list[str]] = {}
 
     def add(self, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
         """Read a file, unless it was added before. Raises as `advise`."""
@@ -443,17 +455,18 @@ class TableAdvisor:
         table = self._sketches.get(key)
         surveyed, sketch = survey_file(surveyor, columns, options, table, progress)
         if table is None:
-            self._sketches[key] = sketch
+            self._sketches[key], self._shapes[key] = sketch, shapes_of(columns)
         else:
             table.merge(sketch)
         if isinstance(named := file.in_commands, AsTable):
             self._named[key] = named.with_others(self._named.get(key, named))
+            self._of_tables.setdefault(named.place, {})[key] = None
         columns_read = zip(columns, surveyed.columns, strict=True)
         unread = []
         for column, found in columns_read:
             if found.reason:
                 unread.append(column.name)
-            paths = self.in_need.setdefault((key, column.name), [])
+            paths = self._in_need.setdefault((key, column.name), [])
             if found.counts.needs_some and len(paths) <= MAX_IN_NEED:
                 paths.append(file.path)
         self._files[file.path] = key, tuple(unread)
@@ -461,10 +474,32 @@ class TableAdvisor:
 
     def tables(self) -> Iterator[AdviceReport]:
         """One for each table, with all its files as one."""
-        yield from _reports(self._sketches.values(), self._options, self._named)
+        yield from _reports(map(united, self._groups()), self._options, self._named)
+
+    def _groups(self) -> Iterator[Sequence[FilesAlike]]:
+        """Those that are judged together: files with the same columns, and those of the same Delta or Iceberg table,
+        which says what is null where they lack some."""
+        group_of = {key: [key] for key in self._sketches}
+        for keys in self._of_tables.values():
+            joined = [*dict.fromkeys(chain.from_iterable(group_of[key] for key in keys))]
+            group_of.update(dict.fromkeys(joined, joined))
+        for group in {group[0]: group for group in group_of.values()}.values():
+            yield from fitting(FilesAlike(self._shapes[key], self._sketches[key]) for key in group)
+
+    @property
+    def in_need(self) -> Mapping[tuple[str, str], Sequence[str]]:
+        """By the key of a report and column, the first files in which filters are missing or too small, up to one
+        more than are named."""
+        key_of = {
+            part.sketch.key: group[0].sketch.key for group in self._groups() for part in group
+        }
+        found: dict[tuple[str, str], list[str]] = {}
+        for (key, column), paths in self._in_need.items():
+            found.setdefault((key_of[key], column), []).extend(paths)
+        return {place: paths[: MAX_IN_NEED + 1] for place, paths in found.items()}
 
     def sketches(self) -> dict[str, bytes]:
-        """What is known of each table, by its key: for merged_sketches and advise_sketches."""
+        """What is known of files with the same columns, by their key: for merged_sketches and advise_sketches."""
         return {key: sketch.to_bytes() for key, sketch in self._sketches.items()}
 
     def key_of(self, path: str) -> str:
@@ -476,8 +511,12 @@ class TableAdvisor:
     ) -> Iterator[tuple[str, BuildOptions]]:
         """Each file that was added, and options_to_build of its table without the columns that cannot have
         filters in this file. `reports`: what `tables` gave."""
-        pairs = zip(self._sketches, reports, strict=True)
-        of_table = {key: options_to_build(report, options) for key, report in pairs}
+        of_table = {
+            key: wanted
+            for report in reports
+            for wanted in (options_to_build(report, options),)
+            for key in report.keys
+        }
         for path, (key, unread) in self._files.items():
             wanted = of_table[key]
             yield path, _without(wanted, unread) if unread else wanted
@@ -501,7 +540,7 @@ def advise_sketches(sketches: Iterable[bytes], options: AdviseOptions) -> Iterat
     paths of their first files. `options`: those that the sketches were made with. Raises FormatError."""
     tables = map(TableSketch.from_bytes, sketches)
     ordered = sorted(tables, key=lambda table: (table.path, table.key))
-    yield from _reports(ordered, _with_engines(options))
+    yield from _reports(map(UnitedTable.alone, ordered), _with_engines(options))
 
 
 def _with_engines(options: AdviseOptions) -> AdviseOptions:
@@ -510,15 +549,16 @@ def _with_engines(options: AdviseOptions) -> AdviseOptions:
 
 
 def _reports(
-    sketches: Iterable[TableSketch],
+    tables: Iterable[UnitedTable],
     options: AdviseOptions,
     named: Mapping[str, AsTable] = MappingProxyType({}),
 ) -> Iterator[AdviceReport]:
     """`named`: by the keys of those that are of Delta or Iceberg tables."""
-    for judged in _judged_tables(sketches, options):
-        sketch = judged.sketch
+    for judged in _judged_tables(tables, options):
+        sketch = judged.table.sketch
         of_files = AsFile(sketch.path if sketch.files == 1 else ANY_FILE)
-        yield judged.report(whole_table(sketch), named.get(sketch.key, of_files))
+        places = range(len(sketch.columns))
+        yield judged.report(whole_table(sketch), places, judged.named(named) or of_files)
 
 
 def options_to_build(report: AdviceReport, options: BuildOptions) -> BuildOptions:
@@ -561,7 +601,7 @@ def report_on(
     def is_on(report: AdviceReport) -> bool:
         judged = {each.column for each in report.columns}
         among = [each for each in columns if called.get(each.name) in judged]
-        return report.key == table_key(file, among, called)
+        return table_key(file, among, called) in report.keys
 
     of_file = [*filter(is_on, reports)]
     if not of_file:
@@ -594,25 +634,32 @@ class Advisor(TableAdvisor):
 
     def reports(self) -> Iterator[AdviceReport]:
         """One for each file, in the order they were added."""
-        tables = _judged_tables(self._sketches.values(), self._options)
-        of_table = {judged.sketch.key: judged for judged in tables}
+        tables = _judged_tables(map(united, self._groups()), self._options)
+        of_table = {key: judged for judged in tables for key in judged.table.places}
         for path, surveyed in self._surveyed.items():
             key = self.key_of(path)
-            yield of_table[key].report(surveyed, self._named.get(key, AsFile(path)))
+            judged = of_table[key]
+            named = judged.named(self._named) or AsFile(path)
+            yield judged.report(surveyed, judged.table.places[key], named)
 
 
 @dataclass(frozen=True, slots=True)
 class _JudgedTable:
     """A table, the verdicts on its columns at the rates to build them at, and its share of the budget."""
 
-    sketch: TableSketch
+    table: UnitedTable
     columns: Sequence[JudgedColumn]
     options: AdviseOptions
     budget: BudgetPlan | None
 
-    def report(self, file: SurveyedFile, named: InCommands) -> AdviceReport:
-        """About one file, or all as one; `named`: what the settings name."""
-        sketch = self.sketch
+    def named(self, by_key: Mapping[str, AsTable]) -> AsTable | None:
+        """What commands name for its files, by what they name for those of each key; None for files of no table."""
+        found = [by_key[key] for key in self.table.places if key in by_key]
+        return reduce(AsTable.with_others, found) if found else None
+
+    def report(self, file: SurveyedFile, places: Sequence[int], named: InCommands) -> AdviceReport:
+        """About one file, whose columns are at these places, or all as one; `named`: what the settings name."""
+        sketch = self.table.sketch
         columns = tuple(
             _advice(
                 subject,
@@ -624,9 +671,8 @@ class _JudgedTable:
                     subject.settings, sketch.format, named, self.options.target_for(subject.name)
                 ),
             )
-            for subject, column, found in zip(
-                sketch.subjects, file.columns, self.columns, strict=True
-            )
+            for place, column in zip(places, file.columns, strict=True)
+            for subject, found in ((sketch.subjects[place], self.columns[place]),)
         )
         if isinstance(named, AsTable):
             columns = tuple(map(_in_table, columns))
@@ -640,7 +686,7 @@ class _JudgedTable:
             fpp=self.options.target_fpp,
             recommended=tuple(each.column for each in columns if each.verdict == "build"),
             columns=columns,
-            key=sketch.key,
+            keys=tuple(self.table.places),
             row_groups=self.options.parts,
             budget=self.budget,
             obstacles=file.obstacles or None,
@@ -649,22 +695,21 @@ class _JudgedTable:
 
 
 def _in_table(advice: ColumnAdvice) -> ColumnAdvice:
-    if not advice.is_needless:
-        return advice
-    return replace(advice, reason=advice.reason.removesuffix(NEEDLESS) + NEEDLESS_IN_TABLE)
+    reason = advice.reason.replace(NAME_ALL_FILES, ALL_FILES_OF_TABLE)
+    if advice.is_needless:
+        reason = reason.removesuffix(NEEDLESS) + NEEDLESS_IN_TABLE
+    return replace(advice, reason=reason)
 
 
-def _judged_tables(
-    sketches: Iterable[TableSketch], options: AdviseOptions
-) -> Iterator[_JudgedTable]:
-    tables = [(sketch, judge_table(sketch, options)) for sketch in sketches]
+def _judged_tables(tables: Iterable[UnitedTable], options: AdviseOptions) -> Iterator[_JudgedTable]:
+    found = [(table, judge_table(table.sketch, options)) for table in tables]
     plans: Iterable[BudgetPlan | None] = repeat(None)
-    budget = options.budget_for(sum(sketch.size for sketch, _ in tables))
+    budget = options.budget_for(sum(table.sketch.size for table, _ in found))
     if budget is not None:
-        plans = _plans(budget, options, tables)
-    for (sketch, judged), plan in zip(tables, plans, strict=False):
-        columns = _within(plan, sketch, judged) if plan else judged
-        yield _JudgedTable(sketch, columns, options, plan)
+        plans = _plans(budget, options, [(table.sketch, judged) for table, judged in found])
+    for (table, judged), plan in zip(found, plans, strict=False):
+        columns = _within(plan, table.sketch, judged) if plan else judged
+        yield _JudgedTable(table, columns, options, plan)
 
 
 def _within(

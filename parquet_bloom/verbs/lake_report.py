@@ -12,7 +12,7 @@ import os
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import chain, islice, takewhile
 from threading import Lock
@@ -339,6 +339,8 @@ class LakeReporter:
         """All that was added."""
         broken = sorted(self._broken.items(), key=lambda item: -item[0][0].rank)
         summary = self._summarizer.summary()
+        advice = tuple(self._advisor.tables()) if self._options.deep else ()
+        key_of = {key: each.key for each in advice for key in each.keys}
         return LakeReport(
             names=self._names,
             deep=self._options.deep,
@@ -357,18 +359,15 @@ class LakeReporter:
                 column for column, files in self._files_with.items() if files < summary.files
             ),
             in_some=tuple(
-                InSomeFiles(each, _as_tuples(self._without[each.column]))
+                InSomeFiles(each, _of_reports(self._without[each.column], key_of))
                 for each in summary.columns
                 if 0 < each.files_with_filters < each.files
             ),
             broken=tuple(each for _, each in broken),
-            broken_columns={
-                table: {column: tuple(sorted(rules)) for column, rules in columns.items()}
-                for table, columns in self._broken_columns.items()
-            },
+            broken_columns=_broken_in_reports(self._broken_columns, key_of),
             with_filters=_as_tuples(self._with_filters),
             traces=_as_tuples(self._traces),
-            advice=tuple(self._advisor.tables()) if self._options.deep else (),
+            advice=advice,
             in_need={key: tuple(paths) for key, paths in self._advisor.in_need.items()},
             not_advised=tuple(self._not_advised),
             num_not_advised=self._counts["not advised"],
@@ -383,6 +382,32 @@ def _for_any(command: str, path: str) -> str:
 def _keep_few(paths: list[str], path: str) -> None:
     if len(paths) <= MAX_IN_NEED:
         paths.append(path)
+
+
+def _of_reports(
+    paths: Mapping[str, Iterable[str]], key_of: Mapping[str, str]
+) -> dict[str, tuple[str, ...]]:
+    """By the key of a report, the paths by the keys of files with the same columns; few, as they were."""
+    found: dict[str, list[str]] = {}
+    for table, of_table in paths.items():
+        for path in of_table:
+            _keep_few(found.setdefault(key_of.get(table, table), []), path)
+    return _as_tuples(found)
+
+
+def _broken_in_reports(
+    broken: Mapping[str, Mapping[str, Collection[str]]], key_of: Mapping[str, str]
+) -> dict[str, dict[str, tuple[str, ...]]]:
+    """The same of columns that are broken, with the rules that say so."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for table, columns in broken.items():
+        for column, rules in columns.items():
+            of_report = found.setdefault(key_of.get(table, table), {})
+            of_report.setdefault(column, set()).update(rules)
+    return {
+        table: {column: tuple(sorted(rules)) for column, rules in columns.items()}
+        for table, columns in found.items()
+    }
 
 
 def _as_tuples(paths: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:

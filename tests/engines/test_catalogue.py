@@ -129,8 +129,9 @@ def test_what_engines_do_can_depend_on_the_table():
     refused = (
         "column mapping, deletion vectors, the feature deletionVectors or other reader features"
     )
+    without_use = "deletion vectors or column mapping with delta.enableDeletionVectors"
     assert engine_notes("in a Delta table", ("deltalake", "Sail"))[:2] == (
-        f"{query_builder} uses{used.removeprefix('use')}, unless the table has deletion vectors",
+        f"{query_builder} uses{used.removeprefix('use')}, unless the table has {without_use}",
         f"{by_dataset} reads the same rows without the filters, unless the table has {refused}",
     )
     assert engine_notes("in a Delta table", ("deltalake", "Sail"), ())[0] == (

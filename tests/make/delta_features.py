@@ -249,6 +249,7 @@ def mapped_table(
         "configuration": {"delta.columnMapping.mode": mode},
     }
     add = {"path": "part-0.parquet", "partitionValues": {}, "size": len(data), "dataChange": True}
+    add["modificationTime"] = 1
     wanted = protocol or {"minReaderVersion": 2, "minWriterVersion": 5}
     write_commit(folder, {"protocol": wanted}, {"metaData": metadata}, {"add": add})
     return folder

@@ -29,10 +29,12 @@ from make.delta_tables import (
     build,
     current_adds,
     delete_rows,
+    destroy_other_groups,
     inline_vector,
     live,
     make_table,
     newest,
+    rows_of,
     with_features,
 )
 from oracle.delta_readers import by_query_builder, rows_at
@@ -230,7 +232,9 @@ def test_the_change_data_feed_has_nothing_new(tmp_path):
     assert changes() == 900
 
 
+BY_BUILDER = "deltalake's QueryBuilder (DataFusion)"
 BY_DATASET = "deltalake's to_pyarrow_dataset"
+IN_USE = "the filters once the new sizes are committed"
 
 
 @pytest.mark.parametrize("num_vectors", [0, 1])
@@ -241,14 +245,12 @@ def test_a_dry_run_names_those_who_will_use_the_filters(tmp_path, num_vectors):
     for path in [*live(table)][:num_vectors]:
         delete_rows(table, path, inline_vector({3}))
     users, *others = build(table, dry_run=True).notes
-    by_builder = "deltalake's QueryBuilder (DataFusion)"
-    used = "the filters once the new sizes are committed"
     if num_vectors == 0:
-        assert users == f"{by_builder} and Sail use {used}"
+        assert users == f"{BY_BUILDER} and Sail use {IN_USE}"
     else:
-        assert f"Sail uses {used}" in others
+        assert f"Sail uses {IN_USE}" in others
         assert users == (
-            f"{by_builder} reads the same rows without the filters, as there are deletion vectors"
+            f"{BY_BUILDER} reads the same rows without the filters, as there are deletion vectors"
         )
     if num_vectors:
         assert f"{BY_DATASET} cannot read a table with deletion vectors" in others
@@ -276,6 +278,80 @@ def test_a_dry_run_names_those_who_cannot_read_mapped_columns(tmp_path):
     assert "Daft reads the same rows without the filters, but no files without field ids" in notes
     with pytest.raises(DeltaProtocolError, match="column mapping"):
         pl.read_delta(str(table))
+
+
+@pytest.mark.parametrize(
+    ("mode", "feature", "enabled", "is_using"),
+    [
+        ("name", ["deletionVectors"], "true", False),
+        ("id", ["deletionVectors"], "true", False),
+        ("none", ["deletionVectors"], "true", True),
+        ("name", [], "true", True),
+        ("name", ["deletionVectors"], "TRUE", True),
+        ("name", ["deletionVectors"], "false", True),
+        ("name", ["deletionVectors"], None, True),
+    ],
+)
+def test_query_builder_uses_no_filters_of_mapped_columns_if_vectors_are_enabled(
+    tmp_path, mode, feature, enabled, is_using
+):
+    """Even if no file has one. Pages that it reads in vain were destroyed."""
+    rows = rows_of(0, 300)
+    names = {name: name if mode == "none" else f"col-{name}" for name in ("id", "n")}
+    numbers = {"id": 1, "n": 2}
+    kinds = {"id": "string", "n": "long"}
+    stored = pa.schema(
+        pa.field(names[name], rows[name].type, metadata={"PARQUET:field_id": str(number)})
+        for name, number in numbers.items()
+    )
+    data = pa.Table.from_arrays([rows["id"], rows["n"]], schema=stored)
+    fields = [mapped_field(name, kinds[name], names, number) for name, number in numbers.items()]
+    whole = parquet_bytes(data, row_group_size=100)
+    table = mapped_table(tmp_path / "events", mode, fields, whole)
+    properties = {"delta.enableDeletionVectors": enabled} if enabled else {}
+    with_features(table, reader=["columnMapping", *feature], configuration=properties)
+
+    (said,) = (note for note in build(table, dry_run=True).notes if BY_BUILDER in note)
+    if is_using:
+        assert said == f"{BY_BUILDER} and Sail use {IN_USE}"
+    else:
+        assert said == (
+            f"{BY_BUILDER} reads the same rows without the filters, as there is column mapping, and"
+            " delta.enableDeletionVectors is true"
+        )
+    build(table)
+    destroy_other_groups(table / "part-0.parquet", 0)
+    id = rows["id"][3].as_py()
+    if is_using:
+        assert by_query_builder(table, where=f"id = '{id}'") == [(id, 3)]
+    else:
+        with pytest.raises(Exception, match="Parquet"):
+            by_query_builder(table, where=f"id = '{id}'")
+
+
+def test_details_of_advice_say_of_the_table_what_a_dry_run_says(tmp_path):
+    """Whoever uses the filters of a file may not use them in the table."""
+    table = make_table(tmp_path / "events", commits=2)
+    other = make_table(tmp_path / "others", commits=1)
+    with_features(table, reader=["deletionVectors"])
+    delete_rows(table, next(iter(live(table))), inline_vector({3}))
+    notes = build(table, dry_run=True).notes
+    of_readers = [note for note in notes if not note.startswith("Trino")]
+    assert (
+        f"{BY_BUILDER} reads the same rows without the filters, as there are deletion vectors"
+        in notes
+    )
+    asked = ("--table", "delta", "-c", "id", "--details")
+    said = outcome("advise", table, *asked).stdout
+    assert "\nin the table:\n" + "".join(f"  {note}\n" for note in of_readers) in said
+    (used,) = (line for line in said.splitlines() if line.startswith("  used by "))
+    assert used.endswith("used by DuckDB, DataFusion, ClickHouse; in the table, as said below")
+    of_both = outcome("advise", table, other, *asked).stdout
+    for note in of_readers:
+        assert f"  {table}: {note}\n" in of_both
+    assert f"  {other}: {BY_BUILDER} and Sail use {IN_USE}\n" in of_both
+    paths = [*other.glob("*.parquet")]
+    assert "in the table" not in outcome("advise", *paths, "-c", "id", "--details").stdout
 
 
 @pytest.mark.parametrize("feature", ["columnMapping", "v2Checkpoint"])

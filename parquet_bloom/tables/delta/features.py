@@ -57,15 +57,23 @@ _ICEBERG: Final = ("delta.enableIcebergCompat", "delta.universalFormat.enabledFo
 
 
 def refused_by_some(snapshot: Snapshot) -> Iterator[InTables]:
-    """What its readers have to know of, and not all of them do, whether or not any file is concerned."""
+    """What its readers have to know of, and not all of them do, or use no filters then, whether or not any file is
+    concerned."""
     features = set(snapshot.protocol.get("readerFeatures") or ()) - _ARROWS_OWN
     if _mapping(snapshot) != "none":
         yield "column mapping"
+        if "deletionVectors" in features and _enables_vectors(snapshot):
+            yield "column mapping with delta.enableDeletionVectors"
         features.discard("columnMapping")
     if "deletionVectors" in features:
         yield "the feature deletionVectors"
     if features - {"deletionVectors"}:
         yield "other reader features"
+
+
+def _enables_vectors(snapshot: Snapshot) -> bool:
+    """As deltalake reads the property: in other letters, it is not set."""
+    return snapshot.configuration.get("delta.enableDeletionVectors") == "true"
 
 
 def unreadable(snapshot: Snapshot) -> Iterator[str]:
