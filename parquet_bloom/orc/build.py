@@ -444,6 +444,8 @@ class OrcBuild(BuiltChange, BuildChange):
         """Filters that are there stay where the values cannot be read: nobody knows that they are wrong, unless they
         are damaged themselves."""
         try:
+            # Readers ask a filter by way of it. Raises FormatError for one that is damaged.
+            self.file.row_index(chunk.stripe.index, chunk.column)
             built = super()._build_or_reason(chunk)
             compared = self._being_compared.pop(chunk.key, ())
             if not isinstance(built, FiltersStay) and any(each.lacks_some for each in compared):

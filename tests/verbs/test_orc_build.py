@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
 from make.orc_defect_files import sound, stored_filters, with_filters, with_stream
-from make.orc_defects import ORC, pre_release
+from make.orc_defects import ORC, damaged_row_index, pre_release
 from make.orc_files import differing
 from pyarrow import orc
 
@@ -325,6 +325,20 @@ def test_filters_that_lack_values_do_not_go_in_silence(tmp_path):
     gone, said = pb.build(path, columns="x", existing="replace", ndv=5, in_place=True).notes
     assert gone == "removed the filters of 1 column in 1 stripe for good, with none in their place"
     assert said.startswith("stripe 0, column x: the filter that it had lacks values in rows 2500")
+
+
+def test_none_are_built_behind_a_row_index_that_is_damaged(tmp_path):
+    """No reader gets to them; `advise` says as much."""
+    path = tmp_path / "a.orc"
+    path.write_bytes(damaged_row_index())
+    before = path.read_bytes()
+    told = outcome("build", path, "-c", "a", "--existing", "replace", "--in-place")
+    assert told.code == 2
+    assert re.search(
+        r"column a: ROW_INDEX: damaged: .*, or name other columns with -c$", told.complaint
+    )
+    assert path.read_bytes() == before
+    assert outcome("build", path, "-c", "s", "--in-place").code == 0
 
 
 @pytest.mark.parametrize("defect", ORC, ids=str)
