@@ -33,7 +33,7 @@ SCRIPTS = {
 
 EXIT_STATUS = {
     "0": "Success, or yes.",
-    "1": "No: what was asked for is not so; the description says what that is.",
+    "1": "No, where this page says so.",
     "2": "An error, unless the description says otherwise.",
     "128 and above": "Ended by a signal, whose number is the rest.",
 }
@@ -101,9 +101,19 @@ def _page(name: str, context: click.Context) -> Iterator[str]:
     if examples:
         yield ".SH EXAMPLES"
         yield from _verbatim(map(str.strip, examples))
-    yield from _items("EXIT STATUS", EXIT_STATUS)
+    yield from _items("EXIT STATUS", _exit_status(command))
     yield from _items("ENVIRONMENT", _environment(command))
     yield from _see_also(name, context)
+
+
+def _exit_status(command: click.Command) -> dict[str, str]:
+    """The codes with which a command may end."""
+    texts = (getattr(each, "help", None) for each in (command, *command.params))
+    says_no = any(
+        re.search(r"xit code 1\b|\b1 is no\b", cleandoc(text or "").replace("\n", " "))
+        for text in texts
+    )
+    return {code: about for code, about in EXIT_STATUS.items() if says_no or code != "1"}
 
 
 def _environment(command: click.Command) -> dict[str, str]:

@@ -33,6 +33,7 @@ from parquet_bloom.program import options_again
 from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.engine_use import in_words, limits, notes, users
 from parquet_bloom.render.hints import (
+    MOST_JUDGED,
     for_all,
     on_replaced_too,
     united,
@@ -642,7 +643,7 @@ def _next_lines(
         found = command_for(named, command, {"COLUMN": each.columns}, again)
         if found is not None:
             names = tables or each.files or inputs.narrowed_read_names
-            commands.append(found if is_one else for_all(found, named.place, names))
+            commands.append(found if is_one else for_all(found, named.place, names, MOST_JUDGED))
     notes = _notes_on(steps) if commands else ()
     return [*notes, *(f"next: {each}" for each in united(commands))]
 

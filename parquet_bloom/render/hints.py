@@ -156,7 +156,9 @@ def with_key_hint(reason: str) -> str:
 
 
 # As Python's callers call what the command has options for.
-_REFUSED: Final = r"(?<=: )[a-z]+(_[a-z]+)*(?= is not supported for )|^(places|hash_key)(?=: )"
+_REFUSED: Final = (
+    r"(?<=: )[a-z]+(_[a-z]+)*(?= is not supported for )|^(places|hash_key)(?=: (?!no such command))"
+)
 _OF_STORE: Final = r"the storage option (?=\w+=)"
 
 
@@ -200,7 +202,8 @@ def on_replaced_too(columns: Sequence[str]) -> str:
 # Up to so many names stand for all files in a command.
 MOST_NAMES: Final = 5
 # What judges files together is told which of them it is about even if they are more: others would decide with them.
-_MOST_JUDGED: Final = 10
+# So is what builds upon that.
+MOST_JUDGED: Final = 10
 TAKES_IN_OTHERS: Final = "this command takes in the other files, too"
 # What may be done to all files where it helps some: it changes nothing that is in order.
 _SPARING: Final = frozenset(("build", "repair", "validate"))
@@ -218,7 +221,7 @@ def for_many(command: str, path: str, names: Sequence[str], concerned: Sequence[
     if "-g" in words:
         return for_any(command, path)
     is_sparing = words[1] in _SPARING and "--existing" not in words
-    most = _MOST_JUDGED if words[1] == "advise" else MOST_NAMES
+    most = MOST_JUDGED if words[1] == "advise" else MOST_NAMES
     is_for_all = is_sparing and not 0 < len(concerned) <= most
     if is_for_all and words[1] == "validate" and "-c" in words:
         # The others need not have the column.

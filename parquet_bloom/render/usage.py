@@ -139,6 +139,10 @@ _DONE_ANYWAY: Final = {
         (("pbloom index add", "-c"), ("pbloom index add", "--column")),
         "an index is of the columns that it was built of; pbloom index build makes another",
     ),
+    (
+        "pbloom index build",
+        "--since",
+    ): "pbloom index add brings an index up to date with what is new",
 }
 
 
@@ -363,6 +367,17 @@ def _commands_with(name: str, ctx: click.Context | None) -> list[str]:
     ]
 
 
+def _anywhere_with(name: str, ctx: click.Context) -> list[str]:
+    """The same of a group and of the groups in it, each as it is typed behind the group's own name."""
+    if not isinstance(ctx.command, click.Group):
+        return []
+    found = [each.partition(" ")[2] for each in _commands_with(name, ctx)]
+    for verb, each in _commands_of(ctx.command, ctx, ctx.command.list_commands(ctx)):
+        inner = click.Context(each, ctx, info_name=verb)
+        found += [having.partition(" ")[2] for having in _commands_with(name, inner)]
+    return found
+
+
 def _commands_of(
     group: click.Group, ctx: click.Context, names: Iterable[str]
 ) -> Iterator[tuple[str, click.Command]]:
@@ -371,6 +386,10 @@ def _commands_of(
         found = group.get_command(ctx, name)
         if found is not None and not found.hidden:
             yield name, found
+
+
+# So many commands are named that have an option.
+_MOST_HAVING: Final = 10
 
 
 def _command_meant(error: click.exceptions.NoSuchCommand) -> str:
@@ -387,10 +406,14 @@ def _command_meant(error: click.exceptions.NoSuchCommand) -> str:
         return f"did you mean {ctx.command_path} rule {name}?"
     if ctx is not None and (subcommand := _in_one_word(name, names, ctx)):
         return f"did you mean {subcommand}?"
-    if near := called or similar(name, names, _NEAR):
+    if called:
+        return f"did you mean {either(called)}?"
+    if ctx is not None and ctx.parent is None and (having := _anywhere_with(f"--{name}", ctx)):
+        more = [f"{len(having) - _MOST_HAVING} more"] if len(having) > _MOST_HAVING + 1 else []
+        few = having[:_MOST_HAVING] if more else having
+        return f"--{name} is an option: {_have_it([*few, *more])}"
+    if near := similar(name, names, _NEAR):
         return f"did you mean {either(near)}?"
-    if ctx is not None and ctx.parent is None and (having := _commands_with(f"--{name}", ctx)):
-        return f"--{name} is an option: {_have_it(having)}"
     if has_data_suffix(name) or os.path.lexists(name):
         return _before_file(error, names)
     return f"expected {either(names)}" if 0 < len(names) <= _FEW else _see_help(error)

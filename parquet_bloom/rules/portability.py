@@ -212,7 +212,7 @@ def check_trust(chunk: Chunk, doubt: str, was_right: bool, created_by: str) -> I
     all of them were looked up."""
     if doubt:
         fact = (
-            "all stored values are in the filters, which only looking up all of them shows"
+            "these filters lack no stored value, which only looking up all of them shows"
             if was_right
             else "the filters may be right or wrong"
         )

@@ -44,7 +44,27 @@ WHERE_TO_WRITE = (
         ("buid x", "buid: no such command; did you mean build?"),
         ("help index-add", "index-add: no such command; did you mean index add?"),
         ("index-frob", "index-frob: no such command; did you mean index?"),
-        ("help ndv", "ndv: no such command; --ndv is an option: pbloom build has it"),
+        ("help ndv", "ndv: no such command; --ndv is an option: build and spark build have it"),
+        (
+            "help hash-key",
+            (
+                "hash-key: no such command; --hash-key is an option: find, index build, index add, index probe, index check, "
+                "index sql and spark index have it"
+            ),
+        ),
+        ("help rebuild", "rebuild: no such command; --rebuild is an option: repair has it"),
+        (
+            "help places",
+            "places: no such command; --places is an option: index build and spark index have it",
+        ),
+        (
+            "places lake",
+            "places: no such command; --places is an option: index build and spark index have it",
+        ),
+        (
+            "index build x.index lake -c id --since 1d",
+            "--since: no such option; pbloom index add brings an index up to date with what is new",
+        ),
         (
             "index finish x",
             "finish: no such command; expected build, add, remove, probe, compact, check or sql",

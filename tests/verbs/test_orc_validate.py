@@ -270,7 +270,7 @@ def test_floats_by_pyorc_whose_digits_are_lost(checked):
 @pytest.mark.parametrize(
     ("deep", "fact"),
     [
-        (True, "all stored values are in the filters, which only looking up all of them shows"),
+        (True, "these filters lack no stored value, which only looking up all of them shows"),
         (False, "the filters may be right or wrong"),
     ],
 )
