@@ -27,8 +27,10 @@ from parquet_bloom.errors import (
     RewriteError,
     UnsafeStoreError,
     complaint,
+    quoted_name,
     without_place,
 )
+from parquet_bloom.filters.rates import exact_percent, percent_beyond
 from parquet_bloom.options import TableOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.storage.traffic import Requests, in_all
@@ -56,6 +58,9 @@ if TYPE_CHECKING:
 NOT_COMMITTED: Final = (
     "the new sizes are not committed: the same again without --no-commit (in Python, commit=False) commits"
     " them"
+)
+_REBUILT_BY: Final = (
+    '--existing replace (in Python, existing="replace") builds others for that rate'
 )
 _REMOVED: Final = "was removed from the table meanwhile"
 
@@ -92,7 +97,8 @@ class TableFacts(TypedDict):
 @dataclass(frozen=True, slots=True)
 class ChangedTable:
     """What became of a table. `table`: as it was read at first; `files` are sorted by name; `of_engines`:
-    what to know about those that read the files that it may append to; `lost`: who loses rows by the new filters."""
+    what to know about those that read the files that it may append to; `missed`: which filters that were appended
+    before let more pass than is wanted; `lost`: who loses rows by the new filters."""
 
     table: LakeTable
     of_table: TableOptions
@@ -103,6 +109,7 @@ class ChangedTable:
     left: tuple[LeftColumn, ...]
     useless: int
     returning: Mapping[str, int]
+    missed: tuple[str, ...]
     of_engines: tuple[str, ...]
     lost: tuple[str, ...]
     requests: Requests | None
@@ -143,6 +150,7 @@ class ChangedTable:
                 f"filters of {', '.join(self.returning)}, which were appended before, are in the files,"
                 f" too: {seen} them into sight"
             )
+        notes += self.missed
         actions = {each.action for each in self.files}
         if options.dry_run and actions & _COMMITTED:
             notes += [*self.table.readers, *self.of_engines]
@@ -231,6 +239,7 @@ class _TableRun:
         self._left: tuple[LeftColumn, ...] = ()
         self._useless = 0
         self._returning = Counter[str]()
+        self._missed: dict[str, tuple[float, float]] = {}
         self._lost: dict[str, dict[str, None]] = {}
         self._requests: Requests | None = None
 
@@ -271,6 +280,9 @@ class _TableRun:
         self._useless += sum(each.useless for each in results)
         for column, num_chunks in _all(each.returning for each in results):
             self._returning[column] += num_chunks
+        for column, fpp, target in _all(each.missed for each in results):
+            before = self._missed.get(column, (0.0, target))
+            self._missed[column] = max(before, (fpp, target))
         for column, statement in _all(each.lost for each in results):
             self._lost.setdefault(statement, {})[column] = None
         self._requests = in_all([self._requests, *(each.requests for each in results)])
@@ -286,6 +298,11 @@ class _TableRun:
             left=self._left,
             useless=self._useless,
             returning=dict(sorted(self._returning.items())),
+            missed=tuple(
+                f"column {quoted_name(column)}: up to {percent_beyond(target, fpp)} of absent values pass filters"
+                f" that were appended before, and the target is {exact_percent(target)}: {_REBUILT_BY}"
+                for column, (fpp, target) in sorted(self._missed.items())
+            ),
             of_engines=self._of_engines,
             lost=tuple(of_columns(names, statement) for statement, names in self._lost.items()),
             requests=in_all([self._first.requests, self._requests]),
