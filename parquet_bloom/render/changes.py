@@ -494,8 +494,9 @@ def _of_table(
 def _state(report: TableChange) -> str:
     if report.committed is not None:
         return "committed"
-    is_left = not report.dry_run and any(file.size != file.recorded for file in report.files)
-    return "not committed" if is_left else "unchanged"
+    if not any(file.has_new_size for file in report.files):
+        return "unchanged"
+    return "would change" if report.dry_run else "not committed"
 
 
 def _committed(report: TableChange) -> str:

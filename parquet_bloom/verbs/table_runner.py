@@ -64,9 +64,6 @@ _REBUILT_BY: Final = (
 )
 _REMOVED: Final = "was removed from the table meanwhile"
 
-# Their commits need nothing more of the file itself.
-_COMMITTED: Final[frozenset[TableAction]] = frozenset(("appended", "appended before", "taken back"))
-
 
 # Does a step with files in other processes.
 Elsewhere: TypeAlias = Callable[[Sequence[TableFile], TableStep], list[FileResult]]
@@ -132,12 +129,12 @@ class ChangedTable:
     @property
     def bytes_added(self) -> int:
         """To those that a commit records."""
-        return sum(file.bytes_added for file in self.files if file.action in _COMMITTED)
+        return sum(file.bytes_added for file in self.files if file.is_committable)
 
     @property
     def bytes_returning(self) -> int:
         """By which their records are more besides: others may have more bytes than these, too."""
-        recorded = [f.size - f.recorded for f in self.files if f.action in _COMMITTED]
+        recorded = [f.size - f.recorded for f in self.files if f.is_committable]
         return sum(recorded) - self.bytes_added
 
     @property
@@ -152,12 +149,12 @@ class ChangedTable:
             )
         notes += self.missed
         actions = {each.action for each in self.files}
-        if options.dry_run and actions & _COMMITTED:
+        if options.dry_run and any(each.is_committable for each in self.files):
             notes += [*self.table.readers, *self.of_engines]
         elif "appended" in actions:
             notes += self.of_engines
         notes += self.lost
-        if not options.commit and any(each.size != each.recorded for each in self.files):
+        if not options.commit and any(each.has_new_size for each in self.files):
             notes.append(NOT_COMMITTED)
         return tuple(notes)
 
@@ -370,11 +367,7 @@ def _commit(
     """Record the new sizes; the commit, if there was one, and what became of each file. Raises
     RewriteError, OSError."""
     changed = [result.changed for result in results]
-    sizes = {
-        each.file: NewSize(each.recorded, each.size)
-        for each in changed
-        if each.action in _COMMITTED and each.recorded != each.size
-    }
+    sizes = {each.file: NewSize(each.recorded, each.size) for each in changed if each.has_new_size}
     done = Committed(None)
     if sizes and step.of_table.records_sizes:
         done = table.commit(sizes, step.OPERATION)

@@ -37,6 +37,16 @@ class ChangedFile:
     reason: str | None = None
     bytes_added: int = 0
 
+    @property
+    def is_committable(self) -> bool:
+        """Whether a commit records its size, and needs nothing more of the file itself."""
+        return self.action in ("appended", "appended before", "taken back")
+
+    @property
+    def has_new_size(self) -> bool:
+        """Whether that is another than the table has recorded."""
+        return self.is_committable and self.size != self.recorded
+
 
 @dataclass(frozen=True, slots=True)
 class SkippedColumn:

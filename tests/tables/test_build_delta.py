@@ -651,12 +651,30 @@ def test_command(table):
     options = ("--table", "auto", "-c", "id", "--all-sizes")
     quiet = outcome("build", table, *options, "--no-commit", "-q").stdout.splitlines()
     assert quiet[-1].startswith("1 table: 1 not committed; ")
+    for way in ((), ("--no-commit",)):
+        dry = outcome("build", table, *options, *way, "--dry-run", "-q").stdout.splitlines()
+        assert dry[-1].startswith("1 table: 1 would change; 0 filters, ")
+        assert dry[-1].endswith("; dry run: nothing was written")
     line, skipped, *_ = outcome("build", table, *options, "--no-commit").stdout.splitlines()
     assert "; 0 filters, " in line
     assert skipped == "skipped id, 12 column chunks: was appended before: a commit makes it visible"
     (line,) = outcome("build", table, *options).stdout.splitlines()
     assert line.startswith(f"{table}: 6 files: 6 appended before; 12 filters made visible, ")
     assert "; version 5 records it, " in line
+
+
+def test_a_dry_run_counts_the_tables_that_would_change(table, tmp_path):
+    other = make_table(tmp_path / "other", commits=1)
+    build(other)
+    options = ("--table", "delta", "--dry-run")
+    told = outcome("build", table, other, *options, "-c", "id", "--all-sizes").stdout
+    assert "\n2 tables: 1 would change, 1 unchanged; 12 filters, " in told
+    told = outcome("strip", table, other, *options).stdout
+    assert "\n2 tables: 1 unchanged, 1 would change; " in told
+    (told,) = outcome("strip", other, *options, "-q").stdout.splitlines()
+    assert re.fullmatch(
+        "1 table: 1 would change; .* taken back; dry run: nothing was written", told
+    )
 
 
 def test_command_tells_what_failed(table):
