@@ -622,9 +622,10 @@ def test_versions(table):
     assert str(raised.value) == f"{table}: no version 4, expected 0 to 3"
     with pytest.raises(pb.RewriteError) as raised:
         open_table(table, version="q1")
-    assert str(raised.value) == (
-        f"{table}: version 'q1': expected a number: in Delta Lake, versions have no names"
-    )
+    expected = "expected a number, 0 or more: in Delta Lake, versions have no names"
+    assert str(raised.value) == f"{table}: version 'q1': {expected}"
+    told = outcome("inspect", table, "--table", "delta", "--version=-1").complaint
+    assert told == f"{table}: version '-1': {expected}"
 
 
 # ------------------------------------------------------------------------------------------------
@@ -802,6 +803,13 @@ def test_a_table_without_files_of_a_partition_is_not_said_to_be_empty(table):
         result = outcome(*place, "--where", "day=never")
         assert result.code == 2
         assert "day=never: no live file, expected " in result.complaint
+
+
+def test_an_empty_table_has_no_partition_that_could_be_named(tmp_path):
+    table = tmp_path / "events"
+    Judge.create(table, schema=rows_of(0, 1).schema, partition_by=["day"])
+    told = outcome("inspect", table, "--table", "delta", "--where", "day=1").complaint
+    assert told == f"{table}: day=1: no live file: the table is empty at version 0"
 
 
 def test_what_was_appended_before_is_not_added_again(table):
