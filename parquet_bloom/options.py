@@ -175,7 +175,7 @@ class BuildOptions(ReadOptions):
     """Which filters to add, see verbs.build.build. `dialect`: a legacy one, with its settings.
     `usual_layout`: that of files in which no end says otherwise, if `layout` is None. `kept_ends`: if they
     are all, a file to which something was appended is not cut back to its first end. `fpp_of`: by column,
-    before `fpp`."""
+    before `fpp`. `unproven`: parts and columns of filters that must not stay unless all stored values are in them."""
 
     fpp: float | None = None
     fpp_of: tuple[tuple[str, float], ...] = ()
@@ -192,6 +192,7 @@ class BuildOptions(ReadOptions):
     append_in_place: bool = False
     kept_ends: KeptEnds | None = None
     usual_layout: FileLayout = "replace"
+    unproven: frozenset[tuple[int, str]] = frozenset()
     dialect: Any = None
     threads: int | None = None
 

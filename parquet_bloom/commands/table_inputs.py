@@ -135,7 +135,9 @@ class TableInputs(Inputs):
         deleted = [file.num_deleted for file in files_read if file.num_deleted]
         if deleted:
             rows, files = number_of(sum(deleted), "row"), number_of(len(deleted), "file")
-            complain(f"{rows} of {files} are deleted by deletion vectors: filters still know them")
+            complain(
+                f"{rows} of {files} are deleted by deletion vectors: any filters still know them"
+            )
 
 
 def tables(names: tuple[str, ...]) -> Inputs:

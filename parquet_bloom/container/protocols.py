@@ -222,6 +222,10 @@ class Outline(Overview, Protocol):
     def chunks(self, part: int, columns: Sequence[Column]) -> Iterator[Chunk]:
         """The Chunks of these selected Columns in one part."""
 
+    def chunks_since(self, end: int) -> Sequence[Chunk]:
+        """The Chunks with filters that they have not, or not there, in the file cut at this earlier end. Raises
+        OSError."""
+
     def lost_rows_of(self, column: Column) -> tuple[str, ...]:
         """Which engines lose rows of this selected Column even with correct filters, a sentence each."""
 

@@ -201,9 +201,13 @@ class Size:
             needed = 1 << (needed - 1).bit_length()
         return max(MIN_BYTES // BLOCK_BYTES, min(needed, self.max_blocks))
 
+    def is_met_by(self, fpp: float) -> bool:
+        """Whether a filter with this FPP is as good as was wanted."""
+        return fpp <= (self.fpp if self.ndv is None else TOLERANCE * self.fpp)
+
     def reason_against(self, filter: MeasuredFilter) -> str:
         """Why a filter of this size should not be written; empty if it should."""
-        if filter.fpp <= (self.fpp if self.ndv is None else TOLERANCE * self.fpp):
+        if self.is_met_by(filter.fpp):
             return ""
         return (
             f"FPP {percent(filter.fpp, 3)} at {filter.num_bytes} bytes, {self._reason_for(filter)}:"

@@ -140,6 +140,9 @@ class OrcContainer(OrcReader):
     def ends_within(self) -> tuple[int, ...]:
         return ()
 
+    def chunks_since(self, end: int) -> tuple[()]:
+        return ()
+
     @property
     def obstacles(self) -> tuple[str, ...]:
         try:

@@ -106,6 +106,11 @@ class ParquetContainer(OpenFile):
 
         return tuple(reversed([older.source.size for older in ends_within(self)]))
 
+    def chunks_since(self, end: int) -> list[ColumnChunk]:
+        from parquet_bloom.parquet.edit.ends import pointing_since
+
+        return [*map(self.chunk_at, pointing_since(self, end))]
+
     @property
     def obstacles(self) -> tuple[str, ...]:
         from parquet_bloom.parquet.edit.obstacles import obstacles

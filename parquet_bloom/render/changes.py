@@ -392,6 +392,7 @@ class TableBuildView(_TableView["TableBuildReport"]):
             for each in report.skipped
             if each.reason not in is_visible
         ]
+        remarks += _of_columns([(each.action, each) for each in report.repaired])
         done = "would be set" if report.dry_run else "set"
         remarks += [
             Remark(key, value, f"{done}: {key}={value}") for key, value in report.properties.items()
@@ -434,13 +435,7 @@ class TableRepairView(_TableView["TableRepairReport"]):
             *((each.action, each) for each in report.repaired),
             *(("left", each) for each in report.left),
         ]
-        remarks = []
-        for what, each in done:
-            place = where(each.column, []) + ": " * bool(each.column)
-            count = f"{number_of(each.num_chunks, 'column chunk')}: "
-            reason = in_the_first(each.reason) if each.num_chunks > 1 else each.reason
-            remarks.append(_rule_remark(what, each, place + count, reason))
-        remarks += _notes(report.notes)
+        remarks = [*_of_columns(done), *_notes(report.notes)]
         return _of_table(report, _repaired(numbers), remarks, numbers)
 
     def total(self, numbers: Mapping[str, int]) -> str:
@@ -463,6 +458,15 @@ class TableStripView(_TableView["TableStripReport"]):
 
     def total(self, numbers: Mapping[str, int]) -> str:
         return f"{size(numbers['bytes'])} taken back"
+
+
+def _of_columns(done: Iterable[tuple[str, RepairedColumn | LeftColumn]]) -> Iterator[Remark]:
+    """What was done about the rules that filters of columns break."""
+    for what, each in done:
+        place = where(each.column, []) + ": " * bool(each.column)
+        count = f"{number_of(each.num_chunks, 'column chunk')}: "
+        reason = in_the_first(each.reason) if each.num_chunks > 1 else each.reason
+        yield _rule_remark(what, each, place + count, reason)
 
 
 def _num_chunks(columns: Sequence[RepairedColumn | LeftColumn]) -> int:
@@ -490,8 +494,9 @@ def _of_table(
 def _state(report: TableChange) -> str:
     if report.committed is not None:
         return "committed"
-    is_left = not report.dry_run and any(file.size != file.recorded for file in report.files)
-    return "not committed" if is_left else "unchanged"
+    if not any(file.has_new_size for file in report.files):
+        return "unchanged"
+    return "would change" if report.dry_run else "not committed"
 
 
 def _committed(report: TableChange) -> str:

@@ -83,6 +83,10 @@ _HINTS_LIKE: Final = {
     r"the most possible: misses the target of [\d.]+ %$": (
         "a higher --fpp allows one, --force writes this one"
     ),
+    r": no column [^;]*; the file has col-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(, |$)": (
+        "a Delta table has given its columns such names: --table delta, with the table's folder, takes those that it"
+        " shows"
+    ),
     # Without looking, such a name is that of an object. Web servers have no folders.
     r"^(?!https?:)[^:]+://.*\.(?i:parquet|parq|pq|orc): no such object$": (
         "a folder that is called so is named with a / at its end"

@@ -17,12 +17,9 @@ from parquet_bloom.container.room import TO_VALIDATE, check_room
 from parquet_bloom.diagnosis.diagnosis import NOTHING_TELLS, PAGES_MAY_HAVE_CHANGED, Diagnosis
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.rules import filter_bits, portability
-from parquet_bloom.rules.finding import Finding
+from parquet_bloom.rules.finding import UNREAD, Finding
 from parquet_bloom.rules.view import AnyExamination, Examined, FilterView, Spot, Twin
 from parquet_bloom.threads import threads_for_values, threads_to_read
-
-# Pages that cannot be read, or not here.
-_UNREAD: Final = frozenset({"PB116", "PB408"})
 
 # What remains of an item once its bits are gone, with the keys of chunks whose values were all found.
 _Outcome = tuple[Examined, list[tuple[int, int]], list[Twin]]
@@ -54,7 +51,7 @@ def _once(findings: Iterable[Finding]) -> Iterator[Finding]:
     said: set[tuple[str, Place | None, str | None]] = set()
     for each in findings:
         about = each.rule, each.place, each.column
-        if each.rule in _UNREAD and each.place is not None:
+        if each.rule in UNREAD and each.place is not None:
             if about in said:
                 continue
             said.add(about)

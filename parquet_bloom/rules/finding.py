@@ -221,6 +221,8 @@ def diagnosed(found: Diagnosis | str | None) -> DiagnosisFields:
 
 # The rule of what nobody could look at: it may be right.
 NOT_CHECKED: Final = "PB408"
+# Those of pages that cannot be read, or not here.
+UNREAD: Final = frozenset({"PB116", NOT_CHECKED})
 
 
 def not_checked(chunk: Chunk, reason: str) -> Finding:

@@ -232,14 +232,15 @@ def _examine_bits(
 
 class _Asked(NamedTuple):
     """What is `wrong` with the filter of a chunk; if it is right, how many bits the values do not explain; of one
-    that lacks values, what is said of their pages, and whether it does as if these had changed; and whether it is
-    `useless`, if nothing is wrong."""
+    that lacks values, what is said of their pages, and whether it does as if these had changed; whether it is
+    `useless`, if nothing is wrong; and its FPP, if its bits can be read."""
 
     wrong: list[Finding]
     foreign_bits: int | None
     pages: _Pages | None
     is_like_damage: bool
     useless: int
+    fpp: float | None
 
 
 class _Pages(NamedTuple):
@@ -261,6 +262,7 @@ def _asked(
         _pages(file, chunk) if any(each.rows for each in wrong) else None,
         any(map(is_like_damage, wrong)),
         0 if wrong else count_useless(found),
+        next((view.bits.fpp for view in seen.views), None),
     )
 
 
@@ -329,6 +331,7 @@ def _pages(file: ParquetContainer, chunk: ColumnChunk) -> _Pages:
 def _note(filter: BrokenFilter, asked: _Asked) -> None:
     """A filter that lacks values of pages with which something is wrong may be right,
     and the only trace of theirs."""
+    filter.fpp = asked.fpp
     for finding in asked.wrong:
         if asked.pages is None or finding.rows is None:
             filter.add(finding)

@@ -7,13 +7,13 @@ dropped: without it, readers lose time; with a wrong one, rows.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 from parquet_bloom.container import Repairs, number_of
 from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.options import RepairOptions
-from parquet_bloom.rules.finding import Finding
+from parquet_bloom.rules.finding import UNREAD, Finding
 from parquet_bloom.vocabulary import Remedy, RepairAction
 
 
@@ -24,6 +24,7 @@ class BrokenFilters:
 
     Where values are missing as if bytes of them had changed: `only_trace`, of what is wrong with their pages, so that
     the filter stays, with what it lacks; else, wherever some are, `doubt_about_values`, if nothing proves them right.
+    `fpp`: computed from the bits of the only one, where values were looked up.
     """
 
     chunk: Chunk
@@ -31,6 +32,7 @@ class BrokenFilters:
     problems: list[tuple[Finding, Remedy]] = field(default_factory=list)
     only_trace: tuple[Finding, Finding] | None = None
     doubt_about_values: str = ""
+    fpp: float | None = None
 
     def add(self, finding: Finding, remedy: Remedy | None = None) -> None:
         """Note what is wrong; `remedy`: if the place of the filter calls for another than the rule."""
@@ -40,6 +42,13 @@ class BrokenFilters:
     def fatal(self) -> Finding | None:
         """Why the filters are dropped."""
         return self._first("drop", "remove length")
+
+    @property
+    def unproven(self) -> Finding | None:
+        """What speaks against filters whose values were to be looked up: something is wrong, or nobody could."""
+        unread = (finding for finding, _ in self.problems if finding.rule in UNREAD)
+        lacking = self.only_trace and self.only_trace[0]
+        return self.fatal or self.length or self._first("rebuild") or lacking or next(unread, None)
 
     @property
     def num_sound(self) -> int:
@@ -96,6 +105,11 @@ class Diagnosed:
     dropping: RepairAction
     damage_rule: str
     useless: int = 0
+
+    def with_known(self, filters: Sequence[BrokenFilters]) -> Diagnosed:
+        """The same with what is known of these, in place of what was found."""
+        both = {each.chunk.key: each for each in (*self.filters, *filters)}
+        return replace(self, filters=[both[key] for key in sorted(both)])
 
     @property
     def notes(self) -> tuple[str, ...]:

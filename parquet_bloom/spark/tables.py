@@ -84,6 +84,7 @@ def _result(file: TableFile, outcome: Outcome) -> FileResult:
         tuple(LeftColumn(**each) for each in found["left"]),
         None if asked is None else Requests(**asked),
         tuple((column, num_chunks) for column, num_chunks in found["returning"]),
+        tuple((column, fpp, target) for column, fpp, target in found["missed"]),
         lost=tuple((column, statement) for column, statement in found["lost"]),
     )
 

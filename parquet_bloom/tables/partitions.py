@@ -6,7 +6,7 @@ of any partition: it is wanted, too, or what is in the partition would seem to b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -35,11 +35,9 @@ def files_where(
         # A table can have it as a text, too.
         values = {*wanted, *(None for value in wanted if value == NULL_PARTITION)}
         if values.isdisjoint(there):
-            known = _shown(there)
-            shown = ", ".join(known[:_SHOWN]) + ", …" * (len(known) > _SHOWN)
             asked = ", ".join(_shown(values))
             raise RewriteError(
-                f"{table.location}: {column}={asked}: no live file, expected {shown or 'none at all'}"
+                f"{table.location}: {column}={asked}: no live file{_instead(table, there)}"
             )
         files = [
             file
@@ -56,6 +54,19 @@ def _moment(since: datetime | int | str) -> Moment:
     if isinstance(since, int):
         return Moment(since)
     return Moment(name=since) if isinstance(since, str) else Moment(as_of=since)
+
+
+def _instead(table: LakeTable, there: Collection[str | None]) -> str:
+    """Which values of a partition column are `there`."""
+    if not there:
+        is_empty = not table.files()
+        return (
+            f": the table is empty at version {table.version}"
+            if is_empty
+            else " with a partition of this column"
+        )
+    known = _shown(there)
+    return f", expected {', '.join(known[:_SHOWN])}" + ", …" * (len(known) > _SHOWN)
 
 
 def _shown(values: Iterable[str | None]) -> list[str]:

@@ -10,7 +10,7 @@ killed run has committed stays so; what else it has appended the next run recogn
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from itertools import chain
@@ -20,9 +20,10 @@ from parquet_bloom.arguments import SomeNames
 from parquet_bloom.container import IN_PYTHON, WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError, quoted_name
+from parquet_bloom.filters.sizing import Size
 from parquet_bloom.options import DEFAULT_FPP, FILES_PER_COMMIT, BuildOptions, TableOptions
 from parquet_bloom.parallel import Progress
-from parquet_bloom.storage.traffic import Requests, in_all
+from parquet_bloom.storage.traffic import Requests
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.tables.table import (
     MIN_FILE_SIZE,
@@ -35,6 +36,7 @@ from parquet_bloom.tables.table import (
 )
 from parquet_bloom.verbs.build import advised_by, build_opened
 from parquet_bloom.verbs.documents import VerbReport
+from parquet_bloom.verbs.returning_filters import ReturningFilters, filters_returning
 from parquet_bloom.verbs.table_runner import (
     Elsewhere,
     TableCommit,
@@ -45,12 +47,12 @@ from parquet_bloom.verbs.table_runner import (
 from parquet_bloom.verbs.table_step import (
     ChangedFile,
     FileResult,
+    RepairedColumn,
     SkippedColumn,
     added_up,
     appended,
     as_called,
     check_named,
-    columns_returning,
     in_place_of,
     open_to_its_end,
     way_to_small,
@@ -77,14 +79,15 @@ class TableBuildReport(VerbReport):
     """What build_table did to one table. `version`: that it was read at; `committed`: the one in which all
     new sizes are recorded, None if nothing is; `commits`: it and those before it, in their order;
     `columns`: that filters were built for, by the table's names; `skipped`: column chunks without a filter, and row
-    groups of files without the column; `properties`: that were set, by which its writers go on by themselves.
+    groups of files without the column; `repaired`: filters that would have come into sight with a commit, and are not
+    right, or not proven to be; `properties`: that were set, by which its writers go on by themselves.
     `notes`: what to know about it. `bytes_added`: by which the files grew; `bytes_returning`: by which their records
     are more besides, as it was appended before; `num_returning`: filters of other columns in that, which a commit has
     brought back into sight."""
 
     _rows: ClassVar = ("files",)
     _shown_first: ClassVar = ("file", "action", "reason")
-    _told_below: ClassVar = ("skipped",)
+    _told_below: ClassVar = ("skipped", "repaired")
 
     path: str
     table: TableKind
@@ -101,6 +104,7 @@ class TableBuildReport(VerbReport):
     dry_run: bool
     seconds: float
     notes: tuple[str, ...] = ()
+    repaired: tuple[RepairedColumn, ...] = ()
     num_returning: int = field(default=0, metadata=IN_PYTHON)
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
@@ -202,6 +206,7 @@ def build_in_table(
         bytes_returning=done.bytes_returning,
         properties=properties,
         notes=(*notes, *done.notes),
+        repaired=done.repaired,
         num_returning=sum(done.returning.values()) if done.commits else 0,
     )
 
@@ -247,7 +252,9 @@ class Appending:
                 fpp_of=() if self.options.fpp else fpp_of,
                 threads=threads or self.options.threads,
             )
-            returning, asked = columns_returning(file, opened, keys)
+            goes = stored if wanted.existing == "replace" else ()
+            returning = filters_returning(file, opened, wanted, wanted.threads, goes)
+            wanted = replace(wanted, unproven=returning.not_proven)
             report = build_opened(opened, wanted, in_place_of(self.of_table))
         return FileResult(
             appended(file, report.size_before, report.size_after, report.num_filters),
@@ -257,7 +264,8 @@ class Appending:
                         SkippedColumn(
                             called.get(each.column, each.column),
                             APPENDED_BEFORE
-                            if each.reason == HAS_ONE and each.column in returning
+                            if each.reason == HAS_ONE
+                            and (each.place.part, each.column) in returning.proven
                             else each.reason,
                             1,
                         )
@@ -266,9 +274,14 @@ class Appending:
                     *lacking,
                 ]
             ),
-            requests=in_all([report.requests, asked]),
-            returning=as_called(
-                {name: count for name, count in returning.items() if name not in stored}, called
+            repaired=returning.mended(
+                {(each.place.part, each.column) for each in report.filters}, called
+            ),
+            requests=report.requests,
+            returning=as_called(returning.by_column(besides=stored), called),
+            missed=tuple(
+                (called.get(name, name), fpp, target)
+                for name, fpp, target in _missed(returning, wanted)
             ),
             lost=tuple(
                 (called.get(column.name, column.name), statement)
@@ -301,6 +314,20 @@ class Appending:
             wanted: found.get(wanted) or names_inside(self.names, opened, called, wanted)
             for wanted in columns
         }
+
+
+def _missed(
+    returning: ReturningFilters, options: BuildOptions
+) -> Iterator[tuple[str, float, float]]:
+    """The columns, of those to build, of which there are filters that let more pass than is wanted: the highest FPP,
+    and the target."""
+    rates = dict(options.fpp_of)
+    for name in options.columns or ():
+        size = Size(rates.get(name, options.fpp or DEFAULT_FPP), ndv=options.ndv)
+        found = (fpp for (_, column), fpp in returning.proven.items() if column == name)
+        highest = max(filter(None, found), default=0.0)
+        if not size.is_met_by(highest):
+            yield name, highest, size.fpp
 
 
 def _told_writers(

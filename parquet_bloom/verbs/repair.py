@@ -7,7 +7,7 @@ changes, with new filters before it; in an ORC file the streams of filters chang
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -183,17 +183,24 @@ def repair_file(
 
 
 def repair_opened(
-    file: Container, options: RepairOptions, destination: Destination
+    file: Container,
+    options: RepairOptions,
+    destination: Destination,
+    known: Sequence[BrokenFilters] = (),
 ) -> RepairReport:
-    """As repair, of a file that is open."""
-    return _repair(changing_opened(file, destination), options)
+    """As repair, of a file that is open. `known`: filters that are broken, whatever else is found of them, and of
+    other columns, too."""
+    return _repair(changing_opened(file, destination), options, known=known)
 
 
 def _repair(
-    opened: Changing, options: RepairOptions, progress: Progress | None = None
+    opened: Changing,
+    options: RepairOptions,
+    progress: Progress | None = None,
+    known: Sequence[BrokenFilters] = (),
 ) -> RepairReport:
     file, options = opened.file, opened.ready(options)
-    found = FORMATS[file.format].diagnose(file, options, progress)
+    found = FORMATS[file.format].diagnose(file, options, progress).with_known(known)
     change = file.repair(found.repairs(options), options, progress)
     facts = opened.write(change)
     outcomes = [

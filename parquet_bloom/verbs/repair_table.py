@@ -32,6 +32,7 @@ from parquet_bloom.tables.table import (
 )
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.repair import RepairReport, repair_opened
+from parquet_bloom.verbs.returning_filters import filters_returning
 from parquet_bloom.verbs.table_runner import (
     TableCommit,
     change_table,
@@ -46,7 +47,6 @@ from parquet_bloom.verbs.table_step import (
     appended,
     as_called,
     check_named,
-    columns_returning,
     in_place_of,
     open_to_its_end,
     unchanged,
@@ -190,12 +190,13 @@ class Repairing:
                 if report.size_after == report.size_before:
                     asked = in_all([opened.source.requests, report.requests])
                     return _result(unchanged(file), report, called, asked)
-            returning, asked = columns_returning(file, opened, keys)
-            report = repair_opened(opened, options, in_place_of(self.of_table))
+            returning = filters_returning(file, opened, options, options.threads)
+            place = in_place_of(self.of_table)
+            report = repair_opened(opened, options, place, returning.unproven)
         num_rebuilt = sum(each.action == "rebuilt" for each in report.repaired)
         changed = appended(file, report.size_before, report.size_after, num_rebuilt)
-        result = _result(changed, report, called, in_all([report.requests, asked]))
-        return replace(result, returning=as_called(returning, called))
+        result = _result(changed, report, called, report.requests)
+        return replace(result, returning=as_called(returning.by_column(), called))
 
 
 def _result(

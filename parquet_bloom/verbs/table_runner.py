@@ -27,8 +27,10 @@ from parquet_bloom.errors import (
     RewriteError,
     UnsafeStoreError,
     complaint,
+    quoted_name,
     without_place,
 )
+from parquet_bloom.filters.rates import exact_percent, percent_beyond
 from parquet_bloom.options import TableOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.storage.traffic import Requests, in_all
@@ -57,10 +59,10 @@ NOT_COMMITTED: Final = (
     "the new sizes are not committed: the same again without --no-commit (in Python, commit=False) commits"
     " them"
 )
+_REBUILT_BY: Final = (
+    '--existing replace (in Python, existing="replace") builds others for that rate'
+)
 _REMOVED: Final = "was removed from the table meanwhile"
-
-# Their commits need nothing more of the file itself.
-_COMMITTED: Final[frozenset[TableAction]] = frozenset(("appended", "appended before", "taken back"))
 
 
 # Does a step with files in other processes.
@@ -92,7 +94,8 @@ class TableFacts(TypedDict):
 @dataclass(frozen=True, slots=True)
 class ChangedTable:
     """What became of a table. `table`: as it was read at first; `files` are sorted by name; `of_engines`:
-    what to know about those that read the files that it may append to; `lost`: who loses rows by the new filters."""
+    what to know about those that read the files that it may append to; `missed`: which filters that were appended
+    before let more pass than is wanted; `lost`: who loses rows by the new filters."""
 
     table: LakeTable
     of_table: TableOptions
@@ -103,6 +106,7 @@ class ChangedTable:
     left: tuple[LeftColumn, ...]
     useless: int
     returning: Mapping[str, int]
+    missed: tuple[str, ...]
     of_engines: tuple[str, ...]
     lost: tuple[str, ...]
     requests: Requests | None
@@ -125,12 +129,12 @@ class ChangedTable:
     @property
     def bytes_added(self) -> int:
         """To those that a commit records."""
-        return sum(file.bytes_added for file in self.files if file.action in _COMMITTED)
+        return sum(file.bytes_added for file in self.files if file.is_committable)
 
     @property
     def bytes_returning(self) -> int:
         """By which their records are more besides: others may have more bytes than these, too."""
-        recorded = [f.size - f.recorded for f in self.files if f.action in _COMMITTED]
+        recorded = [f.size - f.recorded for f in self.files if f.is_committable]
         return sum(recorded) - self.bytes_added
 
     @property
@@ -143,13 +147,14 @@ class ChangedTable:
                 f"filters of {', '.join(self.returning)}, which were appended before, are in the files,"
                 f" too: {seen} them into sight"
             )
+        notes += self.missed
         actions = {each.action for each in self.files}
-        if options.dry_run and actions & _COMMITTED:
+        if options.dry_run and any(each.is_committable for each in self.files):
             notes += [*self.table.readers, *self.of_engines]
         elif "appended" in actions:
             notes += self.of_engines
         notes += self.lost
-        if not options.commit and any(each.size != each.recorded for each in self.files):
+        if not options.commit and any(each.has_new_size for each in self.files):
             notes.append(NOT_COMMITTED)
         return tuple(notes)
 
@@ -231,6 +236,7 @@ class _TableRun:
         self._left: tuple[LeftColumn, ...] = ()
         self._useless = 0
         self._returning = Counter[str]()
+        self._missed: dict[str, tuple[float, float]] = {}
         self._lost: dict[str, dict[str, None]] = {}
         self._requests: Requests | None = None
 
@@ -271,6 +277,9 @@ class _TableRun:
         self._useless += sum(each.useless for each in results)
         for column, num_chunks in _all(each.returning for each in results):
             self._returning[column] += num_chunks
+        for column, fpp, target in _all(each.missed for each in results):
+            before = self._missed.get(column, (0.0, target))
+            self._missed[column] = max(before, (fpp, target))
         for column, statement in _all(each.lost for each in results):
             self._lost.setdefault(statement, {})[column] = None
         self._requests = in_all([self._requests, *(each.requests for each in results)])
@@ -286,6 +295,11 @@ class _TableRun:
             left=self._left,
             useless=self._useless,
             returning=dict(sorted(self._returning.items())),
+            missed=tuple(
+                f"column {quoted_name(column)}: up to {percent_beyond(target, fpp)} of absent values pass filters"
+                f" that were appended before, and the target is {exact_percent(target)}: {_REBUILT_BY}"
+                for column, (fpp, target) in sorted(self._missed.items())
+            ),
             of_engines=self._of_engines,
             lost=tuple(of_columns(names, statement) for statement, names in self._lost.items()),
             requests=in_all([self._first.requests, self._requests]),
@@ -353,11 +367,7 @@ def _commit(
     """Record the new sizes; the commit, if there was one, and what became of each file. Raises
     RewriteError, OSError."""
     changed = [result.changed for result in results]
-    sizes = {
-        each.file: NewSize(each.recorded, each.size)
-        for each in changed
-        if each.action in _COMMITTED and each.recorded != each.size
-    }
+    sizes = {each.file: NewSize(each.recorded, each.size) for each in changed if each.has_new_size}
     done = Committed(None)
     if sizes and step.of_table.records_sizes:
         done = table.commit(sizes, step.OPERATION)

@@ -3,7 +3,6 @@ commits, is table_runner."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
@@ -37,6 +36,16 @@ class ChangedFile:
     num_deleted: int = 0
     reason: str | None = None
     bytes_added: int = 0
+
+    @property
+    def is_committable(self) -> bool:
+        """Whether a commit records its size, and needs nothing more of the file itself."""
+        return self.action in ("appended", "appended before", "taken back")
+
+    @property
+    def has_new_size(self) -> bool:
+        """Whether that is another than the table has recorded."""
+        return self.is_committable and self.size != self.recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +108,8 @@ OfColumn = TypeVar("OfColumn", SkippedColumn, RepairedColumn, LeftColumn)
 class FileResult:
     """What became of one file and of the filters in it, and what was asked of its object store.
     `returning`: the columns whose filters a commit brings back into sight, although nobody asked, with the number of
-    their chunks. `useless`: see RepairReport. `lost`: which engines lose rows by the new filters, a sentence for each
+    their chunks; `missed`: those that were asked for, where such filters miss the target, with the highest FPP and
+    the target. `useless`: see RepairReport. `lost`: which engines lose rows by the new filters, a sentence for each
     column."""
 
     changed: ChangedFile
@@ -108,6 +118,7 @@ class FileResult:
     left: tuple[LeftColumn, ...] = ()
     requests: Requests | None = None
     returning: tuple[tuple[str, int], ...] = ()
+    missed: tuple[tuple[str, float, float], ...] = ()
     useless: int = 0
     lost: tuple[tuple[str, str], ...] = ()
 
@@ -226,30 +237,6 @@ def in_place_of(options: TableOptions) -> Destination:
         verify=options.verify,
         unconditional=options.unconditional,
         in_table=True,
-    )
-
-
-def columns_returning(
-    file: TableFile, opened: Container, keys: Keys | None
-) -> tuple[Mapping[str, int], Requests | None]:
-    """The columns that have filters in an open file, and none as far as its record says, with the number of their
-    chunks: whatever made them did not commit, or its commit was taken back. And what was asked to find out. Raises
-    as open."""
-    if opened.source.size == file.size:
-        return {}, None
-    with open_file(file.path, keys, size=file.size) as recorded:
-        there = _columns_with_filters(recorded)
-        found = _columns_with_filters(opened)
-        returning = {name: count for name, count in found.items() if name not in there}
-        return returning, recorded.source.requests
-
-
-def _columns_with_filters(file: Container) -> Mapping[str, int]:
-    return Counter(
-        chunk.column.name
-        for part in file.select_parts(None)
-        for chunk in file.chunks(part, file.select(None))
-        if chunk.has_filters
     )
 
 

@@ -14,6 +14,7 @@ from make.delta_tables import live, make_table, newest, table_of
 from make.dying_tasks import dying
 from make.encrypted_files import encrypted
 from make.encrypting import FOOTER_KEY, Recipe
+from make.filters import bitset_at, with_bitset
 from oracle.delta_readers import rows_at
 
 import parquet_bloom as pb
@@ -154,6 +155,28 @@ def test_executors_need_no_pyiceberg(tmp_path, monkeypatch):
     assert report.committed is None
     (pickled,) = sent
     assert b"pyiceberg" not in pickled
+
+
+def test_filters_that_come_into_sight_are_looked_up(table, monkeypatch):
+    """By executors, and what they found comes through."""
+    delta_tables.build(table, columns=["id", "n"], fpp=0.5)
+    path = table / min(live(table))
+    data = path.read_bytes()
+    start, end = bitset_at(data)
+    path.write_bytes(with_bitset(data, bytes(end - start)))
+    pb.strip_table(table)
+    local = shutil.copytree(table, table.with_name("local"))
+
+    def instead(spark, request, search, **_):
+        outcomes = tables.change_in_table(pickle.loads(pickle.dumps(request)), search.files)
+        return SimpleNamespace(each_here=lambda: outcomes)
+
+    monkeypatch.setattr(tables, "run_job", instead)
+    report = build(None, table, fpp=0.001)
+    (found,) = report.repaired
+    assert (found.column, found.action, found.rule) == ("id", "rebuilt", "PB402")
+    assert any("and the target is 0.1 %" in note for note in report.notes)
+    assert said(report) == said(delta_tables.build(local, fpp=0.001))
 
 
 @pytest.mark.long

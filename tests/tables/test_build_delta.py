@@ -622,9 +622,10 @@ def test_versions(table):
     assert str(raised.value) == f"{table}: no version 4, expected 0 to 3"
     with pytest.raises(pb.RewriteError) as raised:
         open_table(table, version="q1")
-    assert str(raised.value) == (
-        f"{table}: version 'q1': expected a number: in Delta Lake, versions have no names"
-    )
+    expected = "expected a number, 0 or more: in Delta Lake, versions have no names"
+    assert str(raised.value) == f"{table}: version 'q1': {expected}"
+    told = outcome("inspect", table, "--table", "delta", "--version=-1").complaint
+    assert told == f"{table}: version '-1': {expected}"
 
 
 # ------------------------------------------------------------------------------------------------
@@ -651,12 +652,30 @@ def test_command(table):
     options = ("--table", "auto", "-c", "id", "--all-sizes")
     quiet = outcome("build", table, *options, "--no-commit", "-q").stdout.splitlines()
     assert quiet[-1].startswith("1 table: 1 not committed; ")
+    for way in ((), ("--no-commit",)):
+        dry = outcome("build", table, *options, *way, "--dry-run", "-q").stdout.splitlines()
+        assert dry[-1].startswith("1 table: 1 would change; 0 filters, ")
+        assert dry[-1].endswith("; dry run: nothing was written")
     line, skipped, *_ = outcome("build", table, *options, "--no-commit").stdout.splitlines()
     assert "; 0 filters, " in line
     assert skipped == "skipped id, 12 column chunks: was appended before: a commit makes it visible"
     (line,) = outcome("build", table, *options).stdout.splitlines()
     assert line.startswith(f"{table}: 6 files: 6 appended before; 12 filters made visible, ")
     assert "; version 5 records it, " in line
+
+
+def test_a_dry_run_counts_the_tables_that_would_change(table, tmp_path):
+    other = make_table(tmp_path / "other", commits=1)
+    build(other)
+    options = ("--table", "delta", "--dry-run")
+    told = outcome("build", table, other, *options, "-c", "id", "--all-sizes").stdout
+    assert "\n2 tables: 1 would change, 1 unchanged; 12 filters, " in told
+    told = outcome("strip", table, other, *options).stdout
+    assert "\n2 tables: 1 unchanged, 1 would change; " in told
+    (told,) = outcome("strip", other, *options, "-q").stdout.splitlines()
+    assert re.fullmatch(
+        "1 table: 1 would change; .* taken back; dry run: nothing was written", told
+    )
 
 
 def test_command_tells_what_failed(table):
@@ -784,6 +803,13 @@ def test_a_table_without_files_of_a_partition_is_not_said_to_be_empty(table):
         result = outcome(*place, "--where", "day=never")
         assert result.code == 2
         assert "day=never: no live file, expected " in result.complaint
+
+
+def test_an_empty_table_has_no_partition_that_could_be_named(tmp_path):
+    table = tmp_path / "events"
+    Judge.create(table, schema=rows_of(0, 1).schema, partition_by=["day"])
+    told = outcome("inspect", table, "--table", "delta", "--where", "day=1").complaint
+    assert told == f"{table}: day=1: no live file: the table is empty at version 0"
 
 
 def test_what_was_appended_before_is_not_added_again(table):

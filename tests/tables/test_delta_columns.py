@@ -203,3 +203,14 @@ def test_settings_of_several_tables_name_none_of_them(mapped, tmp_path):
     (report,) = pb.advise([mapped, other], table="delta").reports
     (settings,) = report.columns[0].settings
     assert settings.text == "pbloom build TABLE -c user_id --fpp 0.01 --table delta --all-sizes"
+
+
+def test_a_file_by_itself_leads_to_the_table_that_has_named_its_columns(tmp_path):
+    path = tmp_path / "part-0.parquet"
+    name = "col-5bc8a3f0-7f0e-4c55-9d1b-0123456789ab"
+    path.write_bytes(parquet_bytes(pa.table({name: [1, 2], "n": [1, 2]})))
+    told = outcome("probe", path, "-c", "user_id", "-v", "1").complaint
+    assert told == (
+        f"{path}: no column user_id; the file has {name}, n; a Delta table has given its columns such names:"
+        " --table delta, with the table's folder, takes those that it shows"
+    )

@@ -150,7 +150,7 @@ def test_deleted_rows_are_counted(tmp_path):
     result = outcome("inspect", table, "--table", "auto", "--summary")
     assert result.code == 0
     assert result.complaint == (
-        "4 rows of 2 files are deleted by deletion vectors: filters still know them"
+        "4 rows of 2 files are deleted by deletion vectors: any filters still know them"
     )
 
 

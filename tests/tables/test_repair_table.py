@@ -35,6 +35,11 @@ def write_table(tmp_path):
     return write
 
 
+def at(path, data):
+    path.write_bytes(data)
+    return path
+
+
 def repair(table, **options):
     return pb.repair_table(table, **{"min_file_size": 0, **options})
 
@@ -218,6 +223,10 @@ def test_the_command_on_several_tables(sound, write_table, tmp_path):
     }  # fmt: skip
     again = outcome(*arguments)
     assert again.code == 0
+    data = with_length(sound, 1)
+    third = table_of(tmp_path / "third", at(tmp_path / "3.parquet", data), **COLUMNS)
+    dry = outcome("repair", third, *arguments[3:], "--dry-run", "-q").stdout.splitlines()
+    assert dry[-1].startswith("1 table: 1 would change; 1 filter repaired, ")
     assert again.stdout.splitlines()[-1].startswith(
         "2 tables: 2 unchanged; 0 filters repaired, 0 B added"
     )

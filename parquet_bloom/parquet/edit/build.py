@@ -77,9 +77,12 @@ class ParquetBuild(FilterChange, BuildChange):
         self._options = options
         fpp, max_bytes = options.fpp or DEFAULT_FPP, options.max_bytes or MAX_BYTES
         size = Size(fpp, max_bytes, options.ndv, options.exact_blocks)
-        plan = plan_of(file, options, lambda chunk: chunk.has_filters)
+        self._unproven = {
+            chunk.key: chunk for chunk in (file.chunk(*each) for each in sorted(options.unproven))
+        }
+        plan = plan_of(file, options, self._has_one)
         foreign_fields.check_pointers(file.footer, plan.chunks)
-        replaced = {chunk.key: chunk for chunk in plan.chunks if chunk.has_filters}
+        replaced = self._unproven | {chunk.key: chunk for chunk in plan.chunks if chunk.has_filters}
         check_end(file, replaced)
         check_replaced(file, replaced)
         sizes = {name: replace(size, fpp=fpp) for name, fpp in options.fpp_of}
@@ -105,6 +108,10 @@ class ParquetBuild(FilterChange, BuildChange):
         self.skipped += plan.skipped
         # Those of `replaced` that may lack values.
         self._lacking: list[tuple[int, str]] = []
+
+    def _has_one(self, chunk: ColumnChunk) -> bool:
+        """A filter that readers may ask."""
+        return chunk.has_filters and chunk.key not in self._unproven
 
     @property
     def planned(self) -> Sequence[ColumnChunk]:
@@ -132,11 +139,13 @@ class ParquetBuild(FilterChange, BuildChange):
         self, chunk: ColumnChunk, filter: SplitBlockBloomFilter | str, version: Version
     ) -> str:
         """It stays if it lets less pass and has all values: then nobody loses rows by it; or if these cannot be read,
-        as nobody knows that it is wrong."""
+        as nobody knows that it is wrong, unless it has to be proven."""
         stored = self._movable(chunk) if chunk.key in self.places else None
         if stored is None or filter == NO_VALUES:
             return ""
         if isinstance(filter, str):
+            if chunk.key in self._unproven:
+                return ""
             stays = UNREAD_STAYS
         elif self._is_better(stored, filter):
             stays = OLD_ONE_STAYS

@@ -50,13 +50,21 @@ def earlier_ends(file: OpenFile) -> Iterator[OpenFile]:
 def ends_within(file: OpenFile) -> Iterator[OpenFile]:
     """The file cut at those of its earlier ends whose filters it still has, each in its place: none of
     them has been removed since, or replaced, as what is wrong is. Raises OSError."""
-    pointers = ("bloom_filter_offset", "bloom_filter_length")
-    newest = [*zip(*map(file.footer.chunks.every, pointers), strict=True)]
+    newest = [*_pointers(file)]
     for older in earlier_ends(file):
-        found = zip(*map(older.footer.chunks.every, pointers), strict=True)
-        pairs = zip(found, newest, strict=True)
-        if all(its == mine for its, mine in pairs if its != (_kernel.ABSENT, _kernel.ABSENT)):
+        pairs = zip(_pointers(older), newest, strict=True)
+        if all(its == mine for its, mine in pairs if its != _NO_POINTER):
             yield older
+
+
+def pointing_since(file: OpenFile, end: int) -> Iterator[ChunkKey]:
+    """The chunks that point to a filter, and to none or elsewhere in the file cut at this earlier end. Raises
+    OSError."""
+    width = len(file.footer.leaves)
+    older = _pointers(OpenFile(Cut(file.source, end), file.keys))
+    for index, (its, mine) in enumerate(zip(older, _pointers(file), strict=True)):
+        if its != mine and mine[0] != _kernel.ABSENT:
+            yield divmod(index, width)
 
 
 def first_end(file: OpenFile) -> OpenFile:
@@ -180,7 +188,16 @@ def _shape(file: OpenFile) -> tuple[int, int]:
 def _pointing(file: OpenFile) -> Iterator[ChunkKey]:
     """The chunks whose fields 14 and 15 are not both missing."""
     width = len(file.footer.leaves)
-    fields = map(file.footer.chunks.every, ("bloom_filter_offset", "bloom_filter_length"))
-    for index, found in enumerate(zip(*fields, strict=True)):
-        if found != (_kernel.ABSENT, _kernel.ABSENT):
+    for index, found in enumerate(_pointers(file)):
+        if found != _NO_POINTER:
             yield divmod(index, width)
+
+
+_NO_POINTER: Final = (_kernel.ABSENT, _kernel.ABSENT)
+
+
+def _pointers(file: OpenFile) -> Iterator[tuple[int, int]]:
+    """Offset and length, as far as there are any, of the filter of every chunk."""
+    chunks = file.footer.chunks
+    offsets, lengths = chunks.every("bloom_filter_offset"), chunks.every("bloom_filter_length")
+    return zip(offsets, lengths, strict=True)

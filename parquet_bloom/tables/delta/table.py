@@ -237,7 +237,8 @@ def open_at(folder: Folder, moment: Moment, options: Mapping[str, str] | None) -
     """See TableModule: the folder has the options."""
     if moment.name is not None:
         raise RewriteError(
-            f"{folder.path}: version {moment.name!r}: expected a number: in Delta Lake, versions have no names"
+            f"{folder.path}: version {moment.name!r}: expected a number, 0 or more: in Delta Lake, versions have"
+            " no names"
         )
     version = moment.version if moment.as_of is None else _version_at(folder, moment.as_of)
     return DeltaTable(folder, version)
