@@ -142,6 +142,19 @@ def version_option() -> click.Option:
     )
 
 
+@contextmanager
+def parsing(ctx: click.Context, args: Sequence[str]) -> Iterator[None]:
+    """While the words behind a command are read, some of which may have help written, which nobody need read."""
+    remember_words(ctx, args)
+    try:
+        # An option without its value does not know of which command it is.
+        with augment_usage_errors(ctx):
+            yield
+    except BrokenPipeError:
+        with terminal.standard_output():
+            raise
+
+
 def _says(name: str, text: Callable[[click.Context], str], help: str) -> click.Option:
     """An option with which a command says this, and ends."""
 
@@ -299,8 +312,7 @@ class Ordered(click.Group):
         ]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        remember_words(ctx, args)
-        with augment_usage_errors(ctx):
+        with parsing(ctx, args):
             return super().parse_args(ctx, args)
 
 

@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-from click.core import augment_usage_errors
 
 from parquet_bloom.commands.outputs import check_outputs
 from parquet_bloom.commands.parameters import is_written
@@ -22,7 +21,7 @@ from parquet_bloom.program import (
     debug,
     help_all,
     is_all_wanted,
-    remember_words,
+    parsing,
     strict,
 )
 from parquet_bloom.render.wording import either
@@ -113,9 +112,7 @@ class Command(click.Command):
         self.params += [color(), help_all(), debug()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        remember_words(ctx, args)
-        # An option without its value does not know of which command it is.
-        with augment_usage_errors(ctx):
+        with parsing(ctx, args):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -92,6 +92,13 @@ def test_a_reader_that_has_seen_enough(tmp_path: Path, filtered: bytes, lines: i
     assert code != 1
 
 
+@pytest.mark.parametrize(
+    "asked", [("help", "build"), ("spark", "build", "--help"), ("--version",), ("--help",)]
+)
+def test_help_that_nobody_reads(asked: tuple[str, ...]) -> None:
+    assert _closing(*asked, lines=0) == (128 + signal.SIGPIPE, "")
+
+
 def test_standard_output_that_is_full(source: Path) -> None:
     if not Path("/dev/full").exists():
         missing("/dev/full")
