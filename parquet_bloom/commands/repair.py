@@ -56,9 +56,10 @@ def repair(
 
     Without --rebuild, only the footer changes: a missing or wrong bloom_filter_length is set, and pointers that
     lead to nothing, or to a filter that no reader can trust, are dropped. A filter that only the stored
-    values could prove right is dropped, too, unless --drop-bad or --rebuild reads them. What was dropped comes
-    back by --rebuild, or later by pbloom build. In ORC files nothing points to a filter, so that only --drop-bad
-    and --rebuild repair anything; the filters of a column in a stripe are one stream there, and dropped together.
+    values could prove right is dropped, too, unless --drop-bad or --rebuild reads them. What --rebuild would
+    have built in the same run, pbloom build adds later. In ORC files nothing points to a filter, so that only
+    --drop-bad and --rebuild repair anything; the filters of a column in a stripe are one stream there, and dropped
+    together.
     Filters that are right and exclude too little (PB3xx) stay: pbloom build --existing replace makes better ones.
     Filters that may be the only trace of pages that have changed stay, too.
     Exit code 1: something is still wrong, and the answer says what would repair it.

@@ -140,22 +140,32 @@ class RepairView(SummarizedView["RepairReport"]):
             "not checked": _num_left(report, is_wrong=False),
             "useless": report.useless, "bytes": report.bytes_added, "looked up": report.looked_up,
         }  # fmt: skip
-        return _of_file(report, _repaired(numbers), _repair_remarks(report), numbers)
+        remarks = [*_repair_remarks(report), *self._without_filter(report)]
+        return _of_file(report, _repaired(numbers), remarks, numbers)
+
+    def _without_filter(self, report: RepairReport) -> Iterator[Remark]:
+        """That filters which were dropped can be built again."""
+        if report.output is None or not (dropped := _with_data(report)):
+            return
+        columns = ",".join(
+            quoted_name(each) for each in dict.fromkeys(each.column for each in dropped)
+        )
+        again = ("-c", columns, "--in-place", *self._again)
+        stay = ", and any bytes of it stay in the file" * (dropped[0].action == "pointer dropped")
+        why = f"no filter is left where one was dropped{stay}"
+        build = command("build", report.output, *again)
+        yield Remark(
+            painted("note"),
+            why,
+            f"{painted('note')}: {why}: {build} adds a new one",
+            next=command("build", "FILE", *again) if report.output == report.path else None,
+        )
 
     def total(self, numbers: Mapping[str, int]) -> str:
         return _repaired_in_all(numbers)
 
     def write(self, report: RepairReport, verbose: bool = False) -> None:
         super().write(report, verbose)
-        if report.output is not None and (dropped := _with_data(report)):
-            columns = ",".join(dict.fromkeys(each.column for each in dropped))
-            build = command("build", report.output, "-c", columns, "--in-place", *self._again)
-            stay = ", and any bytes of it stay in the file" * (
-                dropped[0].action == "pointer dropped"
-            )
-            write_text(
-                f"{painted('note')}: no filter is left where one was dropped{stay}: {build} adds a new one"
-            )
         if not report.looked_up:
             also = f"so does {command('validate', report.output or report.path, *self._again)}"
             write_text(f"{painted('note')}: {NOT_LOOKED_UP}, and {also}")

@@ -48,6 +48,25 @@ def test_the_command_says_what_it_did(sound: bytes, write: Callable[[bytes], Pat
     )
 
 
+def test_so_it_says_of_several_files(sound: bytes, write: Callable[[bytes], Path]) -> None:
+    """What is dropped in some comes back by a build that leaves the others as they are."""
+    path = write(with_offset(sound, -1))
+    folder = path.parent / "lake"
+    folder.mkdir()
+    path.rename(folder / "a.parquet")
+    (folder / "b.parquet").write_bytes(sound)
+    result = outcome("repair", folder, "--in-place")
+    note = next(line for line in result.stdout.splitlines() if "note: no filter is left" in line)
+    command = f"pbloom build {folder}/a.parquet -c a --in-place"
+    assert note == (
+        f"{folder}/a.parquet: note: no filter is left where one was dropped, and any bytes of it stay in the file:"
+        f" {command} adds a new one"
+    )
+    assert outcome(*command.split()[1:]).code == 0
+    assert len(pb.inspect(folder / "a.parquet").parts) == 2
+    assert pb.validate(folder / "a.parquet", require=["a"]).ok
+
+
 def test_exit_codes(sound: bytes, write: Callable[[bytes], Path], zero: Path) -> None:
     """0: nothing is left; 1: something is; 2: trouble."""
     path = write(without_lengths(sound))
