@@ -161,8 +161,11 @@ def _encode_integer(leaf: LeafType, value: object, float_bits: int) -> Encodings
     low, high = integer_range(leaf)
     width = PHYSICAL_WIDTH[leaf.physical]
     if not low <= number <= high:
-        if leaf.logical_name not in ("", "INTEGER") or _is_other_sign(number, low, width):
+        if leaf.logical_name not in ("", "INTEGER"):
             raise not_a_value(leaf, value, f"{low} to {high}")
+        if _is_other_sign(number, low, width):
+            # Larger ones are looked up, or absent.
+            raise not_a_value(leaf, value, "0 or more")
         # Of 8 and 16 bits, writers that do not look may have stored more, in the 32 that there are.
         if not _fits(number, 8 * width, or_unsigned=low == 0):
             return Encodings((), BEYOND_BITS)
