@@ -546,13 +546,13 @@ def _about(report: IndexCheck) -> str:
 
 
 def _gone(report: IndexCheck) -> str:
-    """`; 900 of 3,600 keys are of files that are gone, have changed, or were indexed twice at a time: …`"""
+    """`; 900 of 3,600 keys are of files that are gone, have changed, are damaged, or were indexed twice: …`"""
     counts = (
         (report.keys_gone, report.keys, "key"),
         (report.filters_gone, report.filters, "filter"),
     )
     parts = [some_of(gone, num, noun) for gone, num, noun in counts if gone]
-    whose = "are of files that are gone, have changed, or were indexed twice at a time"
+    whose = "are of files that are gone, have changed, are damaged, or were indexed twice at a time"
     compact_it = command(
         "index", "compact", "--index", report.index, "--all", *store_options_again()
     )
@@ -662,7 +662,9 @@ def _end_with(
     else:
         _write_change(report, quiet, took)
         if report.failed_before and code is None:
-            check_it = command("index", "check", "--index", report.index, *store_options_again())
+            in_full = ("--json",) if report.failed_before > MOST_FILES else ()
+            again = (*in_full, *store_options_again())
+            check_it = command("index", "check", "--index", report.index, *again)
             of_them = some_of(report.failed_before, report.failed, "file")
             complain(
                 f"{of_them} that cannot be read in full: unchanged since that was found, and not tried again;"
@@ -720,7 +722,7 @@ def _name(not_indexed: Sequence[NotIndexed]) -> None:
     for path, columns, reason in found[:MOST_FILES]:
         complain(f"{path}: {columns}: not indexed: {reason}")
     if len(found) > MOST_FILES:
-        complain(f"{len(found) - MOST_FILES:,} more that are not indexed")
+        complain(f"{len(found) - MOST_FILES:,} more that are not indexed: --json shows all")
 
 
 def _by_reason(not_indexed: Iterable[NotIndexed]) -> list[tuple[str, str, str]]:

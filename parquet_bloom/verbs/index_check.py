@@ -70,9 +70,10 @@ class IndexFinding:
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexCheck(VerbReport):
     """What check_index found. `files`, `keys`, `filters`: how many the index knows, pairs of value and place, those
-    in slices; `keys_gone`, `filters_gone`: of these, those of files that are gone, have changed, or were indexed
-    twice at a time, which no answer is from, and which compact_index drops with `everything` (0 in an index that is
-    damaged); `size`: of its segments, in bytes; `made`: when its files were looked at last, in seconds since 1970.
+    in slices; `keys_gone`, `filters_gone`: of these, those of files that are gone, have changed, are damaged, or were
+    indexed twice at a time, which no answer is from, and which compact_index drops with `everything` (0 in an index
+    that is damaged); `size`: of its segments, in bytes; `made`: when its files were looked at last, in seconds since
+    1970.
     `files_checked`: of the files, those that it was to look at; `failed`: how many of these, as they are now, could
     not be read, or not all of them; `not_indexed`: what is unknown in every answer;
     `values`: how many were read and looked up; `unneeded`: files in its folder, of `bytes_unneeded`, that

@@ -1133,6 +1133,22 @@ def test_a_file_that_cannot_be_read_is_trouble_once(tmp_path):
     assert ": 3 files, 1 of them not fully indexed: 0 added, 1 changed" in mended.stdout
 
 
+def test_of_many_files_that_cannot_be_read_the_document_has_all(tmp_path):
+    """What is shown are some, and what shows the rest."""
+    lake, index = tmp_path / "lake", tmp_path / "index"
+    lake.mkdir()
+    pq.write_table(pa.table({"id": [1]}), lake / "00.parquet")
+    for number in range(1, 24):
+        (lake / f"{number:02}.parquet").touch()
+    outcome("index", "build", "--index", index, "-c", "id", lake)
+    again = outcome("index", "add", "--index", index)
+    check = f"pbloom index check --index {index} --json"
+    assert again.stderr.endswith(f"and not tried again; `{check}` names all\n")
+    shown = outcome("index", "check", "--index", index).stderr.splitlines()
+    assert (len(shown), shown[-1]) == (21, "pbloom: 3 more that are not indexed: --json shows all")
+    assert len(json.loads(outcome(*check.split()[1:]).stdout)["not_indexed"]) == 23
+
+
 def test_files_that_failed_count_until_they_are_gone(tmp_path):
     lake, index = tmp_path / "lake", tmp_path / "index"
     lake.mkdir()

@@ -285,7 +285,8 @@ def test_the_command(lake, tmp_path):
         0,
         about(folder)
         + f"{folder}: 0 findings: 3 files, 3,600 keys; the files were not read: --deep does that;"
-        + " 900 of 3,600 keys are of files that are gone, have changed, or were indexed twice at a time:"
+        + " 900 of 3,600 keys are of files that are gone, have changed, are damaged, or were indexed twice at a time"
+        + ":"
         + f" `pbloom index compact --index {folder} --all` removes them;"
         + f" 2 files not needed, {size} B: `pbloom index compact --index {folder}` removes them once they are an hour old"
         + " (--older-than)\n",
