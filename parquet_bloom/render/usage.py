@@ -44,7 +44,7 @@ _CALLED_ELSEWHERE: Final = {
     **dict.fromkeys(("undo", "revert", "rollback"), ("strip", "recover")),
     **dict.fromkeys(("remove", "delete", "drop"), ("strip",)),
     **dict.fromkeys(("add", "create", "write"), ("build",)),
-    **dict.fromkeys(("check", "verify"), ("validate", "check")),
+    **dict.fromkeys(("check", "verify", "prove"), ("validate", "check")),
     **dict.fromkeys(("diagnose", "diagnosis"), ("validate --diagnose",)),
     **dict.fromkeys(
         ("query", "search", "lookup", "look-up", "grep", "contains", "count"), ("probe", "find")
@@ -233,9 +233,13 @@ def _option_meant(error: click.NoSuchOption, words: Sequence[str]) -> str:
         return f"expected after a command, as in {_behind_command(typed, having, words)}"
     options = [] if ctx is None else ctx.command.get_params(ctx)
     names = [name for each in options for name in each.opts if name.startswith("-")]
-    called = [name for name in _OPTIONS_ELSEWHERE.get(typed, ()) if name in names]
+    called: list[str] = [name for name in _OPTIONS_ELSEWHERE.get(typed, ()) if name in names]
     if called == [_OVERWRITE] and not _writes_anew(names, words):
         called = []
+    if called and called[0] in words and "--existing" in names:
+        called = ["--existing replace"]
+    if typed == "-v" and "--verbose" in names and _is_bare(typed, words):
+        called = ["--verbose"]
     if ctx is not None and (ctx.command_path, typed) in _DONE_ANYWAY:
         return f"no such option; {_DONE_ANYWAY[ctx.command_path, typed]}"
     if file := next(
@@ -251,6 +255,12 @@ def _option_meant(error: click.NoSuchOption, words: Sequence[str]) -> str:
     similar_ones = _near_options(typed, names)
     near_ones = f"did you mean {either(similar_ones)}?" if similar_ones else ""
     return f"no such option; {near_ones or _all_with(typed, ctx) or _see_help(error)}"
+
+
+def _is_bare(typed: str, words: Sequence[str]) -> bool:
+    """Whether no value follows an option: what does is a file or another option."""
+    following = words[words.index(typed) + 1 :][:1] if typed in words else []
+    return all(word.startswith("-") or os.path.lexists(word) for word in following)
 
 
 def _writes_anew(names: Sequence[str], words: Sequence[str]) -> bool:
