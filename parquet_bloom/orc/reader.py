@@ -13,6 +13,7 @@ from parquet_bloom.errors import (
     ParquetBloomError,
     UnsupportedError,
     no_column,
+    quoted_name,
     without_place,
 )
 from parquet_bloom.orc.bloom import OrcKeyForm, StoredIndex, is_marked, read_filters
@@ -99,10 +100,20 @@ class OrcReader:
         return tuple(columns[child].name for child in root.children)
 
     def column(self, name: str) -> OrcColumn:
-        """The column with this dotted name. Raises ColumnError, suggesting similar names."""
-        for column in self.tail.columns[1:]:
-            if column.name == name:
-                return column
+        """The only column with this dotted name. Raises ColumnError, suggesting similar names, or if several are
+        called so: what one of them says is not true of the others."""
+        found = self._called(name)
+        if len(found) > 1:
+            which = (
+                f"{len(found)} columns are named {quoted_name(name)}, and nothing tells them apart"
+            )
+            raise ColumnError(f"{self.path}: {which}")
+        return found[0]
+
+    def _called(self, name: str) -> list[OrcColumn]:
+        """At least one. Raises ColumnError, suggesting similar names."""
+        if found := [column for column in self.tail.columns[1:] if column.name == name]:
+            return found
         raise ColumnError(f"{self.path}: {no_column(name, self.columns, path=self.path)}")
 
     def is_without(self, name: str) -> bool:
@@ -125,10 +136,10 @@ class OrcReader:
 
     def select(self, names: Sequence[str] | None) -> tuple[OrcColumn, ...]:
         """These columns by id, without repetition and without those that the file lacks; all but the root for None.
-        Raises ColumnError."""
+        Of one name, all that have it. Raises ColumnError."""
         if names is None:
             return self.tail.columns[1:]
-        wanted = {self.column(name).id for name in names if not self.lacks(name)}
+        wanted = {each.id for name in names if not self.lacks(name) for each in self._called(name)}
         return tuple(column for column in self.tail.columns if column.id in wanted)
 
     def lost_rows_of(self, column: OrcColumn) -> tuple[str, ...]:

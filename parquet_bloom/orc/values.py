@@ -38,7 +38,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import FormatError, UnsupportedError
+from parquet_bloom.errors import FormatError, UnsupportedError, quoted_name
 from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.orc.arrays import Decimals, Held, Numbers, Texts, Times, Values
@@ -79,8 +79,9 @@ _WORTH_PICKING: Final = 4
 
 def reason_unreadable(columns: Sequence[OrcColumn], column: OrcColumn) -> str | None:
     """Why the values of a column cannot be read; None if they can."""
-    if sum(each.name == column.name for each in columns) > 1:
-        return f"two columns are named {column.name}: values cannot be told apart"
+    # The root has no name.
+    if sum(each.name == column.name for each in columns[1:]) > 1:
+        return f"two columns are named {quoted_name(column.name)}: values cannot be told apart"
     return None
 
 

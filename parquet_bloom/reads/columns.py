@@ -117,14 +117,18 @@ def check_by_name(file: Askable, columns: Iterable[str]) -> None:
         whole = whole_column(column, names)
         if (count := names.count(whole)) > 1:
             problem = f"{count} columns have the name {quoted_name(whole)}"
+        elif (count := file.columns.count(column)) > 1:
+            # One is a field of a struct.
+            problem = f"{count} columns have this name"
         elif whole not in names and ":" not in whole and not is_lacking(file, column):
             # A field of a VARIANT, such as v:a, is refused where it is asked for.
             problem = "named by its index"
         else:
             continue
+        by_index = "" if file.units.has_groups else "; pb.find takes an index, such as #0"
         raise UnsupportedError(
             f"{file.path}: column {column}: {problem}, expected a name that no other column has, as rows are read by"
-            " names; pb.find takes an index, such as #0"
+            f" names{by_index}"
         )
 
 

@@ -27,7 +27,13 @@ from typing import (
 from parquet_bloom.arguments import files_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ColumnError, ParquetBloomError, complaint_about, no_column
+from parquet_bloom.errors import (
+    ColumnError,
+    ParquetBloomError,
+    complaint_about,
+    no_column,
+    quoted_name,
+)
 from parquet_bloom.files import Opener, open_file
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import work_in_order
@@ -417,8 +423,11 @@ class Lacking:
         }
 
     def error(self, name: str) -> ColumnError:
-        """That none of them has it."""
-        what = no_column(name, [*self._columns], "files", path=self._path)
+        """That none of them has it, or none as its only one of this name."""
+        if name in self._columns:
+            what = f"no single column {quoted_name(name)}: some have several of this name"
+        else:
+            what = no_column(name, [*self._columns], "files", path=self._path)
         return ColumnError(f"{number_of(self.num_files, 'file')}: {what}")
 
 

@@ -2,12 +2,15 @@
 nobody can be sure of the values."""
 
 import datetime
+import re
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyorc
 import pytest
+from make.commands import outcome
 from make.handmade_orc import DATA, LZO, Stream, Stripe, forge, row_index, table, type_of, write
 from pyarrow import orc
 
@@ -107,6 +110,57 @@ def test_two_columns_of_one_name(tmp_path):
     streams = [Stream(ROW_INDEX, 1, INDEX), Stream(ROW_INDEX, 2, INDEX), Stream(DATA, 1, b"x")]
     path = forged(tmp_path, [stripe(*streams)], types)
     assert skipped(path, "a") == {"a": "two columns are named a: values cannot be told apart"}
+
+
+@pytest.mark.parametrize("filtered", [None, [1, 2]])
+def test_what_one_of_two_columns_says_is_not_true_of_both(tmp_path, filtered):
+    """Its statistics and filters do not rule out what is in the other; a struct's field may be called so, too."""
+    path, nested = tmp_path / "two.orc", tmp_path / "nested.orc"
+    odd, even = np.arange(1, 6_001, 2), np.arange(0, 6_000, 2)
+    both = pa.table([even, odd, even], names=["d", "d", "x"])
+    orc.write_table(both, path, bloom_filter_columns=filtered)
+    fields = pa.array([{"b": number} for number in even.tolist()])
+    orc.write_table(pa.table([fields, odd], names=["a", "a.b"]), nested)
+    for file, name in ((path, "d"), (nested, "a.b")):
+        told = f"{file}: 2 columns are named {name}, and nothing tells them apart"
+        with pytest.raises(pb.ColumnError, match=f"^{re.escape(told)}$"):
+            pb.probe(file, name, 7)
+        with pytest.raises(pb.ColumnError, match=f"^{re.escape(told)}$"):
+            pb.find(file, name, [7, 8])
+        assert pb.row_groups(file, {name: 7})["row_group"].to_pylist() == [0]
+        with pytest.raises(UnsupportedError, match=r": 2 columns have (this|the) name"):
+            pb.rows(file, {name: 7})
+    assert len(pb.find(path, "x", 8).rows) == 1
+    for united in (False, True):
+        with pytest.raises(
+            pb.ColumnError, match=r"^2 files: no single column d: some have several"
+        ):
+            pb.find(tmp_path, "d", 8, union_by_name=united)
+    orc.write_table(pa.table({"d": [8]}), nested)
+    lake = pb.find(tmp_path, "d", [8, 9])
+    assert (len(lake.rows), [each.path for each in lake.unknown], len(lake.absent)) == (
+        1, [str(path)], 0,
+    )  # fmt: skip
+
+
+def test_filters_of_all_columns_of_one_name_go(tmp_path):
+    path = tmp_path / "two.orc"
+    two = pa.table([[1, 2], [3, 4], [5, 6]], names=["d", "d", "x"])
+    orc.write_table(two, path, bloom_filter_columns=[1, 2, 3])
+    assert pb.strip(path, columns="d", in_place=True).num_filters == 2
+    left = [each.column for each in pb.inspect(path).parts[0].columns if each.filter]
+    assert left == ["x"]
+
+
+def test_a_column_without_a_name_is_one_of_its_kind(tmp_path):
+    """The root has none, either."""
+    path = tmp_path / "empty.orc"
+    orc.write_table(pa.table([list(range(50))], names=[""]), path)
+    assert len(pb.build(path, columns=[""], in_place=True).filters) == 1
+    assert [each.row for each in pb.find(path, "", 7).rows] == [7]
+    assert (
+        outcome("validate", path).stdout == f"{path}: no findings in 1 filter and 50 values: ok\n"
+    )
 
 
 def test_a_codec_without_a_library(tmp_path):
