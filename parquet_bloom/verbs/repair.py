@@ -297,7 +297,7 @@ def _as_trace(damage: Finding) -> str:
     """What to do about a filter that may be right, as something is wrong with the pages whose values it lacks."""
     return (
         f"; {MAY_HAVE_CHANGED}: {damage.definition.heading}: {damage.statement}:"
-        f" {_TAKE_ANOTHER}; the filter stays, right or wrong: strip removes it"
+        f" {_TAKE_ANOTHER}; the filter stays"
     )
 
 
