@@ -310,7 +310,7 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
         reads, before = reads.after_dictionaries(), DICTIONARY
     target = fpp = options.target_for(subject.name)
     offers = tuple(each_offer(sketch, reads)) if reads else ()
-    if reads and options.fpp is None:
+    if reads and options.fpp is None and users:
         fpp = recommended_rate(offers, column.counts, reads, fpp, subject.max_bytes, unit)
     stay = may_stay(options, column.counts) and 0 < column.counts.with_filter < column.counts.groups
     if reads and stay:
@@ -335,6 +335,7 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
         reads=reads,
         before=before,
         unit=unit,
+        are_packed=UNITS[table.format].has_groups,
         target=target,
         reachable=min((each.rate for each in offers if each.fpp <= each.rate), default=None),
         built=chosen,

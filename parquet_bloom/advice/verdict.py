@@ -71,13 +71,14 @@ class Evidence:
     `engines`: for which alone to judge, none for all; `ignoring`: those of them that use no filter of any column,
     with what to do about it; `not_by`: all of them that do not use filters of the column, with why; `not_for`: what
     it is about the column that others do not use its filters for; `reads`: None if nothing can be looked up;
-    `before`: what alone tells what is read without filters; `unit`: what a group is called; `target`: the usual
-    rate; `reachable`: the lowest of the rates that were tried which filters keep, None for none; `built`: what the
-    column has once its filters are built, at another rate or beside filters that stay, None for new ones of the
-    target alone; `is_budgeted`: a budget has chosen it; `highest_rate`: what filters that more absent values pass
-    are too small for; `accepted_rate`: the highest that a policy accepts, None without one; `is_required`: it wants
-    filters of the column; `asked_rate`: that which the user asks for, None if for none; `worse_there`: by the rate of
-    new filters, how many groups have one that lets more pass, as far as that is known; `are_kept`: every group with
+    `before`: what alone tells what is read without filters; `unit`: what a group is called; `are_packed`: new
+    filters may be smaller than was counted, as they are compressed; `target`: the usual rate; `reachable`: the
+    lowest of the rates that were tried which filters keep, None for none; `built`: what the column has once its
+    filters are built, at another rate or beside filters that stay, None for new ones of the target alone;
+    `is_budgeted`: a budget has chosen it; `highest_rate`: what filters that more absent values pass are too small
+    for; `accepted_rate`: the highest that a policy accepts, None without one; `is_required`: it wants filters of
+    the column; `asked_rate`: that which the user asks for, None if for none; `worse_there`: by the rate of new
+    filters, how many groups have one that lets more pass, as far as that is known; `are_kept`: every group with
     values has a filter, and `build` keeps all of them.
     """
 
@@ -90,6 +91,7 @@ class Evidence:
     reads: ExpectedReads | None
     before: str = MIN_MAX
     unit: str = "row group"
+    are_packed: bool = False
     target: float = DEFAULT_FPP
     reachable: float | None = None
     built: Offer | None = None
@@ -392,7 +394,7 @@ def _reason_to_doubt(evidence: Evidence) -> str:
     if evidence.seldom_asked and not evidence.is_measured:
         return f"{evidence.seldom_asked} are rarely looked up by equality"
     if evidence.least_bytes > evidence.counts.chunk_bytes:
-        return "the filters are larger than the column"
+        return f"the filters{_before_compression(evidence)} are larger than the column"
     return ""
 
 
@@ -551,6 +553,10 @@ def _notes(evidence: Evidence) -> Iterator[str]:
         yield f"{counts.with_filter:,} of the {unit}s already {has} a filter{_with_those_there(evidence)}"
 
 
+def _before_compression(evidence: Evidence) -> str:
+    return ", before any compression," * evidence.are_packed
+
+
 def _large(evidence: Evidence) -> str:
     """How large the filters are that are there to stay, or else those that `build` would write; and what `--ndv`
     makes of them if they have room for many more values than there are."""
@@ -559,7 +565,9 @@ def _large(evidence: Evidence) -> str:
     share = num_bytes / counts.chunk_bytes if counts.chunk_bytes else 0.0
     if share <= LARGE_SHARE_OF_COLUMN:
         return ""
-    which = "the filters that are there" if evidence.are_kept else "the filters"
+    which = f"the filters{_before_compression(evidence)}"
+    if evidence.are_kept:
+        which = "the filters that are there"
     large = f"{which} are {percent(share)} of the column's size"
     lighter = lighter_filters(counts, evidence.filter_bytes, num_bytes)
     if lighter is None:

@@ -825,7 +825,7 @@ def _if_absent(reads: ExpectedReads, read: float) -> float:
     many of one that may be."""
     in_vain = reads.with_filter - reads.holding
     scale = (read - reads.holding) / in_vain if in_vain else 1.0
-    return reads.with_filter_if_absent * scale
+    return min(reads.by_statistics, reads.with_filter_if_absent * scale)
 
 
 def _advice(

@@ -178,7 +178,9 @@ def test_values_that_cannot_be_read_prove_nothing(
         [],
         [("PB116", "a")],
     )
-    assert report.left[0].reason.endswith("; the filter stays, right or wrong: take another copy of the file")
+    assert report.left[0].reason.endswith(
+        "; the filter stays, right or wrong: take another copy of the file"
+    )
     doubtful = repair(write(damaged(with_room(sound, 64))), dry_run=True, drop_bad=True)
     # Without a filter, nothing else says that its data are damaged.
     (left,) = doubtful.left
