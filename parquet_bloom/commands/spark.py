@@ -697,11 +697,11 @@ def _noted(outcome: Outcome) -> Sequence[str]:
 
 
 def _of_index(index: LakeIndex) -> str:
-    """`users.index: 3 files, 0 removed; 2 of 5 segments are new: 1,234 keys, 4.2 KiB`"""
+    """`users.index: 3 files: 1 added, 0 changed, 0 removed; 2 of 5 segments new: 1,234 keys, 4.2 KiB`"""
     new = f"{index.new:,} of {number_of(index.segments, 'segment')} new"
     content = f"{number_of(index.filters, 'filter')}, " if index.filters else ""
     content += f"{number_of(index.keys, 'key')}, {size(index.bytes_written)}"
-    files = f"{number_of(index.files, 'file')}{index.unknown_in_words}, {index.removed:,} removed"
+    files = f"{number_of(index.files, 'file')}{index.unknown_in_words}: {index.changes_in_words}"
     return f"{index.index}: {files}; {new}: {content}"
 
 

@@ -202,7 +202,7 @@ def run_job(
             totals = _worked(executors, tasks)
         with described(spark, f"{verb}: sum up"):
             advice = _judged(executors, tasks) if verb == "advise" else ()
-            index = committed(executors, tasks, search) if verb == "index" else None
+            index = committed(executors, tasks, search, was_done) if verb == "index" else None
             executors.documents(ENDING, "finish", (tasks, is_kept and not search.is_limited))
     seconds = (datetime.now(UTC) - started_at).total_seconds()
     accounts = Outcomes(executors, tasks)
