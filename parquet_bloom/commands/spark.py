@@ -137,7 +137,7 @@ _job = together(
 # outcomes, which tables have none of.
 _ONLY_FILES = {
     "auto", "engines", "budget", "config", "no_config", "manifest", "max_files", "max_input", "only_missing",
-    "layout", "orc_streams", "audit", "run_id",
+    "layout", "orc_streams", "audit", "run_id", "totals",
 }  # fmt: skip
 
 
@@ -214,6 +214,8 @@ def _verb(*options: Decorator) -> Decorator:
 
             if master is not None and remote is not None:
                 raise click.UsageError("expected at most one of --master and --remote")
+            if totals and as_json:
+                raise click.UsageError("expected at most one of --json and --totals")
             named = _named(given)
             if of_table is None and "since" in given:
                 given["since"] = file_options.time_of_files(given["since"])

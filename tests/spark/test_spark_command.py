@@ -668,6 +668,8 @@ def test_since(lake):
         ),
         (("build", "x", "-c", "a", "--conf", "novalue"), "expected NAME=VALUE"),
         (("build", "x", "-c", "a", "--master", "m", "--remote", "r"), "at most one of --master"),
+        (("build", "x", "-c", "a", "--json", "--totals"), "at most one of --json and --totals"),
+        (("build", "x", "--table", "delta", "--totals"), "--totals: not with --table"),
         (("validate", "x", "--diagnose", "--no-deep"), "--diagnose looks up values"),
     ],
 )
