@@ -208,12 +208,24 @@ def _taken_up(account: Account, request: Planning) -> LakeRun:
         account.mark("started")
         began = account.get("started.json") or b"{}"
     first = json.loads(began)
-    if first | {"started_at": ""} != marks | {"started_at": ""}:
+    if any(first[each] != marks[each] for each in ("verb", "asked", "manifest")):
         raise SparkError(
             f"{run.audit}: run {run.id} was asked for something else, {first['verb']} that began at"
-            f" {first['started_at']}: expected the same verb, options and names, or another run id"
+            f" {first['started_at']}{_difference(first, marks)}: expected the same verb, options and names,"
+            " or another run id"
         )
     return run.since(first["started_at"])
+
+
+def _difference(first: RowFields, now: RowFields) -> str:
+    """`, which differs in columns`: the first of what was asked for otherwise; the message has the verb."""
+    if first["manifest"] != now["manifest"]:
+        return ", of another manifest"
+    # Earlier versions have not kept them.
+    before = dict(first.get("asked_parts", ()))
+    names = (name for name, digest in now["asked_parts"] if before.get(name) != digest)
+    name = next(names, "verb")
+    return "" if name == "verb" else f", which differs in {name}"
 
 
 def _marks(run: LakeRun, search: Search) -> RowFields:
@@ -221,6 +233,7 @@ def _marks(run: LakeRun, search: Search) -> RowFields:
     return {
         "verb": run.verb,
         "asked": run.asked,
+        "asked_parts": [list(each) for each in run.asked_parts],
         "manifest": manifest,
         "started_at": run.started_at.isoformat(),
     }
