@@ -27,7 +27,7 @@ from parquet_bloom.commands.store_options import storage_options, store_options_
 from parquet_bloom.commands.table_options import newest_tables, table_views
 from parquet_bloom.container import Units, number_of, some_of
 from parquet_bloom.errors import for_command, quoted_name
-from parquet_bloom.index.manifest import IndexForm, Places, unknown_in_words
+from parquet_bloom.index.manifest import IndexForm, Places, changes_in_words, unknown_in_words
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
 from parquet_bloom.render.hints import command, next_line, not_listed
 from parquet_bloom.render.palette import painted
@@ -701,7 +701,7 @@ def _write_change(report: IndexChange, quiet: bool, took: str) -> None:
         _name_in_sum(report.not_indexed, report.files)
     else:
         _name(report.not_indexed)
-    counts = f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed"
+    counts = changes_in_words(report.added, report.changed, report.removed)
     written = f"; {_written(report.keys, report.filters, report.bytes_written)}"
     is_written = bool(report.keys or report.filters)
     files = f"{number_of(report.files, 'file')}{unknown_in_words(report.unknown, report.failed)}"

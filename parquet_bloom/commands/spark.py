@@ -137,7 +137,7 @@ _job = together(
 # outcomes, which tables have none of.
 _ONLY_FILES = {
     "auto", "engines", "budget", "config", "no_config", "manifest", "max_files", "max_input", "only_missing",
-    "layout", "orc_streams", "audit", "run_id",
+    "layout", "orc_streams", "audit", "run_id", "totals",
 }  # fmt: skip
 
 
@@ -214,6 +214,8 @@ def _verb(*options: Decorator) -> Decorator:
 
             if master is not None and remote is not None:
                 raise click.UsageError("expected at most one of --master and --remote")
+            if totals and as_json:
+                raise click.UsageError("expected at most one of --json and --totals")
             named = _named(given)
             if of_table is None and "since" in given:
                 given["since"] = file_options.time_of_files(given["since"])
@@ -697,11 +699,11 @@ def _noted(outcome: Outcome) -> Sequence[str]:
 
 
 def _of_index(index: LakeIndex) -> str:
-    """`users.index: 3 files, 0 removed; 2 of 5 segments are new: 1,234 keys, 4.2 KiB`"""
+    """`users.index: 3 files: 1 added, 0 changed, 0 removed; 2 of 5 segments new: 1,234 keys, 4.2 KiB`"""
     new = f"{index.new:,} of {number_of(index.segments, 'segment')} new"
     content = f"{number_of(index.filters, 'filter')}, " if index.filters else ""
     content += f"{number_of(index.keys, 'key')}, {size(index.bytes_written)}"
-    files = f"{number_of(index.files, 'file')}{index.unknown_in_words}, {index.removed:,} removed"
+    files = f"{number_of(index.files, 'file')}{index.unknown_in_words}: {index.changes_in_words}"
     return f"{index.index}: {files}; {new}: {content}"
 
 

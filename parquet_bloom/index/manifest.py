@@ -484,6 +484,11 @@ def _check_ascending(numbers: list[int]) -> None:
         raise ValueError(f"not ascending: {numbers}")
 
 
+def changes_in_words(added: int, changed: int, removed: int) -> str:
+    """`1 added, 0 changed, 2 removed`"""
+    return f"{added:,} added, {changed:,} changed, {removed:,} removed"
+
+
 def unknown_in_words(num_unknown: int, num_failed: int) -> str:
     """`, 3 of them not fully indexed (2 cannot be read in full)`"""
     if not num_unknown:

@@ -23,10 +23,10 @@ from parquet_bloom.container.descriptions import ChunkDescription
 from parquet_bloom.container.shown_names import place_fields
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.encryption.keys_file import KeyReferences
-from parquet_bloom.errors import complaint, complaint_about
+from parquet_bloom.errors import UnsupportedError, complaint, complaint_about
 from parquet_bloom.files import open_file
 from parquet_bloom.options import InspectOptions, names_in
-from parquet_bloom.spark.listing import opened_by_executors
+from parquet_bloom.spark.listing import is_text, not_text, opened_by_executors
 from parquet_bloom.spark.packing import FILE_COST, pack
 from parquet_bloom.spark.rows import RowFields, record_batch
 from parquet_bloom.spark.schemas import FILTER
@@ -112,7 +112,8 @@ class BloomReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """The files, packed. Raises OSError for a local file or folder that is not there, as Spark's own
-        sources do, and for a name without files if mode is failfast."""
+        sources do, and for a name without files if mode is failfast, then also UnsupportedError for one that Spark
+        cannot pass on."""
         names = [opened_by_executors(name) for name in self._options.names]
         # A driver need not have the mount that executors have.
         elsewhere = [name for name in names if name.startswith(_DBFS)] * (not os.path.isdir(_DBFS))
@@ -125,14 +126,25 @@ class BloomReader(DataSourceReader):
             path if is_url(path) else os.path.abspath(local_path(path))
             for path in (*elsewhere, *(path for path, _ in inputs))
         )
-        wanted = sorted(path for path in paths if self._wants("path", as_text(path)))
+        missing = [(str(error.filename or ""), complaint(_located(error))) for error in errors]
+        missing += self._not_passed_on(paths)
+        wanted = sorted(path for path in paths if is_text(path) and self._wants("path", path))
         sizes = [_bytes_read(path) for path in wanted]
         tasks: list[InputPartition] = [
             Files([wanted[place] for place in places])
             for places in pack(sizes, WAVES * ceil(_num_tasks(sizes) / WAVES))
         ]
-        missing = [(str(error.filename or ""), complaint(_located(error))) for error in errors]
         return [*tasks, Files((), missing)] if missing else tasks
+
+    def _not_passed_on(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """The wanted files that no row can name, and what to say of each. Raises UnsupportedError if mode is
+        failfast."""
+        for name, said in (not_text(path) for path in paths if not is_text(path)):
+            if not self._wants("path", name):
+                continue
+            if self._options.failfast:
+                raise UnsupportedError(f"{name}: {said}")
+            yield name, f"{name}: {said}"
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Record batches of the schema. Raises the error of a file if mode is failfast, and that of

@@ -1,7 +1,8 @@
 """The end of a run that makes an index: one manifest, by the driver.
 
 new segments    told by the tasks that have written them; many become few
-dead units      of files that are gone or in another state: executors find them, where there was an index
+dead units      of files that are gone or in another state: executors find them, where there was an index, and count
+                the files that are new, changed and gone
 manifest        made only if the index is still what they were found in; else they are looked for again
 unknown files   counted by executors, where there may be any
 """
@@ -13,13 +14,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.errors import ColumnError, RewriteError
 from parquet_bloom.index.manifest import Manifest, Segment, commit, newest, segment_of
 from parquet_bloom.index.opened import as_ranges, numbers_in
 from parquet_bloom.spark.executors import Executors
 from parquet_bloom.spark.index_request import CommittedIndex, IndexOptions, NewSegments
+from parquet_bloom.spark.index_units import ADDED, CHANGED, CHANGES, REMOVED
 from parquet_bloom.spark.indexing import TOLD_AT_ONCE, MergingSegments, Written, groups_to_merge
 from parquet_bloom.spark.listing import alternatives
 from parquet_bloom.spark.outcome import LakeIndex
@@ -35,10 +37,17 @@ if TYPE_CHECKING:
 INDEXING = "parquet_bloom.spark.indexing"
 UNITS = "parquet_bloom.spark.index_units"
 
+_NONE: Final = dict.fromkeys(CHANGES, 0)
 
-def committed(executors: Executors, tasks: Tasks, search: Search) -> LakeIndex | None:
-    """Make the manifest. Raises RewriteError if somebody has made another index there meanwhile, FormatError,
-    OSError."""
+# Of a run that may have made its manifest before: what the index was like until then is not there any more.
+_NOT_KNOWN: Final = dict.fromkeys(CHANGES)
+
+
+def committed(
+    executors: Executors, tasks: Tasks, search: Search, was_done: bool
+) -> LakeIndex | None:
+    """Make the manifest. `was_done`: the run had done all files before, and may have made it then. Raises
+    RewriteError if somebody has made another index there meanwhile, FormatError, OSError."""
     options: IndexOptions = tasks.request.options
     folder = open_folder(options.place)
     if search.index is not None:
@@ -51,7 +60,7 @@ def committed(executors: Executors, tasks: Tasks, search: Search) -> LakeIndex |
             if lacking == tasks.plan.num_files:
                 raise ColumnError(f"{folder.path}: no index: no file has the column {column}")
     new = _merged(executors, tasks, written.segments)
-    return _Commit(executors, tasks, folder, options, search).done(new)
+    return _Commit(executors, tasks, folder, options, search, was_done).done(new)
 
 
 def _check_sources(index: Manifest | None, missing: Sequence[tuple[str, str]]) -> None:
@@ -92,8 +101,10 @@ class _Commit:
         folder: WritableFolder,
         options: IndexOptions,
         search: Search,
+        was_done: bool,
     ) -> None:
         self._executors, self._tasks, self._folder = executors, tasks, folder
+        self._was_done = was_done
         self._options, self._sources = options, _sources(search)
         self._known = search.index
         self._generation = 0 if search.index is None else search.index.generation
@@ -109,11 +120,13 @@ class _Commit:
             # Of a run that has been here before.
             known = {segment.id for segment in start.segments}
             added = tuple(segment for segment in new if segment.id not in known)
-            dead = self._dead(start, added)
+            dead, changes = self._dead(start, added)
             wanted = self._with(start, added, dead)
             made = start if wanted == start else self._made(wanted)
             if made is not None:
-                return self._report(made, added, dead)
+                # Another process under the same id may have been here, too.
+                is_first = not self._was_done and len(added) == len(new)
+                return self._report(made, added, changes if is_first else _NOT_KNOWN)
 
     def _check_same(self, index: Manifest) -> None:
         """Raise RewriteError for another index than the one that was there."""
@@ -134,10 +147,14 @@ class _Commit:
                 "again"
             )
 
-    def _dead(self, old: Manifest, new: tuple[Segment, ...]) -> Mapping[str, dict[str, Any]]:
-        """By the ids of segments, which of their units are dead from now on."""
+    def _dead(
+        self, old: Manifest, new: tuple[Segment, ...]
+    ) -> tuple[Mapping[str, dict[str, Any]], Mapping[str, int]]:
+        """By the ids of segments, which of their units are dead from now on; and how many files changed how, see
+        CHANGES."""
         if not old.segments:
-            return {}
+            of_column = (each for each in new if each.column == old.columns[0])
+            return {}, _NONE | {ADDED: sum(each.num_files for each in of_column)}
         executors, is_overtaken = self._executors, old.generation != self._generation
         which = "dead_units" if self._options.table is None else "dead_of_table"
         about = NewSegments(self._options.place, old.generation, old.segments, new)
@@ -160,8 +177,8 @@ class _Commit:
             .mapInArrow(executors.work(UNITS, "dead_numbers", None), CONTROL)
             .collect()
         )
-        found = [json.loads(row.document) for row in rows]
-        return {each["segment"]: each for each in found}
+        found = {each["segment"]: each for each in (json.loads(row.document) for row in rows)}
+        return found, _NONE | found.pop("", {"changes": {}})["changes"]
 
     def _with(
         self, old: Manifest, new: Sequence[Segment], dead: Mapping[str, dict[str, Any]]
@@ -204,15 +221,9 @@ class _Commit:
         return sum(unknown for unknown, _ in counted), sum(failed for _, failed in counted)
 
     def _report(
-        self, made: Manifest, new: Sequence[Segment], dead: Mapping[str, dict[str, Any]]
+        self, made: Manifest, new: Sequence[Segment], changes: Mapping[str, int | None]
     ) -> LakeIndex:
-        ids = {segment.id for segment in new}
         of_column = [each for each in made.segments if each.column == made.columns[0]]
-        removed = [
-            dead[each.id]["num_files"]
-            for each in of_column
-            if each.id in dead and each.id not in ids
-        ]
         unknown, failed = self._num_unknown(made)
         return LakeIndex(
             index=self._folder.path,
@@ -220,7 +231,9 @@ class _Commit:
             files=sum(segment.num_files for segment in of_column),
             unknown=unknown,
             failed=failed,
-            removed=sum(removed),
+            added=changes[ADDED],
+            changed=changes[CHANGED],
+            removed=changes[REMOVED],
             segments=len(made.segments),
             new=len(new),
             keys=sum(segment.num_keys for segment in new),

@@ -2,9 +2,9 @@
 
 known_files     its files, to be left alone if they are as it knows them
 listed_units    its units, those of new segments, and what a run has found
-dead_units      of these, path by path: units of another state than the one that counts
+dead_units      of these, path by path: units of another state than the one that counts, and CHANGES
 dead_of_table   the same where the files are those of a table
-dead_numbers    by segment
+dead_numbers    by segment, and the sums
 unknown_units   files of units of which the index knows nothing
 unknown_files   the number of them
 """
@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import Final
+from typing import Final, Self
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.index.manifest import Segment, manifest_name, read_manifest
 from parquet_bloom.index.opened import OpenSegment, as_ranges
 from parquet_bloom.index.states import is_as_read, state_of
@@ -33,6 +36,12 @@ from parquet_bloom.storage import open_folder
 from parquet_bloom.storage.folder import Folder, Found
 
 AS_KNOWN: Final = "in the index as it is"
+
+# What a run has done with files of an index, as fields of LakeIndex are called.
+ADDED: Final = "added"
+CHANGED: Final = "changed"
+REMOVED: Final = "removed"
+CHANGES: Final = (ADDED, CHANGED, REMOVED)
 
 
 def known_files(index: KnownIndex, number: int) -> Iterator[RowFields]:
@@ -114,22 +123,58 @@ def _row(path: str, version: str) -> RowFields:
 
 @giving(UNIT)
 def dead_units(is_overtaken: bool, batches: Batches) -> Iterator[RowFields]:
-    """Of rows of UNIT by path, those that are to be dead. `is_overtaken`: somebody else has changed the index since
-    the files were listed."""
+    """Of rows of UNIT by path, those that are to be dead, and a count of each of CHANGES. `is_overtaken`: somebody
+    else has changed the index since the files were listed."""
+    return _dead_by_path(partial(_dead, is_overtaken=is_overtaken), batches)
+
+
+@dataclass(frozen=True, slots=True)
+class _FileUnits:
+    """What is known of one file: as it was `listed`, and its units in `old` segments and in `new` ones."""
+
+    path: str
+    listed: Sequence[RowFields]
+    old: Sequence[RowFields]
+    new: Sequence[RowFields]
+
+    @classmethod
+    def of(cls, path: str, rows: Iterable[RowFields]) -> Self:
+        of_file = list(rows)
+        listed = [row for row in of_file if not row["segment"]]
+        old = [row for row in of_file if row["segment"] and not row["is_new"]]
+        return cls(path, listed, old, [row for row in of_file if row["is_new"]])
+
+    def change(self, dead: Sequence[RowFields]) -> str | None:
+        """What the index has of it, one of CHANGES, or None if that is as before."""
+        num_new_dead = sum(row["is_new"] for row in dead)
+        num_old_dead = len(dead) - num_new_dead
+        if num_new_dead < len(self.new):
+            return CHANGED if self.old else ADDED
+        return REMOVED if self.old and num_old_dead == len(self.old) else None
+
+
+def _dead_by_path(
+    dead_of: Callable[[_FileUnits], Iterator[RowFields]], batches: Batches
+) -> Iterator[RowFields]:
     rows: Iterator[RowFields] = (row for batch in batches for row in batch.to_pylist())
+    changes = Counter[str]()
     for path, of_path in groupby(rows, itemgetter("path")):
-        yield from _dead(path, list(of_path), is_overtaken)
+        file = _FileUnits.of(path, of_path)
+        dead = list(dead_of(file))
+        yield from dead
+        if (change := file.change(dead)) is not None:
+            changes[change] += 1
+    for change, num_files in changes.items():
+        yield _row("", "") | {"column": change, "number": num_files}
 
 
-def _dead(path: str, rows: Sequence[RowFields], is_overtaken: bool) -> Iterator[RowFields]:
+def _dead(file: _FileUnits, is_overtaken: bool) -> Iterator[RowFields]:
     """The units of one file that are to be dead, so that those of one state are left: of the one in which this run
     has seen it, unless somebody else has seen it later, or put it there."""
-    listed = [row for row in rows if not row["segment"]]
-    new = [row for row in rows if row["is_new"]]
-    old = [row for row in rows if row["segment"] and not row["is_new"]]
+    listed, old, new = file.listed, file.old, file.new
     seen = next((row["version"] for row in (*new, *listed)), None)
     if any(row["version"] != seen for row in old) or (new and is_overtaken):
-        now = state_of(path)
+        now = state_of(file.path)
         if now is None:
             seen = None
         elif now.version in {row["version"] for row in old if row["version"]}:
@@ -143,21 +188,26 @@ def _dead(path: str, rows: Sequence[RowFields], is_overtaken: bool) -> Iterator[
 def dead_of_table(_: object, batches: Batches) -> Iterator[RowFields]:
     """The same of rows by path, where a table says which files there are: who has read one has read all that counts
     of it, and what is not listed is dead, whether or not it is still there."""
-    rows: Iterator[RowFields] = (row for batch in batches for row in batch.to_pylist())
-    for _, of_path in groupby(rows, itemgetter("path")):
-        of_file = list(of_path)
-        read = any(row["is_new"] for row in of_file)
-        seen = {row["version"] for row in of_file if not row["segment"] and not read}
-        old = (row for row in of_file if row["segment"] and not row["is_new"])
-        yield from (row for row in old if row["version"] not in seen)
+    return _dead_by_path(_not_live, batches)
+
+
+def _not_live(file: _FileUnits) -> Iterator[RowFields]:
+    seen = set() if file.new else {row["version"] for row in file.listed}
+    return (row for row in file.old if row["version"] not in seen)
 
 
 @giving(CONTROL)
 def dead_numbers(_: object, batches: Batches) -> Iterator[RowFields]:
-    """Of such rows by segment and number, a document for each segment: its dead units,
-    and how many files they were."""
+    """Of such rows by segment and number, a document for each segment: its dead units, and how many files they were;
+    and one without a segment: how many files each of CHANGES is of."""
     rows: Iterator[RowFields] = (row for batch in batches for row in batch.to_pylist())
     for segment, of_segment in groupby(rows, itemgetter("segment")):
+        if not segment:
+            changes = Counter[str]()
+            for row in of_segment:
+                changes[row["column"]] += row["number"]
+            yield {"document": json.dumps({"segment": "", "changes": changes})}
+            continue
         numbers: set[int] = set()
         paths: set[str] = set()
         for row in of_segment:

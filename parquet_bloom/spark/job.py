@@ -22,7 +22,7 @@ import uuid
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final
@@ -174,7 +174,8 @@ def run_job(
         _check_apart(audit, search.names)
     place, is_kept = _account_place(spark, search, audit)
     meter = Meter(spark, progress)
-    run = LakeRun(place, run_id, verb, _digest(request, search), started_at)
+    asked = tuple(_asked_parts(request, search))
+    run = LakeRun(place, run_id, verb, _digest(asked), started_at, asked)
     with (
         _leaving_account(run, request, is_kept),
         failing("the Spark job failed", FileNotFoundError),
@@ -202,7 +203,7 @@ def run_job(
             totals = _worked(executors, tasks)
         with described(spark, f"{verb}: sum up"):
             advice = _judged(executors, tasks) if verb == "advise" else ()
-            index = committed(executors, tasks, search) if verb == "index" else None
+            index = committed(executors, tasks, search, was_done) if verb == "index" else None
             executors.documents(ENDING, "finish", (tasks, is_kept and not search.is_limited))
     seconds = (datetime.now(UTC) - started_at).total_seconds()
     accounts = Outcomes(executors, tasks)
@@ -239,14 +240,25 @@ def _leaving_account(run: LakeRun, request: Request, is_kept: bool) -> Iterator[
         raise
 
 
-def _digest(request: Request, search: Search) -> str:
-    """The same for runs that leave files in the same state."""
-    what = request.verb, request.options, request.destination, request.only_missing
-    # Another version of the package may know better what is complete.
-    asked = repr((__version__, *what, request.advised))
+def _asked_parts(request: Request, search: Search) -> Iterator[tuple[str, str]]:
+    """Digests of what is asked for, each with its name; the same for runs that leave files in the same state."""
+    yield "verb", _digest(request.verb)
+    # Of a probe, for each column.
+    several = request.options if isinstance(request.options, tuple) else (request.options,)
+    for options in (several, (request.destination,)):
+        for each in fields(options[0]):
+            yield each.name, _digest([getattr(one, each.name) for one in options])
+    yield "only_missing", _digest(request.only_missing)
+    yield "advice", _digest(request.advised)
+    yield "keys", _digest(request.keys)
     # Manifests have the same files under other names, or other files under the same.
-    names = "manifest" if search.manifest else repr([place for _, place in search.names])
-    return hashlib.sha256(f"{asked}\0{request.keys!r}\0{names}".encode()).hexdigest()[:16]
+    yield "names", _digest("manifest" if search.manifest else [place for _, place in search.names])
+    # Another version of the package may know better what is complete.
+    yield "version of this package", _digest(__version__)
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(repr(value).encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 def _account_place(spark: SparkSession, search: Search, audit: str | None) -> tuple[str, bool]:

@@ -342,3 +342,13 @@ def _as_local(path: str) -> str:
     if path.startswith("dbfs:/"):
         return "/dbfs/" + path[6:].lstrip("/")
     return path
+
+
+def is_text(path: str) -> bool:
+    return path.isascii() or path.encode(errors="ignore").decode() == path
+
+
+def not_text(path: str) -> tuple[str, str]:
+    """What to call a file, and what to say of it."""
+    shown = os.fsencode(path).decode(errors="backslashreplace")
+    return shown, "its name is not UTF-8, so that Spark cannot pass it on"

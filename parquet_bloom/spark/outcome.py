@@ -15,7 +15,7 @@ import pyarrow as pa
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError, quoted_name
-from parquet_bloom.index.manifest import unknown_in_words
+from parquet_bloom.index.manifest import changes_in_words, unknown_in_words
 from parquet_bloom.spark.rows import RowFields
 from parquet_bloom.spark.schemas import OUTCOME
 from parquet_bloom.spark.versions import arrow_schema
@@ -230,15 +230,18 @@ class TableAdvice:
 class LakeIndex:
     """An index in a folder, of so many `files`, as a run has left it. `generation`: of its manifest; `unknown`: how
     many of the files are unknown in every answer, about any column, also if an earlier run has read them; `failed`:
-    how many of these cannot be read in full; `removed`: files that are gone, or are in another state by now; `keys`,
-    `filters`, `bytes_written`: of the `new` segments."""
+    how many of these cannot be read in full; `added`, `changed`, `removed`: how many are new in it by this run, are
+    in another state than before, or are gone, None if the run had done all files before, as it may have changed the
+    index then; `keys`, `filters`, `bytes_written`: of the `new` segments."""
 
     index: str
     generation: int
     files: int
     unknown: int
     failed: int
-    removed: int
+    added: int | None
+    changed: int | None
+    removed: int | None
     segments: int
     new: int
     keys: int
@@ -248,6 +251,12 @@ class LakeIndex:
     @property
     def unknown_in_words(self) -> str:
         return unknown_in_words(self.unknown, self.failed)
+
+    @property
+    def changes_in_words(self) -> str:
+        if self.added is None or self.changed is None or self.removed is None:
+            return "not known what was added, changed or removed"
+        return changes_in_words(self.added, self.changed, self.removed)
 
 
 class Accounts(Protocol):

@@ -30,8 +30,10 @@ from parquet_bloom.spark.listing import (
     FolderToList,
     Named,
     as_lake_file,
+    is_text,
     listed_below,
     look_up,
+    not_text,
     why_empty,
     why_nothing,
 )
@@ -206,12 +208,24 @@ def _taken_up(account: Account, request: Planning) -> LakeRun:
         account.mark("started")
         began = account.get("started.json") or b"{}"
     first = json.loads(began)
-    if first | {"started_at": ""} != marks | {"started_at": ""}:
+    if any(first[each] != marks[each] for each in ("verb", "asked", "manifest")):
         raise SparkError(
             f"{run.audit}: run {run.id} was asked for something else, {first['verb']} that began at"
-            f" {first['started_at']}: expected the same verb, options and names, or another run id"
+            f" {first['started_at']}{_difference(first, marks)}: expected the same verb, options and names,"
+            " or another run id"
         )
     return run.since(first["started_at"])
+
+
+def _difference(first: RowFields, now: RowFields) -> str:
+    """`, which differs in columns`: the first of what was asked for otherwise; the message has the verb."""
+    if first["manifest"] != now["manifest"]:
+        return ", of another manifest"
+    # Earlier versions have not kept them.
+    before = dict(first.get("asked_parts", ()))
+    names = (name for name, digest in now["asked_parts"] if before.get(name) != digest)
+    name = next(names, "verb")
+    return "" if name == "verb" else f", which differs in {name}"
 
 
 def _marks(run: LakeRun, search: Search) -> RowFields:
@@ -219,6 +233,7 @@ def _marks(run: LakeRun, search: Search) -> RowFields:
     return {
         "verb": run.verb,
         "asked": run.asked,
+        "asked_parts": [list(each) for each in run.asked_parts],
         "manifest": manifest,
         "started_at": run.started_at.isoformat(),
     }
@@ -310,8 +325,8 @@ class _Lister:
         search, file = self._search, listing.file
         if not listing.is_since(search.since):
             return True
-        if not _is_text(file.path):
-            self.miss(*_not_text(file.path))
+        if not is_text(file.path):
+            self.miss(*not_text(file.path))
             return True
         size, most_files, most_bytes = file.size or 0, search.most_files, search.most_bytes
         if most_bytes is not None and self._num_bytes + size > most_bytes:
@@ -351,16 +366,6 @@ class _Lister:
             rows = [asdict(folder) for folder in left[start : start + share]]
             self._account.put(name, packed(rows, _UNIT))
             yield name
-
-
-def _is_text(path: str) -> bool:
-    return path.isascii() or path.encode(errors="ignore").decode() == path
-
-
-def _not_text(path: str) -> tuple[str, str]:
-    """What to call a file, and what to say of it."""
-    shown = os.fsencode(path).decode(errors="backslashreplace")
-    return shown, "its name is not UTF-8, so that Spark cannot pass it on"
 
 
 @giving(CONTROL)
@@ -430,8 +435,8 @@ def _files_of_manifest(search: Search) -> Iterator[RowFields]:
     if search.manifest is None or search.is_trial:
         return
     for listing in listed_in(search.manifest):
-        if not _is_text(listing.file.path):
-            name, said = _not_text(listing.file.path)
+        if not is_text(listing.file.path):
+            name, said = not_text(listing.file.path)
             yield _seen(LakeFile(name)) | {"status": "error", "message": f"{name}: {said}"}
         elif listing.is_since(search.since):
             yield _seen(listing.file)

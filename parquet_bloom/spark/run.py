@@ -34,13 +34,14 @@ _TIME = "%Y%m%dT%H%M%S.%fZ"
 @dataclass(frozen=True, slots=True)
 class LakeRun:
     """One run. `audit`: a folder, as executors open it; `asked`: a digest of what was asked for, the
-    same for runs that leave files in the same state."""
+    same for runs that leave files in the same state; `asked_parts`: those of each option and the like, by name."""
 
     audit: str
     id: str
     verb: str
     asked: str
     started_at: datetime
+    asked_parts: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:

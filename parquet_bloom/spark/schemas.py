@@ -60,7 +60,8 @@ UNIT = _schema(
     "folder string!, path string!, version string!, segment string!, number long!, column string!,"
     " is_new boolean!"
 )
-"""A unit of a segment of an index; without a segment, a file in the state in which a run has seen it."""
+"""A unit of a segment of an index; without a segment, a file in the state in which a run has seen it, or, once units
+were found dead, a `number` of files with a change, which `column` names."""
 
 NOT_INDEXED = _schema("path string!, has_failed boolean!")
 """A file that is unknown in every answer of an index about a column; `has_failed`: as it cannot be read."""

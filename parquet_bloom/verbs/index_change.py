@@ -42,6 +42,7 @@ from parquet_bloom.index.manifest import (
     Places,
     Segment,
     TableSource,
+    changes_in_words,
     check_form,
     commit,
     existing,
@@ -123,7 +124,7 @@ class IndexChange(VerbReport):
     not_known: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        counts = f"{self.added} added, {self.changed} changed, {self.removed} removed"
+        counts = changes_in_words(self.added, self.changed, self.removed)
         failed = f"; {self.failed:,} failed" if self.failed else ""
         return f"<IndexChange {self.index}: {number_of(self.files, 'file')}: {counts}{failed}>"
 

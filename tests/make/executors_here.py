@@ -96,9 +96,9 @@ class IndexingHere:
     def _run(self, _: Any, request: Request, search: Any, **given: Any) -> LakeIndex | None:
         executors: Any = Executors()
         run = LakeRun(given["audit"], given["run_id"], "index", "asked", datetime.now(UTC))
-        run, plan, _ = job._planned(executors, run, search)
+        run, plan, was_done = job._planned(executors, run, search)
         self.tasks = tasks = Tasks(run, plan, request)
         for number in range(plan.num_sheets):
             self.attempts(partial(_attempted, tasks, number))
         self.before_commit()
-        return committed(executors, tasks, search)
+        return committed(executors, tasks, search, was_done)

@@ -176,7 +176,7 @@ def test_one_line_says_what_came_of_all_files():
     assert said(advice=(on("a", "b"), on("b", "c,d"))) == '; recommended: a, b, "c,d"'
     many = on(*map(str, range(11)))
     assert said(advice=(many,)) == "; recommended: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, … (11 in all)"
-    index = LakeIndex("i", 1, 200, 3, 1, 0, 2, 1, 1234, 0, 99)
+    index = LakeIndex("i", 1, 200, 3, 1, 200, 0, 0, 2, 1, 1234, 0, 99)
     assert said(index=index) == (
         "; index of 200 files, 3 of them not fully indexed (1 cannot be read in full), 1,234 keys in 1 new segment"
     )
@@ -668,6 +668,8 @@ def test_since(lake):
         ),
         (("build", "x", "-c", "a", "--conf", "novalue"), "expected NAME=VALUE"),
         (("build", "x", "-c", "a", "--master", "m", "--remote", "r"), "at most one of --master"),
+        (("build", "x", "-c", "a", "--json", "--totals"), "at most one of --json and --totals"),
+        (("build", "x", "--table", "delta", "--totals"), "--totals: not with --table"),
         (("validate", "x", "--diagnose", "--no-deep"), "--diagnose looks up values"),
     ],
 )

@@ -519,10 +519,25 @@ def test_a_file_named_twice_is_read_once(lake):
     assert len(rows_of(source.reader(FILTER))) == 8
 
 
-def test_a_name_that_is_no_unicode_is_read_and_shown(lake):
+def test_a_file_whose_name_is_not_utf_8_is_an_error(lake):
+    """As it is to the verbs: with a question mark in it, nobody could open it."""
     os.rename(lake / "d=1" / "built.parquet", os.fsencode(lake) + b"/\xff.parquet")
-    rows = rows_of(reader_of(lake / "[!a-z]*.parquet", columns="id"))
-    assert {row["path"] for row in rows if row["fpp"]} == {f"{lake}/?.parquet"}
+    name = rf"{lake}/\xff.parquet"
+    told = f"{name}: its name is not UTF-8, so that Spark cannot pass it on"
+    (row,) = rows_of(reader_of(lake / "[!a-z_]*.parquet", columns="id"))
+    assert {key: value for key, value in row.items() if value is not None} == {
+        "path": name,
+        "error": told,
+    }
+    with pytest.raises(pb.UnsupportedError) as failed:
+        reader_of(lake / "[!a-z_]*.parquet", mode="failfast").partitions()
+    assert str(failed.value) == told
+    # A query for another file is not about it.
+    plain = str(lake / "d=1" / "plain.parquet")
+    for path, number in {plain: 4, name: 1}.items():
+        reader = reader_of(lake, pushdown="true")
+        assert not list(reader.pushFilters([EqualTo(("path",), path)]))
+        assert [row["path"] for row in rows_of(reader)] == [path] * number
 
 
 def test_only_a_reader_that_is_asked_to_takes_filters(lake):

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from datetime import UTC, date, datetime
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import FIXTURES, IS_LONG, ROOT
+from conftest import FIXTURES, IS_LONG, ROOT, missing
 from make.commands import outcome
 from make.documents import blocks, comparable
 from make.notebooks import code_cells, executed
@@ -102,6 +103,42 @@ def test_ten_minutes(spark, tmp_path, monkeypatch):
     events = spark.read.orc(f"{tmp_path}/lake/orc")
     rows, read = scanned(events.where(f"user_id = {events.first().user_id}"))
     assert (len(rows), read, events.count()) == (1, 10_000, 400_000)
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "found", "end"),
+    [(7, 0, "1 row in 1 file: ", 0), (1_000_000, 1, "", 0)],
+    ids=["there", "in no file"],
+)
+def test_the_recipe_of_find(spark, tmp_path, value, code, found, end):
+    """What probe does not rule out, find reads: nothing, if that is no file."""
+    if shutil.which("jq") is None:
+        missing("jq")
+    (tmp_path / "lake").mkdir()
+    for name, first in {"a": 1000, "b": 0}.items():
+        table = pa.table({"user_id": range(first, first + 100)})
+        pq.write_table(table, tmp_path / "lake" / f"{name}.parquet")
+        pb.build(tmp_path / "lake" / f"{name}.parquet", in_place=True, columns=["user_id"])
+    pbloom = tmp_path / "pbloom"
+    pbloom.write_text(f'#!/bin/sh\nexec {sys.executable} -m parquet_bloom "$@"\n')
+    pbloom.chmod(0o700)
+    (recipe,) = re.findall(r"^pbloom spark probe .*\njq .*\nxargs .*\n", TEXT, re.MULTILINE)
+    there = recipe.replace("/lake/events", f"{tmp_path}/lake").replace("-v 42", f"-v {value}")
+    probe, rest = there.split("\n", 1)
+    (_, *arguments), (file,) = map(shlex.split, probe.split(" > "))
+    probed = outcome(*arguments)
+    assert (probed.code, probed.stderr) == (code, "")
+    (tmp_path / file).write_text(probed.stdout)
+    done = subprocess.run(
+        ["/bin/sh", "-c", rest],
+        cwd=tmp_path,
+        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (end, "")
+    assert found in done.stdout if found else not done.stdout
 
 
 def test_the_recipe_of_reads(spark, tmp_path, monkeypatch, capsys):

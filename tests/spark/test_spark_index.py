@@ -97,6 +97,21 @@ def answers(index: Path, hash_key: str | None = None) -> Iterator[Any]:
                     assert maybe >= {(row.path, row.row_group) for row in report.rows}
 
 
+def counted(change: Any) -> tuple[int | None, ...]:
+    """How many files are new, changed and gone, as either way of adding says it."""
+    return change.added, change.changed, change.removed
+
+
+def states_in(index: Path) -> dict[str, set[str]]:
+    """By file, those that an index has; nothing if there is none."""
+    found: dict[str, set[str]] = {}
+    if any(index.glob("manifest-*")):
+        with pb.Index(index) as opened:
+            for unit, _ in opened._asked.units("n"):
+                found.setdefault(unit.path, set()).add(unit.version)
+    return found
+
+
 def problems(index: Path, hash_key: str | None = None) -> list[str]:
     with pb.Index(index, hash_key=hash_key) as found:
         return [each.problem for each in found.check(deep=True).findings]
@@ -126,7 +141,7 @@ def test_it_answers_what_the_index_of_one_machine_answers(spark, tmp_path, small
 
     # Nothing new, then some of everything.
     again = lake.index(spark, index=tmp_path / "by-spark", hash_key=key)
-    assert (again.index.generation, again.index.new) == (1, 0)
+    assert (again.index.generation, again.index.new, *counted(again.index)) == (1, 0, 0, 0, 0)
     changed = random.Random(5)
     write_file(source / "d=0" / "0.parquet", changed)
     write_file(source / "d=1" / "new.parquet", changed)
@@ -134,7 +149,8 @@ def test_it_answers_what_the_index_of_one_machine_answers(spark, tmp_path, small
     report = lake.index(spark, index=tmp_path / "by-spark", hash_key=key)
     assert report.counts["unchanged"] == 12
     assert report.index.files == 14
-    local.add()
+    by_one = local.add()
+    assert counted(report.index) == counted(by_one) == (1, 1, 1)
     local.close()
     assert list(answers(tmp_path / "by-spark", hash_key=key)) == list(
         answers(tmp_path / "local", hash_key=key)
@@ -219,7 +235,8 @@ def test_the_command_and_the_frame_of_values(spark, tmp_path, capfd):
     with pb.Index(index) as found:
         unknown = len({each.path for each in found.check().not_indexed})
     assert lines[-1].startswith(
-        f"{index}: 7 files, {unknown} of them not fully indexed (1 cannot be read in full), 0 removed; "
+        f"{index}: 7 files, {unknown} of them not fully indexed (1 cannot be read in full): "
+        "7 added, 0 changed, 0 removed; "
     )
     # Of files that are not read again, too.
     result = outcome(*arguments, "--json")
@@ -425,7 +442,14 @@ def test_whatever_becomes_of_attempts(tmp_path, monkeypatch, small_tasks, seed):
             with suppress(pb.ParquetBloomError):
                 pb.build(path, in_place=True, columns=["n", "s"], force=True)
 
+    before: dict[str, set[str]] = {}
+
     def others() -> None:
+        rivals()
+        before.clear()
+        before.update(states_in(index))
+
+    def rivals() -> None:
         if any(index.glob("manifest-*")) and source.random() < 0.7:
             with pb.Index(index) as rival:
                 change(source, folder)
@@ -438,11 +462,21 @@ def test_whatever_becomes_of_attempts(tmp_path, monkeypatch, small_tasks, seed):
         run = {"audit": str(tmp_path / "audit"), "run_id": f"run {number}"}
         first = {"columns": ["n", "s"], **terms} if number == 0 else {}
         made = lake.index(None, folder, index=index, **run, **first)
+        after = states_in(index)
+        both = before.keys() & after.keys()
+        assert counted(made) == (
+            len(after.keys() - both),
+            sum(before[path] != after[path] for path in both),
+            len(before.keys() - both),
+        )
         if number:
             # What it has already done, it does not do again.
             here.before_commit = lambda: None
             again = lake.index(None, folder, index=index, **run)
             assert again.generation == made.generation
+            # Nor does it know any more what it has done.
+            assert counted(again) == (None, None, None)
+            assert again.changes_in_words == "not known what was added, changed or removed"
             here.before_commit = others
         found = problems(index)
         # One may be gone since it was read, as the next `add` finds.

@@ -140,11 +140,11 @@ def test_it_says_what_the_index_of_one_machine_says(table, tmp_path, run):
 
     check()
     again = run()
-    assert (again.generation, again.new, again.removed) == (1, 0, 0)
+    assert (again.generation, again.new, again.added, again.removed) == (1, 0, 0, 0)
     write_deltalake(table, rows_of(900, 300), mode="append", partition_by=["day"])
     (table / "day=2026-11-01" / "stray.parquet").write_bytes(b"PAR1 or not")
     more = run()
-    assert (more.files, more.removed) == (8, 0)
+    assert (more.files, more.added, more.changed, more.removed) == (8, 2, 0, 0)
     local.add()
     check()
     # They are on disk until somebody vacuums the table.
@@ -166,7 +166,10 @@ def test_it_says_what_the_index_of_one_machine_says(table, tmp_path, run):
 def test_files_that_got_filters_are_read_again(table, run):
     run(table, table="auto", columns="id")
     build(table)
-    assert (run().removed, run().removed) == (6, 0)
+    assert [(each.added, each.changed, each.removed) for each in (run(), run())] == [
+        (0, 6, 0),
+        (0, 0, 0),
+    ]
     with run.opened() as found:
         assert found.check(deep=True).findings == ()
         assert found.probe("id", "x").tables[0].version == newest(table)
@@ -296,16 +299,22 @@ def test_the_command(spark, table, tmp_path):
     asked = ("spark", "index", "--index", tmp_path / "index")
     result = outcome(*asked, "--table", "auto", table, "-c", "id")
     assert (result.code, result.stderr) == (0, "")
-    assert result.stdout.splitlines()[-1].startswith(f"{tmp_path}/index: 6 files, 0 removed; ")
+    assert result.stdout.splitlines()[-1].startswith(
+        f"{tmp_path}/index: 6 files: 6 added, 0 changed, 0 removed; "
+    )
     DeltaTable(table).delete("day = '2026-11-01'")
     result = outcome(*asked)
-    assert result.stdout.splitlines()[-1].startswith(f"{tmp_path}/index: 3 files, 3 removed; ")
+    assert result.stdout.splitlines()[-1].startswith(
+        f"{tmp_path}/index: 3 files: 0 added, 0 changed, 3 removed; "
+    )
     with pb.Index(tmp_path / "index") as found:
         assert found.check(deep=True).findings == ()
     DeltaTable(table).delete()
     result = outcome(*asked, "--conf", "spark.sql.shuffle.partitions=2")
     assert (result.code, result.stderr) == (0, "")
-    assert result.stdout.splitlines()[-1].startswith(f"{tmp_path}/index: 0 files, 3 removed; ")
+    assert result.stdout.splitlines()[-1].startswith(
+        f"{tmp_path}/index: 0 files: 0 added, 0 changed, 3 removed; "
+    )
 
 
 def test_the_account_of_a_table_without_files_is_in_the_index():

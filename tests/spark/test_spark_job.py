@@ -415,13 +415,25 @@ def test_an_audit_is_not_found_by_globs_of_the_lake(spark, tmp_path):
 def test_an_id_stands_for_one_request(spark, tmp_path):
     table, audit = write_table(tmp_path / "table"), tmp_path / "audit"
     lake.inspect(spark, table, audit=audit, run_id="7")
+    (manifest := tmp_path / "files.txt").write_text(f"{table}/part=0/0.parquet\n")
     before = snapshot(table)
-    for verb, options in ((lake.inspect, {"columns": ["id"]}), (lake.strip, {})):
+    (tmp_path / "other").mkdir()
+    other = write_table(tmp_path / "other" / "table")
+    for verb, where, options, said in (
+        (lake.inspect, table, {"columns": ["id"]}, ", which differs in columns"),
+        (lake.inspect, table, {"keys": {"footer": "env:KEY"}}, ", which differs in keys"),
+        (lake.inspect, other, {}, ", which differs in names"),
+        (lake.inspect, None, {"manifest": manifest}, ", of another manifest"),
+        (lake.strip, table, {}, ""),
+    ):
         with pytest.raises(SparkError) as raised:
-            verb(spark, table, audit=audit, run_id="7", **options)
+            verb(spark, where, audit=audit, run_id="7", **options)
         # Nothing has failed.
-        told = f"{audit}: run 7 was asked for something else, inspect that began at "
-        assert str(raised.value).startswith(told)
+        told = re.sub(r"began at [\d:.T+-]+(?=[,:])", "began at #", str(raised.value))
+        assert told == (
+            f"{audit}: run 7 was asked for something else, inspect that began at #{said}: expected the same verb,"
+            " options and names, or another run id"
+        )
     assert snapshot(table) == before
 
 
