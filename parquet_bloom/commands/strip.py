@@ -47,7 +47,7 @@ def strip(
     """Remove Bloom filters from files.
 
     This undoes build. Those of a file's writer go, too: nothing tells them from those that build added. To keep
-    them, name columns.
+    them, name the files and columns that had none before.
 
     The footer loses its pointers. The filters' bytes go if no page or page index follows them, with those
     of filters that were replaced or removed before, and always in an ORC file; of others, the answer

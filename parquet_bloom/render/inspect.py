@@ -104,7 +104,7 @@ class InspectionView(SummarizedView["FileInspection"]):
         return _says_why if self._columns else is_unusable
 
     def total(self, numbers: Mapping[str, int]) -> str:
-        return _filters_take(numbers)
+        return _filters_take(numbers, self._there)
 
     def hint(self, states: Mapping[str, int], numbers: Mapping[str, int]) -> str:
         return _WITHOUT_FILTERS if states.keys() == {"without"} else ""
@@ -241,13 +241,14 @@ def _is_damaged(column: ChunkDescription) -> bool:
     return not all(map(is_out_of_sight, column.why_unusable))
 
 
-def _filters_take(numbers: Mapping[str, int]) -> str:
-    """`1,196 filters take 12.3 MiB of 1.2 GiB (1 %)`; where others cannot be used, `0 usable filters take …`"""
+def _filters_take(numbers: Mapping[str, int], there: str = "") -> str:
+    """`1,196 filters take 12.3 MiB of 1.2 GiB (1 %)`; where others cannot be used, `0 usable filters take …`;
+    `there`: in which columns, if some are named."""
     noun = "usable filter" if numbers["unusable"] else "filter"
     filters, taken = number_of(numbers["filters"], noun), size(numbers["bytes"])
     share = percent(numbers["bytes"] / numbers["size"])
     take = "takes" if numbers["filters"] == 1 else "take"
-    return f"{filters} {take} {taken} of {size(numbers['size'])} ({share})"
+    return f"{filters}{there} {take} {taken} of {size(numbers['size'])} ({share})"
 
 
 def write_inspection_summary(summary: InspectionSummary, verbose: bool = False) -> None:
