@@ -80,7 +80,7 @@ class _Pbloom(Program):
         if args and args[0] == "help":
             names = [each for each in args[1:] if each not in _BRIEFLY | _IN_FULL]
             how = "--help" if _IN_FULL.isdisjoint(args) else "--help-all"
-            if names == ["man"]:
+            if names[:1] == ["man"]:
                 click.echo(how_to_read(__file__))
                 ctx.exit()
             if names and self._is_rule(ctx, names[0]):
