@@ -200,6 +200,9 @@ def add(
     them from now on. Its columns stay what they are: another one takes an index in a folder of its own,
     by `index build`.
 
+    What it knows of a place at which nobody may look stays as it was. Exit code 2: there is such a place, or a file
+    could not be read in full.
+
     \b
     Examples:
       pbloom index add --index events.index
@@ -299,10 +302,11 @@ def probe(
     """Ask an index which files may hold values, and where in them.
 
     The answer is about all files as they were when the index was made or added to; only those that may hold a value
-    are looked at again, and one that has changed since, or is gone, is `unknown` for this value. Of files
-    that are named, by FILE or --manifest, it is about their state now, and with --table about the live files of these
-    tables: each that the index does not know in this state is `unknown`. A verdict is `absent` (certain), `maybe`, or
-    `unknown` with the reason. Exit code 1: every value is absent everywhere; 2: a file is `unknown`.
+    are looked at again, and one that has changed since, or is gone, is `unknown` for this value, as is one at which
+    nobody may look. Of files that are named, by FILE or --manifest, it is about their state now, and with --table
+    about the live files of these tables: each that the index does not know in this state is `unknown`. A verdict is
+    `absent` (certain), `maybe`, or `unknown` with the reason. Exit code 1: every value is absent everywhere; 2: a
+    file is `unknown`.
 
     \b
     Examples:
@@ -681,9 +685,14 @@ def _end_with(
                 "index", "add", "--index", report.index, "FILE...", *store_options_again()
             )
             complain(f"{report.index}: is about no file or folder any more: `{add_it}` names some")
+        for problem in report.not_listed[:MOST_FILES]:
+            complain(f"{problem}; what the index knows of that stays until somebody may look")
+        if len(report.not_listed) > MOST_FILES:
+            complain(f"{len(report.not_listed) - MOST_FILES:,} more: --json shows all")
         if report.left_out:
             complain(left_out(report.left_out))
-    sys.exit((TROUBLE if report.failed else FINE) if code is None else code)
+    is_in_trouble = report.failed or report.not_listed
+    sys.exit((TROUBLE if is_in_trouble else FINE) if code is None else code)
 
 
 def _places(names: Sequence[str]) -> str:

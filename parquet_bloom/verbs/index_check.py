@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple
 
@@ -17,6 +17,7 @@ from parquet_bloom.index.manifest import Manifest, Places, existing
 from parquet_bloom.index.names import GivenNames
 from parquet_bloom.index.opened import OpenSegment
 from parquet_bloom.index.unnamed import unneeded
+from parquet_bloom.index.unseen import unseen
 from parquet_bloom.options import TableView
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.verbs.documents import VerbReport
@@ -202,7 +203,8 @@ def _named(
     else:
         listed = list_files((), tables_given(names, view), storage_options)
     for error in listed.errors:
-        raise error
+        if isinstance(error, FileNotFoundError):
+            raise error
     return _Among(for_index(listed), names_in_index(names, view))
 
 
@@ -226,6 +228,8 @@ class _Check:
         self.findings: list[IndexFinding] = []
         self.num_values = self.keys_gone = self.filters_gone = self.num_failed = 0
         self.places_gone: tuple[str, ...] = ()
+        # Files that are in no listing, and may be there all the same.
+        self._unseen: Collection[str] = ()
         self._is_damaged = False
         # Of each segment with a map: the values of files, once they are read.
         self._maps: dict[SegmentProof, MapProof] = {}
@@ -310,6 +314,7 @@ class _Check:
             for path, known in self._known.items()
             if given[path] in files.found or places.naming(path)
         }
+        self._look_for_others(files, among.places)
         return files
 
     def _listed(self) -> ListedFiles:
@@ -319,11 +324,22 @@ class _Check:
             files = list_files(index.sources, index.tables, self._options, self._path)
         except (ParquetBloomError, OSError) as error:
             self._found("unlisted", complaint_about(self._path, error))
-            return list_files(index.sources, (), self._options, self._path)
+            files = list_files(index.sources, (), self._options, self._path)
+            self._unseen = self._known.keys() - files.found.keys()
+            return files
         for each in files.errors:
-            self._found("unlisted", complaint_about(self._path, each))
-        self.places_gone = (*places_gone(index.sources, files.errors),)
+            if isinstance(each, FileNotFoundError):
+                self._found("unlisted", complaint_about(self._path, each))
+        self._look_for_others(files, index.sources)
+        self.places_gone = (*places_gone(index.sources, files.errors, self._unseen),)
         return files
+
+    def _look_for_others(self, files: ListedFiles, places: Sequence[str]) -> None:
+        """Those that are not listed in these places: nobody may call one gone where nobody could look."""
+        missing = sorted(self._known.keys() - files.found.keys())
+        self._unseen, problems = unseen(missing, places, files.errors)
+        for problem in problems:
+            self._found("unlisted", problem)
 
     def _is_current(
         self,
@@ -334,6 +350,8 @@ class _Check:
         columns = sorted(proof.about.column for proof, _ in known)
         if columns != sorted(self._index.columns) and not self._is_damaged:
             self._found("damaged", f"{path}: indexed for {', '.join(map(quoted_name, columns))}")
+        if path in self._unseen:
+            return False
         if path not in files.found:
             self._found(
                 "gone", f"{path}: is not there any more, or in no place that the index is about"
