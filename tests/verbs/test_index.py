@@ -1118,7 +1118,8 @@ def test_a_file_that_cannot_be_read_is_trouble_once(tmp_path):
     told = (
         "1 file that cannot be read in full: unchanged since that was found, and not tried again;"
     )
-    assert again.stderr == f"pbloom: {told} `pbloom index check --index {index}` names all\n"
+    names_all = f"`pbloom index check --index {index}` names all, and with --deep tries them again"
+    assert again.stderr == f"pbloom: {told} {names_all}\n"
     checked = outcome("index", "check", "--index", index)
     assert (checked.code, f"{lake}/b.parquet: id: not indexed: " in checked.stderr) == (2, True)
     assert f": 0 findings: {files.partition(': ')[2]}, 1 key; " in checked.stdout
