@@ -2,7 +2,7 @@
 look.
 
     a folder that cannot be listed, a store that refuses        an error of the listing
-    a folder that cannot be entered, where globs are matched    no error: each file that is known there tells
+    the rest of a source, of whose listing that was the end     no error of its own: the file itself tells, if local
 """
 
 from __future__ import annotations

@@ -220,7 +220,10 @@ def _expand_name(
 
         pattern = _local_glob(name)
         paths = (path for path in sorted(glob(pattern, recursive=True)) if not is_of_index(path))
-        matches = [found for path in paths for found in _list_match(path, left_out, unlisted)]
+        closed: list[tuple[str, str]] = []
+        matches = [found for path in paths for found in _list_match(path, left_out, closed)]
+        # What is matched may be below another match.
+        unlisted += dict.fromkeys([*closed, *_passed_over(pattern).items()])
         if not matches:
             _check_folder(pattern)
         # A pattern with ** matches a folder and also the files in it.
@@ -247,9 +250,14 @@ def _list(name: str, left_out: LeftOut | None, unlisted: list[tuple[str, str]]) 
 def _list_match(
     path: str, left_out: LeftOut | None, unlisted: list[tuple[str, str]]
 ) -> Iterator[Input]:
-    """The same of what a glob has matched: one that has gone meanwhile keeps no other from being listed."""
-    with suppress(FileNotFoundError, NotADirectoryError):
+    """The same of what a glob has matched: one that has gone meanwhile keeps no other from being listed, nor does one
+    at which nobody may look, as whoever opens it says."""
+    try:
         yield from _list(path, left_out, unlisted)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except PermissionError:
+        yield Input(path, os.path.basename(path))
 
 
 def is_index(name: str) -> bool:
@@ -336,6 +344,28 @@ def _there(path: str, root: str, deep: str) -> str:
 
 def _is_looked_at(name: str) -> bool:
     return is_data_file(name) and not is_hidden(name)
+
+
+def _passed_over(pattern: str) -> dict[str, str]:
+    """Folders that a glob would look into and may not, over which it passes without a word, and why."""
+    from glob import glob
+
+    found: dict[str, str] = {}
+    above, below = os.path.split(pattern)
+    while has_wildcard(above):
+        for folder in glob(os.path.join(above, ""), recursive=True):
+            try:
+                if has_wildcard(below):
+                    os.scandir(folder).close()
+                else:
+                    os.stat(os.path.join(folder, os.curdir))
+            except PermissionError as error:
+                found[folder.rstrip("/")] = os.strerror(error.errno or 0)
+            except OSError:
+                # One may be removed meanwhile.
+                continue
+        above, below = os.path.split(above)
+    return found
 
 
 def _check_folder(glob: str) -> None:

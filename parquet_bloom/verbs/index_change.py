@@ -821,10 +821,16 @@ def _check_new(files: ListedFiles, sources: Sequence[str], more: Sequence[str]) 
     """Raise the OSError of what an index is to be about and nobody could look at, or is not there. Of its `sources`,
     it knows what was there before."""
     known = GivenNames(map(without_options, sources))
+    new = [without_options(name) for name in more if name not in sources]
+    reached = GivenNames([*new, *map(_folder_of, new)])
     for error in files.errors:
-        is_new = error.filename in more and error.filename not in sources
-        if not isinstance(error, FileNotFoundError):
-            is_new = error.filename is None or not known.meaning(*lasting([str(error.filename)]))
+        if isinstance(error, FileNotFoundError):
+            is_new = error.filename in more and error.filename not in sources
+        elif error.filename is None or not sources:
+            is_new = True
+        else:
+            (place,) = lasting([str(error.filename)])
+            is_new = bool(reached.meaning(place)) and not known.meaning(place)
         if is_new:
             raise error
 

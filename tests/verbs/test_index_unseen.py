@@ -37,7 +37,7 @@ def shut(monkeypatch: pytest.MonkeyPatch) -> Shut:
 
     def refusing(looks: Any, is_listing: bool) -> Any:
         def look(path: Any = ".", *args: Any, **kwargs: Any) -> Any:
-            name = path if isinstance(path, int) else os.path.abspath(os.fsdecode(path))
+            name = path if isinstance(path, int) else os.path.join(os.getcwd(), os.fsdecode(path))
             for folder in closed if isinstance(name, str) else ():
                 if name.startswith(f"{folder}/") or (is_listing and name == folder):
                     raise PermissionError(errno.EACCES, DENIED, path)
@@ -67,20 +67,15 @@ def reasons(report: pb.IndexReport) -> dict[Any, dict[str, str]]:
     }
 
 
-# What an index is about, and what is said of d=1 in it.
-SOURCES = {
-    "lake": "a folder that cannot be listed: Permission denied",
-    "lake/*/*.parquet": "2 files that cannot be looked at: Permission denied",
-    "lake/d=[12]/*": "2 files that cannot be looked at: Permission denied",
-}
-
-
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize(
+    "source",
+    ["lake", "lake/*/*.parquet", "lake/d=[12]/*", "lake/**", "lake/**/*.parquet", "lake/*"],
+)
 def test_what_nobody_may_look_at_is_not_gone(lake, tmp_path, shut, source):
     with pb.Index.build(tmp_path / "index", str(tmp_path / source), "id") as index:
         num_files, made = index.check().files, index.check().made
         shut(lake / "d=1")
-        told = f"{lake}/d=1: {SOURCES[source]}"
+        told = f"{lake}/d=1: a folder that cannot be listed: Permission denied"
         for deep in (False, True):
             assert found(index.check(deep=deep)) == [("unlisted", told)]
         pq.write_table(pa.table({"id": [77]}), lake / "d=2" / "new.parquet")
@@ -147,6 +142,16 @@ def test_what_is_new_must_be_looked_at(lake, tmp_path, shut):
         assert index.generation == 1
     with pytest.raises(PermissionError, match="cannot be listed"):
         pb.Index.build(tmp_path / "other", tmp_path / "more", "id")
+
+
+@pytest.mark.parametrize("more", ["lake", "lake/*/*.parquet", "lake/**"])
+def test_a_folder_of_which_an_index_knows_a_part_is_new(lake, tmp_path, shut, more):
+    known = [str(lake / "*" / "2.parquet"), str(lake / "d=0")]
+    with pb.Index.build(tmp_path / "index", known, "id") as index:
+        shut(lake / "d=1")
+        assert (index.add().files, index.add(lake / "d=0" / "1.parquet").files) == (3, 3)
+        with pytest.raises(PermissionError, match="cannot be listed"):
+            index.add(tmp_path / more)
 
 
 def test_what_the_commands_say(lake, tmp_path, shut):
@@ -239,3 +244,39 @@ def test_a_file_that_is_read_and_then_out_of_sight_is_not_forgotten(
             index.add()
     with pb.Index(tmp_path / "index") as index:
         assert index.check().files == 2
+
+
+@pytest.mark.parametrize("name", ["lake/*/*.parquet", "lake/**/*.parquet", "lake/*/1.parquet"])
+def test_a_glob_passes_over_no_folder_without_a_word(lake, tmp_path, shut, monkeypatch, name):
+    """What is in it, no verb may call absent."""
+    monkeypatch.chdir(tmp_path)
+    pb.Index.build("index", "lake", "id").close()
+    shut(lake / "d=1")
+    why = {"d=1": "a folder that cannot be listed: Permission denied"}
+    with pb.Index("index") as index:
+        assert reasons(index.probe("id", [25], files=name)) == {25: why}
+    for by in (None, "index"):
+        report = pb.find(name, "id", 25, index=by)
+        assert {Path(each.path).name: each.reason for each in report.unknown} == why
+        assert not report.is_absent
+
+
+@pytest.mark.parametrize("source", ["lake", "lake/d=*/*.parquet"])
+def test_files_in_a_folder_that_can_be_listed_and_not_entered(lake, tmp_path, monkeypatch, source):
+    """Their names are there, and their states are not."""
+
+    def refusing(looks: Any) -> Any:
+        def look(path: Any, *args: Any, **kwargs: Any) -> Any:
+            if str(path).startswith(f"{lake}/d=1/") and str(path).endswith(".parquet"):
+                raise PermissionError(errno.EACCES, DENIED, path)
+            return looks(path, *args, **kwargs)
+
+        return look
+
+    with pb.Index.build(tmp_path / "index", str(tmp_path / source), "id") as index:
+        monkeypatch.setattr(os, "stat", refusing(os.stat))
+        monkeypatch.setattr(os, "lstat", refusing(os.lstat))
+        told = [f"{lake}/d=1/{number}.parquet: {DENIED}" for number in (2, 3)]
+        assert found(index.check()) == [("unlisted", each) for each in told]
+        change = index.add()
+        assert (change.removed, change.files, change.not_listed) == (0, 6, tuple(told))
