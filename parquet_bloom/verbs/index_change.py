@@ -830,7 +830,8 @@ def _check_new(files: ListedFiles, sources: Sequence[str], more: Sequence[str]) 
             is_new = True
         else:
             (place,) = lasting([str(error.filename)])
-            is_new = bool(reached.meaning(place)) and not known.meaning(place)
+            is_known = place not in new and bool(known.meaning(place))
+            is_new = bool(reached.meaning(place)) and not is_known
         if is_new:
             raise error
 
