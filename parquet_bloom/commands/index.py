@@ -28,6 +28,7 @@ from parquet_bloom.commands.table_options import newest_tables, table_views
 from parquet_bloom.container import Units, number_of, some_of
 from parquet_bloom.errors import for_command, quoted_name
 from parquet_bloom.index.manifest import IndexForm, Places, changes_in_words, unknown_in_words
+from parquet_bloom.index.names import lasting
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
 from parquet_bloom.render.hints import command, next_line, not_listed
 from parquet_bloom.render.palette import painted
@@ -200,6 +201,9 @@ def add(
     them from now on. Its columns stay what they are: another one takes an index in a folder of its own,
     by `index build`.
 
+    What it knows of a place at which nobody may look stays as it was. Exit code 2: there is such a place, or a file
+    could not be read in full.
+
     \b
     Examples:
       pbloom index add --index events.index
@@ -299,10 +303,11 @@ def probe(
     """Ask an index which files may hold values, and where in them.
 
     The answer is about all files as they were when the index was made or added to; only those that may hold a value
-    are looked at again, and one that has changed since, or is gone, is `unknown` for this value. Of files
-    that are named, by FILE or --manifest, it is about their state now, and with --table about the live files of these
-    tables: each that the index does not know in this state is `unknown`. A verdict is `absent` (certain), `maybe`, or
-    `unknown` with the reason. Exit code 1: every value is absent everywhere; 2: a file is `unknown`.
+    are looked at again, and one that has changed since, or is gone, is `unknown` for this value, as is one at which
+    nobody may look. Of files that are named, by FILE or --manifest, it is about their state now, and with --table
+    about the live files of these tables: each that the index does not know in this state is `unknown`. A verdict is
+    `absent` (certain), `maybe`, or `unknown` with the reason. Exit code 1: every value is absent everywhere; 2: a
+    file is `unknown`.
 
     \b
     Examples:
@@ -470,7 +475,8 @@ def check(
 
     Exit code 1: something is wrong, in a line for each, up to 20 of a kind. What is new, changed or gone takes an
     `index add`; what is damaged, lost or unexplained a new index; anything else files that can be looked at.
-    Exit code 2: a file could not be read in full when it was indexed; `index add` ends so, too.
+    Exit code 2: a file could not be read in full when it was indexed; `index add` ends so, too. One that was restored
+    with the time of change that it had is taken for what it was: --deep says that it can be read by now.
 
     \b
     Examples:
@@ -500,6 +506,9 @@ def check(
             gone = *report.places_gone, *store_options_again()
             write_text(next_line("index", "remove", "--index", report.index, *gone))
             write_text(next_line("index", "add", "--index", report.index, "FILE...", *again))
+        elif report.is_mended_by_forgetting:
+            for line in _reading_again(report, again):
+                write_text(line)
         elif report.is_mended_anew:
             terms = terms_of(index_path, storage_options())
             key = ("--hash-key", "KEYSPEC") if terms.key_check and hash_key is None else ()
@@ -507,6 +516,18 @@ def check(
             write_text(next_line("index", "build", *anew, *again, *key))
     code = NO if report.findings else FINE
     sys.exit(TROUBLE if report.failed else code)
+
+
+def _reading_again(report: IndexCheck, again: Sequence[str]) -> Iterator[str]:
+    """The commands after which files count that can be read by now. What was given by its own name is to be given
+    again."""
+    stores, few = store_options_again(), report.readable
+    sources = {*terms_of(report.index, storage_options()).sources}
+    named = [path for path in few if not sources.isdisjoint(lasting([path]))]
+    if len(few) > _MOST_PLACES:
+        few, named = (*few[:_MOST_NAMED], "FILE..."), ["FILE..."] * bool(named)
+    yield next_line("index", "remove", "--index", report.index, *few, *stores)
+    yield next_line("index", "add", "--index", report.index, *named, *again)
 
 
 def _to_add(report: IndexCheck, files: Sequence[str], view: TableView | None) -> Sequence[str]:
@@ -668,7 +689,7 @@ def _end_with(
             of_them = some_of(report.failed_before, report.failed, "file")
             complain(
                 f"{of_them} that cannot be read in full: unchanged since that was found, and not tried again;"
-                f" `{check_it}` names all"
+                f" `{check_it}` names all, and with --deep tries them again"
             )
         if report.not_known:
             complain(f"{_places(report.not_known)}: not in the index {report.index}")
@@ -683,9 +704,14 @@ def _end_with(
                 "index", "add", "--index", report.index, "FILE...", *store_options_again()
             )
             complain(f"{report.index}: is about no file or folder any more: `{add_it}` names some")
+        for problem in report.not_listed[:MOST_FILES]:
+            complain(f"{problem}; what the index knows of that stays until somebody may look")
+        if len(report.not_listed) > MOST_FILES:
+            complain(f"{len(report.not_listed) - MOST_FILES:,} more: --json shows all")
         if report.left_out:
             complain(left_out(report.left_out))
-    sys.exit((TROUBLE if report.failed else FINE) if code is None else code)
+    is_in_trouble = report.failed or report.not_listed
+    sys.exit((TROUBLE if is_in_trouble else FINE) if code is None else code)
 
 
 def _places(names: Sequence[str]) -> str:

@@ -6,9 +6,9 @@ import errno
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from parquet_bloom.errors import RewriteError
+from parquet_bloom.errors import RewriteError, complaint_about
 from parquet_bloom.index.names import lasting
 from parquet_bloom.storage import address_of, with_options
 from parquet_bloom.storage.folder import Found
@@ -150,19 +150,56 @@ def _listing_of(url: str) -> Listed | None:
     return url.listed if isinstance(url, Address) else None
 
 
+class States(NamedTuple):
+    """`versions`: of files as they are now, by path; None of one that is no more. `unseen`: why nobody could tell
+    those of the others."""
+
+    versions: dict[str, str | None]
+    unseen: dict[str, OSError]
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """As `unseen`, in words."""
+        return {
+            path: complaint_about(path, error).removeprefix(f"{path}: ")
+            for path, error in self.unseen.items()
+        }
+
+
 def states_of(
     paths: Sequence[str], options: Mapping[str, str] | None = None
 ) -> dict[str, str | None]:
-    """The state of each file as it is now; None if it is no more. Those behind URLs are asked for at once, more or
-    less. Raises OSError."""
+    """As states_seen, of all of them. Raises OSError."""
+    versions, unseen = states_seen(paths, options)
+    for error in unseen.values():
+        raise error
+    return versions
 
-    def version(path: str) -> str | None:
-        found = state_of(os.fspath(with_options(path, options)))
-        return None if found is None else found.version
 
-    if not any(map(is_url, paths)):
-        return {path: status and version_of(status) for path in paths for status in [_status(path)]}
-    from concurrent.futures import ThreadPoolExecutor
+def states_seen(paths: Sequence[str], options: Mapping[str, str] | None = None) -> States:
+    """The state of each file as it is now. Those behind URLs are asked for at once, more or less."""
 
-    with ThreadPoolExecutor(_AT_ONCE, "pbloom-state") as pool:
-        return dict(zip(paths, pool.map(version, paths), strict=True))
+    def version(path: str) -> str | OSError | None:
+        try:
+            if is_url(path):
+                found = state_of(os.fspath(with_options(path, options)))
+                return None if found is None else found.version
+            status = _status(path)
+            return status and version_of(status)
+        except OSError as error:
+            return error
+
+    if any(map(is_url, paths)):
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(_AT_ONCE, "pbloom-state") as pool:
+            told = [*pool.map(version, paths)]
+    else:
+        told = [version(path) for path in paths]
+    seen = States({}, {})
+    for path, each in zip(paths, told, strict=True):
+        if isinstance(each, OSError):
+            seen.unseen[path] = each
+        else:
+            seen.versions[path] = each
+    return seen

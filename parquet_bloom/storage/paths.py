@@ -220,7 +220,10 @@ def _expand_name(
 
         pattern = _local_glob(name)
         paths = (path for path in sorted(glob(pattern, recursive=True)) if not is_of_index(path))
-        matches = [found for path in paths for found in _list(path, left_out, unlisted)]
+        closed: list[tuple[str, str]] = []
+        matches = [found for path in paths for found in _list_match(path, left_out, closed)]
+        # What is matched may be below another match.
+        unlisted += dict.fromkeys([*closed, *_passed_over(pattern).items()])
         if not matches:
             _check_folder(pattern)
         # A pattern with ** matches a folder and also the files in it.
@@ -233,6 +236,7 @@ def _list(name: str, left_out: LeftOut | None, unlisted: list[tuple[str, str]]) 
     path = local_name(name)
     if not os.path.isdir(path):
         if not os.path.lexists(path):
+            _check_may_look(path)
             _check_spelling(name)
         yield Input(name, os.path.basename(path))
         return
@@ -241,6 +245,19 @@ def _list(name: str, left_out: LeftOut | None, unlisted: list[tuple[str, str]]) 
     root = Path(path)
     # A folder is sorted by the parts of paths, as in `a/b.parquet` before `a.parquet`.
     yield from _below("" if root == Path() else str(root), "", left_out, unlisted)
+
+
+def _list_match(
+    path: str, left_out: LeftOut | None, unlisted: list[tuple[str, str]]
+) -> Iterator[Input]:
+    """The same of what a glob has matched: one that has gone meanwhile keeps no other from being listed, nor does one
+    at which nobody may look, as whoever opens it says."""
+    try:
+        yield from _list(path, left_out, unlisted)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except PermissionError:
+        yield Input(path, os.path.basename(path))
 
 
 def is_index(name: str) -> bool:
@@ -329,11 +346,50 @@ def _is_looked_at(name: str) -> bool:
     return is_data_file(name) and not is_hidden(name)
 
 
+def _passed_over(pattern: str) -> dict[str, str]:
+    """Folders that a glob would look into and may not, over which it passes without a word, and why."""
+    from glob import glob
+
+    found: dict[str, str] = {}
+    above, below = os.path.split(pattern)
+    while has_wildcard(above):
+        for folder in glob(os.path.join(above, ""), recursive=True):
+            try:
+                if has_wildcard(below):
+                    os.scandir(folder).close()
+                else:
+                    os.stat(os.path.join(folder, os.curdir))
+            except PermissionError as error:
+                found[folder.rstrip("/")] = os.strerror(error.errno or 0)
+            except OSError:
+                # One may be removed meanwhile.
+                continue
+        above, below = os.path.split(above)
+    return found
+
+
 def _check_folder(glob: str) -> None:
-    """Raise FileNotFoundError if the folder does not exist in which files are matched."""
+    """Raise FileNotFoundError if the folder does not exist in which files are matched, PermissionError if nobody may
+    look there, over which a glob passes."""
     folder = os.path.dirname(before_wildcard(glob))
     if folder and not os.path.isdir(folder):
+        _check_may_look(folder)
         raise FileNotFoundError(errno.ENOENT, NO_FOLDER, folder)
+    try:
+        os.scandir(folder or os.curdir).close()
+    except PermissionError as error:
+        raise not_listed(folder or os.curdir, os.strerror(error.errno or 0)) from None
+
+
+def _check_may_look(path: str) -> None:
+    """Raise PermissionError where nobody can tell whether something is there: it must not be taken for gone."""
+    try:
+        os.lstat(path)
+    except PermissionError:
+        raise
+    except (OSError, ValueError):
+        # It is not there, or no name of a file.
+        return
 
 
 def _check_spelling(name: str) -> None:
@@ -379,6 +435,11 @@ def _below(
         told = left_out.hidden_unlisted if left_out is not None and is_in_hidden else unlisted
         told.append((folder or os.curdir, os.strerror(error.errno or 0)))
         return
+    except (FileNotFoundError, NotADirectoryError):
+        # One may be removed meanwhile, which keeps none of the others from being listed.
+        if place:
+            return
+        raise
     above, before = os.path.join(folder, ""), os.path.join(place, "")
     for entry in entries:
         hidden = is_in_hidden or is_hidden(entry.name)

@@ -113,14 +113,11 @@ def are_held(
 def files_of_tables(
     asked: AskedIndex, storage_options: Mapping[str, str] | None
 ) -> ListedFiles | None:
-    """All that an index is about, as it is now, if there are tables among that; else None. Raises OSError where
-    nobody may look, and as find."""
+    """All that an index is about, as it is now, if there are tables among that; else None. Raises as find."""
     about = asked.manifest
     if not about.tables:
         return None
-    found = list_files(about.sources, about.tables, storage_options)
-    found.check_seen()
-    return found
+    return list_files(about.sources, about.tables, storage_options)
 
 
 @contextmanager

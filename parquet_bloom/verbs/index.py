@@ -127,7 +127,8 @@ class Index:
     ) -> IndexChange:
         """Bring the index up to date: index what is new or has changed in the files, folders, globs and tables that
         it is about, and in `files`, which it is about from now on; forget what is gone. table: as for build. What it
-        says from now on is about that.
+        says from now on is about that. What it knows of a place at which nobody may look stays as it was, see
+        `not_listed` of the result; `files` must be listed as a whole.
 
         Raises as build.
         """
@@ -235,8 +236,10 @@ class Index:
         `unknown` for those that the index does not know, or not in this state. table: `files` are tables of this
         kind, in whose place are their live files; a TableView says of which version. Without them, it is about all
         files as they were when the index was made or added to (`as_indexed`); only those that may hold a value are
-        looked at again, and one that is another one by now, or gone, is `unknown` for the values that it held. What
-        is said of a value depends on no other. union_by_name: as for pb.find, of what the files were indexed as.
+        looked at again, and one that is another one by now, or gone, or at which nobody may look, is `unknown` for
+        the values that it held. What is said of a value depends on no other. A name among `files` that means none, or
+        a folder that cannot be listed, is `unknown` for all. union_by_name: as for pb.find, of what the files were
+        indexed as.
 
         Raises ColumnError if the index is not about this column, ValueTypeError for what cannot be a value of it,
         RewriteError for what is no table, FormatError for damage, OSError.

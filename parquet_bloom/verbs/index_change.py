@@ -54,6 +54,7 @@ from parquet_bloom.index.names import GivenNames, lasting
 from parquet_bloom.index.opened import OpenSegment, as_ranges, existing_whole, numbers_in
 from parquet_bloom.index.states import states_of
 from parquet_bloom.index.units import FAILED
+from parquet_bloom.index.unseen import unseen
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import address_if_any, open_folder, with_options, without_options
@@ -101,7 +102,8 @@ class IndexChange(VerbReport):
     of their names; `failed_before`: how many of the failed ones are as they were, and were not looked at again;
     `is_about_nothing`: whether no file, folder, glob or table is left that `add` looks at;
     `still_about`: the places by which it finds files that were removed, if they are still there; `not_known`: what
-    was to be removed and is not in the index."""
+    was to be removed and is not in the index; `not_listed`: where nobody could look, and why: what the index knows
+    there stays as it was, and is of the moment when it was looked at last."""
 
     _rows: ClassVar = ("not_indexed",)
 
@@ -122,6 +124,7 @@ class IndexChange(VerbReport):
     is_about_nothing: bool = field(default=False, metadata=IN_PYTHON)
     still_about: tuple[str, ...] = ()
     not_known: tuple[str, ...] = ()
+    not_listed: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         counts = changes_in_words(self.added, self.changed, self.removed)
@@ -359,6 +362,7 @@ class _Change:
         self._left_out: tuple[str, ...] = ()
         self._still_about: tuple[str, ...] = ()
         self._not_known: tuple[str, ...] = ()
+        self._not_listed: tuple[str, ...] = ()
         # The files that could not be read, or not all of them, whenever they were read.
         self._failed: set[str] = set()
         # Those that the index says nothing about, for some column.
@@ -395,20 +399,25 @@ class _Change:
         sources = _united(start.sources, more)
         files = self._listed(sources, _united_tables(start.tables, tables), left_out)
         self._left_out = left_out.besides(files.found)
-        files.check_seen()
         # A source may have no files any more, but an index is not made of nothing.
         if files.errors and not files.found and not start.generation:
+            files.check_seen()
             raise files.errors[0]
-        for error in files.errors:
-            # Nor is anything new that is not there.
-            if error.filename in more and error.filename not in start.sources:
-                raise error
+        _check_new(files, start.sources, more)
         if not start.generation:
             files.check_columns(start.columns)
         known = self._known(start, files)
-        _check_sources(sources, files, known)
+        missing = sorted(known.keys() - files.found.keys())
+        not_seen, self._not_listed = unseen(missing, sources, files.errors)
+        if self._not_listed:
+            # What the index says is no younger than the part of it that is oldest.
+            self._looked = start.made
+        _check_sources(sources, files, known, not_seen)
+        as_known = {path for path, is_current in known.items() if is_current} | not_seen
+        self._unknown &= as_known
+        self._failed &= as_known
         to_read = [file for path, file in files.found.items() if not known.get(path)]
-        gone = sorted(known.keys() - files.found.keys())
+        gone = [path for path in missing if path not in not_seen]
         self._states.update({path: None for path in gone})
         new = self._read(to_read, files, start)
         wanted = _Sources(start.generation, more, tables, files.tables)
@@ -428,7 +437,9 @@ class _Change:
         changed = len(read) - len(added) - self._as_known
         before = self._before
         if before is None or before.generation == start.generation:
-            return self._report(made, len(added), changed, len(gone), new, len(files.found))
+            return self._report(
+                made, len(added), changed, len(gone), new, len(files.found) + len(not_seen)
+            )
         # Somebody else was faster: what they have done of it is not done here, and they know other files, too.
         done = self._done_by_others(before, start)
         return self._report(
@@ -512,8 +523,6 @@ class _Change:
                 if unit.has_failed:
                     self._failed.add(unit.path)
         whole = set.intersection(*current.values())
-        self._unknown &= whole
-        self._failed &= whole
         return {path: path in whole for path in known}
 
     def _paths(self, index: Manifest) -> set[str]:
@@ -636,7 +645,12 @@ class _Change:
     ) -> dict[str, str | None]:
         """The same; one that is there, and that no source and no table has any more, is gone."""
         files = self._listed(sources, tables)
-        _check_sources(sources, files, self._states)
+        missing = sorted(self._states.keys() - files.found.keys())
+        not_seen = unseen(missing, sources, files.errors).paths
+        for path in sorted(not_seen):
+            problem = "cannot be looked at any more, so that nothing is written of this change"
+            raise PermissionError(errno.EACCES, problem, path)
+        _check_sources(sources, files, self._states, not_seen)
         there = [path for path in self._states if path in files.found]
         return dict.fromkeys(self._states) | states_of(there, self._options)
 
@@ -685,6 +699,7 @@ class _Change:
             left_out=self._left_out,
             still_about=self._still_about,
             not_known=self._not_known,
+            not_listed=self._not_listed,
             is_about_nothing=not (made.sources or made.tables),
             failed_before=len(self._failed - {each.path for each in self._not_indexed}),
         )
@@ -803,9 +818,33 @@ class PlaceGoneError(FileNotFoundError):
         self.problem, self.names = problem, names
 
 
-def _check_sources(sources: Sequence[str], files: ListedFiles, known: Collection[str]) -> None:
+def _check_new(files: ListedFiles, sources: Sequence[str], more: Sequence[str]) -> None:
+    """Raise the OSError of what an index is to be about and nobody could look at, or is not there. Of its `sources`,
+    it knows what was there before."""
+    known = GivenNames(map(without_options, sources))
+    new = [without_options(name) for name in more if name not in sources]
+    reached = GivenNames([*new, *map(_folder_of, new)])
+    for error in files.errors:
+        if isinstance(error, FileNotFoundError):
+            is_new = error.filename in more and error.filename not in sources
+        elif error.filename is None or not sources:
+            is_new = True
+        else:
+            (place,) = lasting([str(error.filename)])
+            is_known = place not in new and bool(known.meaning(place))
+            is_new = bool(reached.meaning(place)) and not is_known
+        if is_new:
+            raise error
+
+
+def _check_sources(
+    sources: Sequence[str],
+    files: ListedFiles,
+    known: Collection[str],
+    not_seen: Collection[str],
+) -> None:
     """Raise PlaceGoneError for folders and globs without files that the index knows files of."""
-    gone = places_gone(sources, files.errors)
+    gone = places_gone(sources, files.errors, not_seen)
     num_files = GivenNames(gone).num_found(known)
     concerned = [name for name in gone if num_files[name]]
     if concerned:
@@ -816,8 +855,11 @@ def _check_sources(sources: Sequence[str], files: ListedFiles, known: Collection
         raise PlaceGoneError(problem, concerned, str(gone[first].filename))
 
 
-def places_gone(sources: Sequence[str], errors: Iterable[OSError]) -> dict[str, OSError]:
-    """Of what an index is about: what means no file any more, as it is shown, and why."""
+def places_gone(
+    sources: Sequence[str], errors: Iterable[OSError], not_seen: Collection[str]
+) -> dict[str, OSError]:
+    """Of what an index is about: what means no file any more, as it is shown, and why; but for what means files that
+    may be there, as they were `not_seen`."""
     by_place: dict[str, list[str]] = {}
     for name in map(without_options, sources):
         # Of a glob, the folder may be gone in which it starts.
@@ -828,7 +870,8 @@ def places_gone(sources: Sequence[str], errors: Iterable[OSError]) -> dict[str, 
         if isinstance(error, FileNotFoundError):
             for name in by_place.get(str(error.filename), ()):
                 found.setdefault(name, error)
-    return found
+    there = GivenNames(found).that_mean(not_seen)
+    return {name: error for name, error in found.items() if name not in there}
 
 
 def places_not_there(sources: Sequence[str], gone: Collection[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple
 
@@ -17,10 +17,11 @@ from parquet_bloom.index.manifest import Manifest, Places, existing
 from parquet_bloom.index.names import GivenNames
 from parquet_bloom.index.opened import OpenSegment
 from parquet_bloom.index.unnamed import unneeded
+from parquet_bloom.index.unseen import unseen
 from parquet_bloom.options import TableView
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.verbs.documents import VerbReport
-from parquet_bloom.verbs.index_change import NotIndexed, places_gone
+from parquet_bloom.verbs.index_change import FileIndexer, NotIndexed, places_gone
 from parquet_bloom.verbs.listed_files import (
     ListedFiles,
     for_index,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from parquet_bloom.vocabulary import TableChoice
 
 IndexProblem = Literal[
-    "damaged", "new", "changed", "gone", "unlisted", "unread", "lost", "unexplained"
+    "damaged", "new", "changed", "gone", "unlisted", "unread", "readable", "lost", "unexplained"
 ]
 # What `add` sees by itself, and what it never sees: that takes a new index. Anything else takes files that can be
 # looked at.
@@ -59,9 +60,9 @@ _OF_FILTER: Final[Mapping[IndexProblem, str]] = {
 @dataclass(frozen=True, slots=True)
 class IndexFinding:
     """What is wrong, and where: in the index (`damaged`); a file that it does not know in this state (`new`,
-    `changed`), or that is `gone`; files that cannot be looked at (`unlisted`, `unread`); values, or bits of filters,
-    that are not found where they are (`lost`); keys or bits in the index that nothing there explains
-    (`unexplained`)."""
+    `changed`), or that is `gone`; files that cannot be looked at (`unlisted`, `unread`); one that could not be read
+    when it was indexed, and can be by now, in the same state (`readable`); values, or bits of filters, that are not
+    found where they are (`lost`); keys or bits in the index that nothing there explains (`unexplained`)."""
 
     problem: IndexProblem
     message: str
@@ -77,7 +78,8 @@ class IndexCheck(VerbReport):
     `files_checked`: of the files, those that it was to look at; `failed`: how many of these, as they are now, could
     not be read, or not all of them; `not_indexed`: what is unknown in every answer;
     `values`: how many were read and looked up; `unneeded`: files in its folder, of `bytes_unneeded`, that
-    compact_index will remove. `places_gone`: what the index is about and means no file any more."""
+    compact_index will remove. `places_gone`: what the index is about and means no file any more; `readable`: the
+    files of findings of this name, which `add` reads once the index has forgotten them."""
 
     _rows: ClassVar = ("findings",)
 
@@ -101,6 +103,7 @@ class IndexCheck(VerbReport):
     not_indexed: tuple[NotIndexed, ...]
     findings: tuple[IndexFinding, ...]
     places_gone: tuple[str, ...] = ()
+    readable: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -123,6 +126,12 @@ class IndexCheck(VerbReport):
         found = [finding.problem for finding in self.findings]
         are_gone = 0 < found.count("unlisted") <= len(self.places_gone)
         return are_gone and {*found} - {"unlisted"} <= _MENDED_BY_ADD
+
+    @property
+    def is_mended_by_forgetting(self) -> bool:
+        """Whether nothing is wrong but what `add` mends once the index has forgotten what is `readable`."""
+        found = {finding.problem for finding in self.findings}
+        return "readable" in found and found - {"readable"} <= _MENDED_BY_ADD
 
     @property
     def is_mended_anew(self) -> bool:
@@ -174,6 +183,7 @@ def check_index(
         not_indexed=tuple(work.not_indexed()),
         findings=tuple(work.findings),
         places_gone=work.places_gone,
+        readable=tuple(work.readable),
     )
 
 
@@ -203,7 +213,8 @@ def _named(
     else:
         listed = list_files((), tables_given(names, view), storage_options)
     for error in listed.errors:
-        raise error
+        if isinstance(error, FileNotFoundError):
+            raise error
     return _Among(for_index(listed), names_in_index(names, view))
 
 
@@ -227,6 +238,9 @@ class _Check:
         self.findings: list[IndexFinding] = []
         self.num_values = self.keys_gone = self.filters_gone = self.num_failed = 0
         self.places_gone: tuple[str, ...] = ()
+        self.readable: list[str] = []
+        # Files that are in no listing, and may be there all the same.
+        self._unseen: Collection[str] = ()
         self._is_damaged = False
         # Of each segment with a map: the values of files, once they are read.
         self._maps: dict[SegmentProof, MapProof] = {}
@@ -290,6 +304,7 @@ class _Check:
                 progress(done, len(self._known))
             if self._is_current(path, known, files) and deep:
                 self._read(path, known, files)
+                self._try_again(path, known, files)
         for proof in dict.fromkeys(proof for known in self._known.values() for proof, _ in known):
             if deep and proof.about.slices is not None:
                 self._filters_found(proof, proof.filters.rest())
@@ -311,6 +326,7 @@ class _Check:
             for path, known in self._known.items()
             if given[path] in files.found or places.naming(path)
         }
+        self._look_for_others(files, among.places)
         return files
 
     def _listed(self) -> ListedFiles:
@@ -320,11 +336,22 @@ class _Check:
             files = list_files(index.sources, index.tables, self._options, self._path)
         except (ParquetBloomError, OSError) as error:
             self._found("unlisted", complaint_about(self._path, error))
-            return list_files(index.sources, (), self._options, self._path)
+            files = list_files(index.sources, (), self._options, self._path)
+            self._unseen = self._known.keys() - files.found.keys()
+            return files
         for each in files.errors:
-            self._found("unlisted", complaint_about(self._path, each))
-        self.places_gone = (*places_gone(index.sources, files.errors),)
+            if isinstance(each, FileNotFoundError):
+                self._found("unlisted", complaint_about(self._path, each))
+        self._look_for_others(files, index.sources)
+        self.places_gone = (*places_gone(index.sources, files.errors, self._unseen),)
         return files
+
+    def _look_for_others(self, files: ListedFiles, places: Sequence[str]) -> None:
+        """Those that are not listed in these places: nobody may call one gone where nobody could look."""
+        missing = sorted(self._known.keys() - files.found.keys())
+        self._unseen, problems = unseen(missing, places, files.errors)
+        for problem in problems:
+            self._found("unlisted", problem)
 
     def _is_current(
         self,
@@ -335,6 +362,8 @@ class _Check:
         columns = sorted(proof.about.column for proof, _ in known)
         if columns != sorted(self._index.columns) and not self._is_damaged:
             self._found("damaged", f"{path}: indexed for {', '.join(map(quoted_name, columns))}")
+        if path in self._unseen:
+            return False
         if path not in files.found:
             self._found(
                 "gone", f"{path}: is not there any more, or in no place that the index is about"
@@ -391,6 +420,29 @@ class _Check:
             # Of what was not read when it was indexed, nothing is known that could be wrong: see not_indexed.
             if not all(unit.reason for _, units in known for unit in units):
                 self._found("unread", complaint_about(path, error))
+
+    def _try_again(
+        self, path: str, known: Sequence[tuple[SegmentProof, list[Unit]]], files: ListedFiles
+    ) -> None:
+        """Read a file that failed before, as `add` would if it did not take it for what it was: who restores one may
+        set its time back, too."""
+        from parquet_bloom.index.building import SegmentsBuilder
+        from parquet_bloom.index.collecting import KeyRoom
+
+        failed = {proof.about.column for proof, units in known for unit in units if unit.has_failed}
+        if not failed:
+            return
+        # Of what is kept of it, nothing is written.
+        with KeyRoom.within_budget() as room:
+            builder = SegmentsBuilder(self._index.places, room, self._index.form)
+            indexer = FileIndexer(builder, self._index, self._hash_key, self._threads)
+            read = indexer.add(files.found[path], files, self._keys)
+        columns = sorted(failed - read.reasons.keys())
+        if columns:
+            named = ", ".join(map(quoted_name, columns))
+            message = "can be read by now: index remove, then index add, reads it again"
+            self._found("readable", f"{path}: {named}: {message}")
+            self.readable.append(path)
 
     def _collected(
         self, path: str, reader: AnyValuesReader, proof: SegmentProof, units: Sequence[Unit]

@@ -17,11 +17,11 @@ from parquet_bloom.arguments import files_given, flag_given, name_given
 from parquet_bloom.container import AS_TEXT, UNITS, Units, number_of
 from parquet_bloom.container.by_name import or_null
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ColumnError, no_column
+from parquet_bloom.errors import ColumnError, complaint_about, no_column
 from parquet_bloom.index.asking import AskedIndex, FoundValues, Hits, Numbers, listed_numbers
 from parquet_bloom.index.kinds import format_of
 from parquet_bloom.index.manifest import Manifest, Places, TableSource, existing
-from parquet_bloom.index.states import GONE, in_stores_of, states_of
+from parquet_bloom.index.states import GONE, in_stores_of, states_seen
 from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.options import TableView
 from parquet_bloom.storage import open_folder, with_options
@@ -209,10 +209,10 @@ def files_if_given(
         if table is not None:
             raise TypeError("files: None, expected the tables")
         return None
-    from parquet_bloom.verbs.listed_files import files_asked, for_index
+    from parquet_bloom.verbs.listed_files import files_found, for_index
 
     names, view = files_given("files", files), TableView.given(table)
-    return for_index(files_asked(names, view, storage_options))
+    return for_index(files_found(names, view, storage_options))
 
 
 def terms_of(
@@ -258,17 +258,21 @@ def probe_asked(
     gone: list[str] = []
     if files is None:
         paths = in_stores_of(manifest.sources, sorted(_paths(found)))
-        now = states_of(paths, storage_options)
+        now = states_seen(paths, storage_options)
         # What a table has put in the place of a file that is gone, the index does not know.
-        current = {path: version or "" for path, version in now.items()}
-        gone = [] if manifest.tables else [path for path, version in now.items() if not version]
+        current = {path: now.versions.get(path) or "" for path in paths}
+        if not manifest.tables:
+            gone = [path for path, version in now.versions.items() if not version]
+        unseen = now.reasons
         num_files = asked.num_files(column)
         check_has_files(path, column, num_files)
     else:
-        current, others = _among(files, column, asked.units(column), _paths(found), storage_options)
+        current, others, unseen = _among(
+            files, column, asked.units(column), _paths(found), storage_options
+        )
         without &= current.keys() - {file.path for file in others}
-        num_files = len(files.found)
-    answers = IndexAnswers(found, manifest.places, current, others, gone)
+        num_files = len(files.found) + len(files.errors)
+    answers = IndexAnswers(found, manifest.places, current, others, gone, unseen)
     absent, maybe, unknown = answers.counts(len(values))
     return IndexReport(
         index=path,
@@ -307,8 +311,9 @@ def _among(
     units: Iterable[tuple[Unit, str]],
     candidates: set[str],
     storage_options: Mapping[str, str] | None,
-) -> tuple[dict[str, str], list[IndexedFile]]:
-    """The states of the files, as far as an answer needs them, and those that the index does not know in theirs."""
+) -> tuple[dict[str, str], list[IndexedFile], dict[str, str]]:
+    """The states of the files, as far as an answer needs them; those that the index does not know in theirs, and
+    names that mean none, or at which nobody may look; and why nobody could tell the state of others."""
     known, unread = set(), {}
     for unit, read_as in units:
         path = files.given(unit.path)
@@ -320,12 +325,20 @@ def _among(
     to_see = [
         path for path, file in files.found.items() if file.version is None and path in candidates
     ]
-    seen = states_of(to_see, storage_options) if to_see else {}
-    current = {path: seen.get(path) or file.version or "" for path, file in files.found.items()}
-    others = [path for path in files.found if path not in known]
-    return current, [
-        IndexedFile(path, "unknown", reason=unread.get(path, _STALE)) for path in others
+    seen = states_seen(to_see, storage_options)
+    current = {
+        path: seen.versions.get(path) or file.version or "" for path, file in files.found.items()
+    }
+    others = [
+        IndexedFile(path, "unknown", reason=unread.get(path, _STALE))
+        for path in files.found
+        if path not in known
     ]
+    for error in files.errors:
+        name = str(error.filename)
+        reason = complaint_about(name, error).removeprefix(f"{name}: ")
+        others.append(IndexedFile(name, "unknown", reason=reason))
+    return current, others, seen.reasons
 
 
 def _worded(files: Iterable[IndexedFile], word: Callable[[str], str]) -> list[IndexedFile]:
@@ -345,7 +358,8 @@ def _stale(path: str) -> IndexedFile:
 
 class IndexAnswers:
     """Verdicts on values, by what was found in segments. `current`: the states of files that count; `others`: files
-    of which nothing is known about any value; `gone`: those in whose place nobody has put another one.
+    of which nothing is known about any value; `gone`: those in whose place nobody has put another one; `unseen`: why
+    nobody could tell the states of others.
 
     What is said of a value depends on no other: of a file that is gone, or in another state than it was, only the
     values are unknown that it held."""
@@ -357,9 +371,12 @@ class IndexAnswers:
         current: Mapping[str, str],
         others: Iterable[IndexedFile],
         gone: Iterable[str],
+        unseen: Mapping[str, str],
     ) -> None:
         self._kind, self._not_asked = kind, found.not_asked
         self._current, self.gone = current, frozenset(gone)
+        # What they held, they may hold still.
+        self._out_of_sight = {**dict.fromkeys(self.gone, GONE), **unseen}
         self._unknown = {file.path: file for file in others}
         for unit in self._counting(found.unknown):
             if unit.path not in self._unknown:
@@ -390,8 +407,8 @@ class IndexAnswers:
 
     def _changed(self, unit: Unit) -> str | None:
         """Why what a file held says nothing of what is there now."""
-        if unit.path in self.gone:
-            return GONE
+        if unit.path in self._out_of_sight:
+            return self._out_of_sight[unit.path]
         return None if unit.is_unread or self._current[unit.path] == unit.version else _STALE
 
     def _not_known(self, unit: Unit, reason: str) -> IndexedFile:
@@ -453,8 +470,8 @@ class IndexAnswers:
                     where.setdefault(unit.path, _Where(self._kind)).add(unit, int(hits.places[at]))
         for path, places in where.items():
             found = places.as_file(path)
-            if path in self.gone:
-                found = replace(found, verdict="unknown", reason=GONE)
+            if path in self._out_of_sight:
+                found = replace(found, verdict="unknown", reason=self._out_of_sight[path])
             files[path] = found
         return files
 

@@ -144,9 +144,13 @@ class RowSearch:
         return python_values(self.values)
 
     def add_gone(self, errors: Sequence[OSError]) -> None:
-        """Sources of an index where nothing is any more: whether their files are gone, too, nobody knows."""
+        """Sources of an index where nothing is any more: whether their files are gone, too, nobody knows. Or at which
+        nobody may look."""
         for error in errors:
-            self._not_listed.append(UnknownFile(str(error.filename), SOURCE_GONE))
+            if isinstance(error, FileNotFoundError):
+                self._not_listed.append(UnknownFile(str(error.filename), SOURCE_GONE))
+            else:
+                self.add_not_found([error])
 
     def add_not_found(self, errors: Sequence[OSError]) -> None:
         """Names that mean no files, or at which nobody may look."""

@@ -736,13 +736,16 @@ def test_what_orc_hashes_of_no_value_is_unknown(tmp_path):
         assert index.probe("tags._elem", 2).results[0].verdict == "maybe"
 
 
-def test_a_named_file_that_is_not_there_is_an_error(lake, tmp_path):
+def test_a_named_file_that_is_not_there_is_unknown_beside_others(lake, tmp_path):
     named = [lake / "01.parquet", lake / "98.parquet"]
-    with (
-        pb.Index.build(tmp_path / "index", lake, "id") as index,
-        pytest.raises(FileNotFoundError, match=r"No such file.*98\.parquet"),
-    ):
-        index.probe("id", 5, files=named)
+    with pb.Index.build(tmp_path / "index", lake, "id") as index:
+        report = index.probe("id", -5, files=named)
+        (file,) = report.files_unknown
+        assert (file.path, file.reason) == (str(named[1]), "No such file or directory")
+        assert (report.num_files, report.unknown) == (2, 1)
+        assert not index.new_values("id", -5, files=named, verify=True).any()
+        with pytest.raises(FileNotFoundError, match=r"No such file.*98\.parquet"):
+            index.probe("id", -5, files=named[1])
 
 
 def test_a_manifest_says_which_files_are_asked(lake, tmp_path):
@@ -1115,7 +1118,8 @@ def test_a_file_that_cannot_be_read_is_trouble_once(tmp_path):
     told = (
         "1 file that cannot be read in full: unchanged since that was found, and not tried again;"
     )
-    assert again.stderr == f"pbloom: {told} `pbloom index check --index {index}` names all\n"
+    names_all = f"`pbloom index check --index {index}` names all, and with --deep tries them again"
+    assert again.stderr == f"pbloom: {told} {names_all}\n"
     checked = outcome("index", "check", "--index", index)
     assert (checked.code, f"{lake}/b.parquet: id: not indexed: " in checked.stderr) == (2, True)
     assert f": 0 findings: {files.partition(': ')[2]}, 1 key; " in checked.stdout

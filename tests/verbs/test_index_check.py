@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from make.commands import outcome
+from make.commands import outcome, run_printed
 
 import parquet_bloom as pb
 from parquet_bloom.index import map_writer, slices_writer
@@ -599,3 +599,46 @@ def segment_file(folder: Path, column: str, suffix: str) -> Path:
     (segment,) = (each for each in manifest.segments if each.column == column)
     (path,) = folder.glob(f"{segment.units.name.partition('.')[0]}.{suffix}.parquet")
     return path
+
+
+@pytest.mark.parametrize("source", ["lake", "lake/*.parquet", "each file"])
+@pytest.mark.parametrize("damage", ["file", "column"])
+def test_a_file_that_was_restored_as_it_was_is_tried_again(lake, tmp_path, source, damage):
+    """With its inode, size and time, as `cp -p` does, so that nothing but reading it tells."""
+    folder, path = tmp_path / "index", lake / "2.parquet"
+    whole, status = path.read_bytes(), path.stat()
+
+    def write_again(data: bytes) -> None:
+        path.write_bytes(data)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    first_page = pq.ParquetFile(path).metadata.row_group(1).column(0).data_page_offset
+    at = len(whole) - 4 if damage == "file" else first_page
+    write_again(whole[:at] + b"\xff" * 4 + whole[at + 4 :])
+    sources = sorted(map(str, lake.iterdir())) if source == "each file" else [tmp_path / source]
+    index = ("--index", folder)
+    assert outcome("index", "build", *index, "-c", "id,even", *sources).code == 2
+    check = ("index", "check", *index, "--deep")
+    assert "next: " not in (still := outcome(*check).stdout)
+    assert ": 0 findings: " in still
+    write_again(whole)
+    added = outcome("index", "add", *index)
+    told = f"`pbloom index check --index {folder}` names all, and with --deep tries them again"
+    assert (added.code, added.complaint.endswith(told)) == (2, True)
+    checked = outcome(*check)
+    columns = "even, id" if damage == "file" else "id"
+    message = "can be read by now: index remove, then index add, reads it again"
+    assert checked.stdout.splitlines()[1] == f"readable: {path}: {columns}: {message}"
+    assert checked.code == 2
+    with pb.Index(folder) as opened:
+        report = opened.check(files=path, deep=True)
+        assert (problems(report), report.readable) == (
+            [("readable", f"{path}: {columns}: {message}")],
+            (str(path),),
+        )
+        assert opened.check().findings == ()
+    remove, add = run_printed(checked.stdout[checked.stdout.index("next: ") :])
+    assert remove == f"pbloom index remove --index {folder} {path}"
+    assert add == f"pbloom index add --index {folder}{f' {path}' * (source == 'each file')}"
+    checked = outcome(*check)
+    assert (checked.code, ": 0 findings: 4 files, " in checked.stdout) == (0, True)

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
 from make import delta_tables
+from make.object_server import Fault
 
 import parquet_bloom as pb
 from parquet_bloom.index import asking, slices
@@ -287,3 +288,31 @@ def test_a_table_is_known_by_its_log(s3, tmp_path):
         assert (found.verdict, found.reason) == ("unknown", "not in the index as it is now")
         (found,) = index.probe("id", value).results[0].files
         assert found.verdict == "unknown"
+
+
+def test_a_store_that_refuses_makes_nothing_gone(s3, tmp_path):
+    """Of a local folder beside it, all is done as ever."""
+    for number in range(2):
+        s3.put(f"lake/in/{number}.parquet", data(number))
+    (tmp_path / "in").mkdir()
+    for number in (7, 8):
+        (tmp_path / "in" / f"{number}.parquet").write_bytes(data(number))
+    sources = ["s3://lake/in", str(tmp_path / "in")]
+    with pb.Index.build(tmp_path / "index", sources, "id", storage_options=s3.options) as index:
+        (tmp_path / "in" / "8.parquet").unlink()
+        s3.faults += [Fault(403, times=99, kind=kind) for kind in ("LIST", "HEAD")]
+        problems = [
+            (each.problem, "s3://lake/in" in each.message) for each in index.check().findings
+        ]
+        assert problems == [("unlisted", True), ("gone", False)]
+        change = index.add()
+        assert (change.removed, change.files, len(change.not_listed)) == (1, 3, 1)
+        report = index.probe("id", [1, 1001, 7001, -5])
+        verdicts = [each.verdict for each in report.results]
+        assert verdicts == ["unknown", "unknown", "maybe", "absent"]
+        assert names(report.results[0]) == ["0.parquet"]
+        named = index.probe("id", [1, 7001, -5], files=sources)
+        assert [each.verdict for each in named.results] == ["unknown", "maybe", "unknown"]
+        assert [file.path for file in named.files_unknown] == ["s3://lake/in"]
+        s3.faults.clear()
+        assert index.check(deep=True).findings == ()
