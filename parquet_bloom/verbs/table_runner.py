@@ -59,6 +59,12 @@ NOT_COMMITTED: Final = (
     "the new sizes are not committed: the same again without --no-commit (in Python, commit=False) commits"
     " them"
 )
+# Of a folder, which only says what is in its metadata files.
+NOT_IN_CATALOG: Final = (
+    "the new sizes are not committed, which takes the table's catalog: the same again with its identifier there in"
+    " place of the folder, as in lake.events, with --catalog NAME, and without --no-commit (in Python, catalog=NAME,"
+    " commit=False) commits them"
+)
 _REBUILT_BY: Final = (
     '--existing replace (in Python, existing="replace") builds others for that rate'
 )
@@ -155,7 +161,8 @@ class ChangedTable:
             notes += self.of_engines
         notes += self.lost
         if not options.commit and any(each.has_new_size for each in self.files):
-            notes.append(NOT_COMMITTED)
+            is_known = self.table.in_commands.changing is not None
+            notes.append(NOT_COMMITTED if is_known else NOT_IN_CATALOG)
         return tuple(notes)
 
 
