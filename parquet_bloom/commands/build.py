@@ -40,8 +40,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.parallel import Progress
+    from parquet_bloom.tables.table import LakeTable
     from parquet_bloom.verbs.advise import AdviceReport, TableAdvisor
     from parquet_bloom.verbs.build import BuildReport
+    from parquet_bloom.verbs.build_table import TableBuildReport
 
 # What to build in a file, or why nothing can be.
 Choice: TypeAlias = BuildOptions | Exception
@@ -171,20 +174,18 @@ def _build_in_tables(
 ) -> int:
     """The exit code. `to_judge`: how columns are chosen, None for those of `options` or of the tables' properties."""
     from parquet_bloom.commands.table_inputs import change_tables, files_to_change
-    from parquet_bloom.verbs.build_table import build_in_table
+    from parquet_bloom.verbs.build_table import advised_of, build_in_table
 
     advised: Sequence[AdviceReport] | None = None
     if to_judge is not None:
         files = files_to_change(answers.inputs, of_table)
         advised = _judged(answers, files, to_judge, keys).tables
-    code, _ = change_tables(
-        answers,
-        of_table,
-        TABLE_BUILD,
-        lambda table, show: build_in_table(
-            table, options, of_table, keys=keys, progress=show, advised=advised
-        ),
-    )
+
+    def change(table: LakeTable, show: Progress) -> TableBuildReport:
+        of_this = None if advised is None else advised_of(table, advised)
+        return build_in_table(table, options, of_table, keys=keys, progress=show, advised=of_this)
+
+    code, _ = change_tables(answers, of_table, TABLE_BUILD, change)
     return code
 
 

@@ -157,7 +157,7 @@ def _show_by_value(
     at_a_time: int,
     only: Verdict | None,
 ) -> int:
-    """The exit code. If all values are at fault, they are only complained about."""
+    """The exit code. If all values are at fault, or nothing is there to ask, that is only complained about."""
     from parquet_bloom.commands.value_files import about_unknown, are_at_fault
     from parquet_bloom.render.by_value import (
         complain_of_unknown,
@@ -195,6 +195,9 @@ def _show_by_value(
         answers.afterwards += (f"{number_of(table.num_rows, 'row')}; {counts}", *by_chance)
         complain_of_unknown(report.files_unknown, report.num_files)
     elif are_at_fault(options.values, reasons, report.num_files):
+        return code
+    elif answers.inputs.errors and not answers.inputs.files:
+        # Nothing was found to ask: what is wrong is the question.
         return code
     elif answers.as_json:
         write_json(report)

@@ -74,10 +74,11 @@ class NewSize:
 @dataclass(frozen=True, slots=True)
 class Committed:
     """What became of a commit. `version`: that it made; None if there was nothing to say any more.
-    `left`: why files were left out, by name."""
+    `left`: why files were left out, by name; `there`: those whose new sizes others have recorded first."""
 
     version: int | None
     left: Mapping[str, str] = field(default_factory=dict)
+    there: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

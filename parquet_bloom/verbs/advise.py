@@ -269,7 +269,8 @@ class BudgetPlan:
 class AdviceReport(VerbReport):
     """The advice on one file; `size` in bytes; `fpp`: the target; `files`: how many were judged
     together, including this one; `recommended`: the columns whose verdict is `build`, which a budget has room for;
-    `keys`: of these files, as advice.table.table_key has them, several where those of a table lack columns;
+    `keys`: of these files, as advice.table.table_key has them, several where those of a table lack columns; `tables`:
+    the places of the Delta and Iceberg tables that some of them are of, none for other files;
     `row_groups`: those that it is about, None for all; `budget`: how the files share it, None without one;
     `obstacles`: what `build` would refuse the file for, or some of its columns, None for nothing; `requests`: sent to
     the object store that has the file, None for other files."""
@@ -290,6 +291,7 @@ class AdviceReport(VerbReport):
     recommended: tuple[str, ...]
     columns: tuple[ColumnAdvice, ...]
     keys: tuple[str, ...] = field(compare=False, metadata=IN_PYTHON)
+    tables: tuple[str, ...] = field(default=(), compare=False, metadata=IN_PYTHON)
     row_groups: tuple[int, ...] | None = field(default=None, metadata=IN_PYTHON)
     budget: BudgetPlan | None = field(default=None, metadata=WHERE_KNOWN)
     obstacles: tuple[str, ...] | None = field(default=None, metadata=WHERE_KNOWN)
@@ -474,7 +476,13 @@ class TableAdvisor:
 
     def tables(self) -> Iterator[AdviceReport]:
         """One for each table, with all its files as one."""
-        yield from _reports(map(united, self._groups()), self._options, self._named)
+        for report in _reports(map(united, self._groups()), self._options, self._named):
+            yield replace(report, tables=self._tables_with(report.keys))
+
+    def _tables_with(self, keys: Sequence[str]) -> tuple[str, ...]:
+        """The places of the Delta and Iceberg tables with files of these keys."""
+        found = self._of_tables.items()
+        return tuple(place for place, of_table in found if not of_table.keys().isdisjoint(keys))
 
     def _groups(self) -> Iterator[Sequence[FilesAlike]]:
         """Those that are judged together: files with the same columns, and those of the same Delta or Iceberg table,

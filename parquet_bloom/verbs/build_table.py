@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 from parquet_bloom.arguments import SomeNames
 from parquet_bloom.container import IN_PYTHON, WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import UnsupportedError, quoted_name
+from parquet_bloom.errors import ColumnError, UnsupportedError, quoted_name
 from parquet_bloom.filters.sizing import Size
 from parquet_bloom.options import DEFAULT_FPP, FILES_PER_COMMIT, BuildOptions, TableOptions
 from parquet_bloom.parallel import Progress
@@ -169,7 +169,15 @@ def build_table(
     options = BuildOptions.of(given)
     of_table = TableOptions.of(given, min_file_size=least_size_given(min_file_size))
     found = open_table(table, kind, catalog=catalog, storage_options=storage_options)
+    if advised is not None:
+        # Whoever calls it by another name than `advise` was given means all of them.
+        advised = advised_of(found, advised) or advised
     return build_in_table(found, options, of_table, keys=keys, progress=progress, advised=advised)
+
+
+def advised_of(table: LakeTable, reports: Iterable[AdviceReport]) -> tuple[AdviceReport, ...]:
+    """Those that are on files of a table."""
+    return tuple(report for report in reports if table.location in report.tables)
 
 
 def build_in_table(
@@ -301,7 +309,8 @@ class Appending:
             return self.rates
         from parquet_bloom.verbs.advise import rates_to_build, report_on
 
-        return rates_to_build(report_on(opened, self.advised, called), self.options)
+        advised = rates_to_build(report_on(opened, self.advised, called), self.options)
+        return {name: rate for name, rate in advised.items() if name in self.rates}
 
     def _stored(
         self, opened: Container, called: Mapping[str, str], columns: Iterable[str]
@@ -354,9 +363,7 @@ def _chosen(
     rates: Mapping[str, float | None] = dict.fromkeys(options.columns or ())
     notes: Sequence[str] = ()
     if advised is not None:
-        from parquet_bloom.verbs.advise import rates_to_build
-
-        rates = _lowest_rates(rates_to_build(each, options) for each in advised)
+        rates = _lowest_rates(_advised_rates(table, each, options) for each in advised)
     elif not rates:
         wanted = table.wanted
         rates = wanted.columns
@@ -373,6 +380,27 @@ def _chosen(
     for name in rates:
         table.physical(name)
     return rates, options, notes
+
+
+def _advised_rates(
+    table: LakeTable, report: AdviceReport, options: BuildOptions
+) -> Mapping[str, float]:
+    """The columns that a report recommends, each with its rate. One on files of several tables has columns of the
+    others, too."""
+    from parquet_bloom.verbs.advise import rates_to_build
+
+    rates = rates_to_build(report, options)
+    if table.location not in report.tables:
+        return rates
+    return {name: rate for name, rate in rates.items() if _has(table, name)}
+
+
+def _has(table: LakeTable, column: str) -> bool:
+    try:
+        table.physical(column)
+    except ColumnError:
+        return False
+    return True
 
 
 def _in_vain(table: LakeTable, wanted: Wanted) -> Sequence[str]:

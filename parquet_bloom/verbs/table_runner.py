@@ -50,7 +50,7 @@ from parquet_bloom.verbs.table_step import (
     left_alone,
     unchanged,
 )
-from parquet_bloom.vocabulary import TableAction, TableKind
+from parquet_bloom.vocabulary import APPENDED_BEFORE, HAS_ONE, TableAction, TableKind
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -59,10 +59,17 @@ NOT_COMMITTED: Final = (
     "the new sizes are not committed: the same again without --no-commit (in Python, commit=False) commits"
     " them"
 )
+# Of a folder, which only says what is in its metadata files.
+NOT_IN_CATALOG: Final = (
+    "the new sizes are not committed, which takes the table's catalog: the same again with its identifier there in"
+    " place of the folder, as in lake.events, with --catalog NAME, and without --no-commit (in Python, catalog=NAME,"
+    " commit=False) commits them"
+)
 _REBUILT_BY: Final = (
     '--existing replace (in Python, existing="replace") builds others for that rate'
 )
 _REMOVED: Final = "was removed from the table meanwhile"
+_COMMITTED: Final = "another run has committed it meanwhile"
 
 
 # Does a step with files in other processes.
@@ -155,7 +162,8 @@ class ChangedTable:
             notes += self.of_engines
         notes += self.lost
         if not options.commit and any(each.has_new_size for each in self.files):
-            notes.append(NOT_COMMITTED)
+            is_known = self.table.in_commands.changing is not None
+            notes.append(NOT_COMMITTED if is_known else NOT_IN_CATALOG)
         return tuple(notes)
 
 
@@ -252,10 +260,13 @@ class _TableRun:
         wanted = {*names}
         files = self._table.files(wanted)
         results = sorted(self._do(files, self._step), key=lambda result: result.changed.file)
-        self._add_up(results)
-        done, changed = _commit(self._table, results, self._step)
+        try:
+            done, results = _commit(self._table, results, self._step)
+        finally:
+            # A commit that fails leaves the same in the files.
+            self._add_up(results)
         self.commits += done
-        self.files += changed
+        self.files += (result.changed for result in results)
         if gone := wanted - {file.name for file in files}:
             self._leave(gone, "gone", _REMOVED)
 
@@ -363,8 +374,8 @@ def each_file(
 
 def _commit(
     table: LakeTable, results: Sequence[FileResult], step: TableStep
-) -> tuple[list[TableCommit], list[ChangedFile]]:
-    """Record the new sizes; the commit, if there was one, and what became of each file. Raises
+) -> tuple[list[TableCommit], list[FileResult]]:
+    """Record the new sizes; the commit, if there was one, and what became of each file by then. Raises
     RewriteError, OSError."""
     changed = [result.changed for result in results]
     sizes = {each.file: NewSize(each.recorded, each.size) for each in changed if each.has_new_size}
@@ -372,10 +383,10 @@ def _commit(
     if sizes and step.of_table.records_sizes:
         done = table.commit(sizes, step.OPERATION)
     gone = _gone(table, {each.file for each in changed if each.action == "failed"})
-    after = [_after(each, done, gone) for each in changed]
+    after = [_after(each, done, gone) for each in results]
     if done.version is None:
         return [], after
-    return [TableCommit(done.version, len(sizes) - len(done.left))], after
+    return [TableCommit(done.version, len(sizes) - len(done.left) - len(done.there))], after
 
 
 def _gone(table: LakeTable, failed: set[str]) -> set[str]:
@@ -388,12 +399,28 @@ def _gone(table: LakeTable, failed: set[str]) -> set[str]:
         return set()
 
 
-def _after(changed: ChangedFile, done: Committed, gone: set[str]) -> ChangedFile:
+def _after(result: FileResult, done: Committed, gone: set[str]) -> FileResult:
+    changed = result.changed
     if changed.file in gone:
-        return _left_behind(changed, _REMOVED)
+        return replace(result, changed=_left_behind(changed, _REMOVED))
     if reason := done.left.get(changed.file):
-        return _left_behind(changed, reason)
-    return changed
+        return replace(result, changed=_left_behind(changed, reason))
+    # What we have appended is ours, whoever has recorded it.
+    return (
+        _committed_by_others(result)
+        if changed.file in done.there and not changed.bytes_added
+        else result
+    )
+
+
+def _committed_by_others(result: FileResult) -> FileResult:
+    """Nothing of a file is left to be committed."""
+    visible = [
+        replace(each, reason=HAS_ONE) if each.reason == APPENDED_BEFORE else each
+        for each in result.skipped
+    ]
+    changed = replace(result.changed, action="unchanged", reason=_COMMITTED)
+    return replace(result, changed=changed, skipped=added_up(visible), returning=())
 
 
 def _left_behind(changed: ChangedFile, reason: str) -> ChangedFile:

@@ -25,7 +25,7 @@ from pyiceberg.manifest import ManifestEntryStatus
 
 import parquet_bloom as pb
 from parquet_bloom.tables.open import open_table
-from parquet_bloom.verbs.table_runner import NOT_COMMITTED
+from parquet_bloom.verbs.table_runner import NOT_COMMITTED, NOT_IN_CATALOG
 
 
 @pytest.fixture
@@ -277,7 +277,14 @@ def test_without_a_catalog_nothing_is_committed(table, folder):
     report = pb.build_table(folder, columns="id", min_file_size=0, commit=False)
     assert {file.action for file in report.files} == {"appended"}
     assert report.path == str(folder)
+    assert report.notes[-1] == NOT_IN_CATALOG
     assert rows_at(load()) == all_rows()
+    again = outcome("build", folder, "--table", "auto", "-c", "id", "--all-sizes", "--no-commit")
+    assert again.stdout.splitlines()[-1] == (
+        "note: the new sizes are not committed, which takes the table's catalog: the same again with its identifier"
+        " there in place of the folder, as in lake.events, with --catalog NAME, and without --no-commit (in Python,"
+        " catalog=NAME, commit=False) commits them"
+    )
     report = build()
     assert {file.action for file in report.files} == {"appended before"}
     assert report.committed == snapshots()[-1]

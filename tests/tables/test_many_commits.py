@@ -180,6 +180,43 @@ def test_the_command(table):
 # Others, between two batches
 
 
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_what_another_run_commits_first_is_left_as_it_is(kind, request, monkeypatch):
+    """Of two runs at once, the later one finds in the files what the earlier one commits before it."""
+    if kind == "delta":
+        named, view = str(request.getfixturevalue("table")), {}
+        words = (named, "--table", "delta")
+    else:
+        request.getfixturevalue("lake")
+        named, view = NAME, {"catalog": CATALOG}
+        words = (NAME, "--table", "iceberg", "--catalog", CATALOG)
+    pb.build_table(named, columns="id", min_file_size=0, commit=False, **view)
+    commit_first = type(open_table(named, **view)).commit
+    first = []
+
+    def commit(table, sizes, operation):
+        first.append(commit_first(open_table(named, **view), sizes, operation))
+        return commit_first(table, sizes, operation)
+
+    monkeypatch.setattr(type(open_table(named, **view)), "commit", commit)
+    result = outcome("build", *words, "-c", "id", "--all-sizes", "--verbose")
+    assert first[0].version is not None
+    assert result.code == 0
+    head, *lines = result.stdout.splitlines()
+    assert head.startswith(f"{named}: 6 files: 6 unchanged; 0 filters, 0 B added; version ")
+    assert "6 files: unchanged: another run has committed it meanwhile" in lines
+    (skipped,) = (line for line in lines if line.startswith("skipped"))
+    assert skipped.startswith("skipped id, 12 column chunks: has a filter already")
+    assert "a commit " not in result.stdout
+    assert current(named, view) == {"unchanged"}
+
+
+def current(named, view):
+    """What is left to do for the next run."""
+    report = pb.build_table(named, columns="id", min_file_size=0, **view)
+    return {file.action for file in report.files}
+
+
 def test_a_file_that_is_removed_is_left_alone(table, monkeypatch):
     gone = max(live(table))
     before = (table / gone).read_bytes()

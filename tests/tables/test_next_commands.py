@@ -237,6 +237,56 @@ def test_files_with_their_columns_in_other_types_are_another_schema(way, tmp_pat
     assert "next: " not in outcome("advise", made, "--table", "delta").stdout
 
 
+def lake_of_columns(folder, *names):
+    """A table with these columns of shuffled numbers."""
+    numbers = np.random.default_rng(8).permutation(30_000)
+    path = folder.with_suffix(".parquet")
+    columns = {name: np.roll(numbers, place) for place, name in enumerate(names)}
+    pq.write_table(pa.table(columns), path, row_group_size=5_000, use_dictionary=False)
+    return str(delta_tables.table_of(folder, path, **dict.fromkeys(names, "long")))
+
+
+@pytest.mark.parametrize("budget", [(), ("--budget", "50%")])
+def test_each_of_several_tables_gets_what_is_advised_of_it(budget, tmp_path):
+    first = lake_of_columns(tmp_path / "first", "id", "a")
+    second = lake_of_columns(tmp_path / "second", "id", "user_id")
+    small = str(delta_tables.make_table(tmp_path / "small"))
+    words = next_of("advise", first, second, "--table", "delta", *budget)
+    assert words[:4] == ["build", first, second, "--auto"]
+    words.remove("--all-sizes")
+    build, *others = words
+    result = outcome(build, small, *others, "--min-file-size", "100KiB", "--json")
+    assert result.code == 0
+    said = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(each["path"], each["columns"]) for each in said] == [
+        (small, []),
+        (first, ["id", "a"]),
+        (second, ["id", "user_id"]),
+    ]
+    assert {column for _, column in filters_in(first)} == {"id", "a"}
+    assert {column for _, column in filters_in(second)} == {"id", "user_id"}
+    assert not filters_in(small)
+
+
+@pytest.mark.parametrize("way", ["command", "python"])
+def test_a_table_judged_with_another_needs_none_of_its_columns(way, tmp_path):
+    """As files of the one have the columns of the other."""
+    wide = lake_of_two_schemas(tmp_path)
+    narrow = lake_of_columns(tmp_path / "narrow", "a", "b")
+    if way == "command":
+        result = outcome("build", wide, narrow, "--auto", "--table", "delta", "--all-sizes")
+        assert (result.code, result.stderr) == (0, "")
+    else:
+        advice = pb.advise([wide, narrow], table="delta")
+        assert [each.tables for each in advice.reports] == [(wide, narrow)]
+        done = pb.build_table(wide, advice=advice, min_file_size=0)
+        assert done.columns == ("a", "b", "c")
+        done = pb.build_table(narrow, advice=advice, min_file_size=0)
+        assert (done.columns, done.skipped) == (("a", "b"), ())
+    assert {column for _, column in filters_in(wide)} == {"a", "b", "c"}
+    assert {column for _, column in filters_in(narrow)} == {"a", "b"}
+
+
 def test_only_files_that_are_appended_to_are_judged(tmp_path):
     made = lake_of_two_schemas(tmp_path)
     sizes = sorted(path.stat().st_size for path in Path(made).glob("*.parquet"))

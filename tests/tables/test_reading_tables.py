@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from make import delta_tables, iceberg_tables
 from make.commands import outcome
 from make.delta_tables import (
     build,
@@ -134,6 +135,32 @@ def test_files_of_an_older_version_may_have_been_cleaned_up(tmp_path, monkeypatc
     told = outcome("validate", *asked[:3]).complaint
     rest = "No such file or directory; the newest version of the table has it all the same"
     assert told.endswith(f": {rest}")
+
+
+@pytest.mark.parametrize("how", [("--by-value",), ("--only", "absent"), ("--by-value", "--json")])
+def test_partitions_that_no_table_has_are_no_files_that_may_hold_values(table, how):
+    """What is wrong is the question, and the answer one line, as without --by-value."""
+    asked = ("probe", table, "--table", "delta", "-c", "id", "-v", wanted(1))
+    for where, problem in (
+        ("foo=3", "no partition column foo; the table has day"),
+        ("day=2030-01-01", "day=2030-01-01: no live file, expected 2026-11-01, 2026-11-02"),
+    ):
+        plain = outcome(*asked, "--where", where)
+        assert (plain.code, plain.stdout) == (2, "")
+        assert plain.stderr.splitlines() == [f"pbloom: {table}: {problem}"]
+        assert outcome(*asked, *how, "--where", where) == plain
+
+
+def test_partitions_that_an_empty_table_or_an_iceberg_table_lacks(tmp_path, monkeypatch):
+    empty = delta_tables.make_table(tmp_path / "empty", commits=0, partition_by=["day"])
+    iceberg_tables.use_catalog(tmp_path, monkeypatch)
+    iceberg_tables.make_table(commits=1)
+    iceberg = (iceberg_tables.NAME, "--table", "iceberg", "--catalog", iceberg_tables.CATALOG)
+    for named, where in (((empty, "--table", "delta"), "day=x"), (iceberg, "foo=3")):
+        asked = ("probe", *named, "-c", "id", "-v", "x", "--where", where)
+        plain = outcome(*asked)
+        assert (plain.code, plain.stdout) == (2, "")
+        assert outcome(*asked, "--by-value") == plain
 
 
 def test_deleted_rows_are_counted(tmp_path):

@@ -197,7 +197,7 @@ def test_iceberg_files_since_a_tag_or_branch(lake):
     assert len(report.files) == 2
     iceberg.load().maintenance.expire_snapshots().by_ids([lake[1]]).commit()
     assert refused(iceberg.NAME, "audit", catalog=iceberg.CATALOG) == (
-        f"the snapshots before {lake[2]} have expired, so nobody knows what was added since audit (snapshot {lake[0]}):"
+        f"the snapshot before {lake[2]} has expired, so nobody knows what was added since audit (snapshot {lake[0]}):"
         f" expected {lake[2]} or later, or none for all files"
     )
 
@@ -226,7 +226,7 @@ def test_snapshots_that_have_expired(lake):
     before = datetime.fromtimestamp(0, UTC)
     for since, named in ((lake[0], f"snapshot {lake[0]}"), (before, before.isoformat())):
         assert refused(iceberg.NAME, since, catalog=iceberg.CATALOG) == (
-            f"the snapshots before {last} have expired, so nobody knows what was added since {named}: expected"
+            f"the snapshot before {last} has expired, so nobody knows what was added since {named}: expected"
             f" {last} or later, or none for all files"
         )
 

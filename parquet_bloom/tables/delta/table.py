@@ -215,13 +215,13 @@ class DeltaTable(LakeTable):
                 raise RewriteError(
                     f"{self.location}: changed in the meantime: {'; '.join(reasons)}"
                 )
-            adds, left = _recorded_anew(self._folder, snapshot, sizes)
+            adds, left, there = _recorded_anew(self._folder, snapshot, sizes)
             if not adds:
-                return Committed(None, left)
+                return Committed(None, left, there)
             version = snapshot.version + 1
             data = _commit_of(snapshot, adds, operation)
             if self._folder.put_if_absent(commit_name(version), data):
-                return Committed(version, left)
+                return Committed(version, left, there)
         raise RewriteError(
             f"{self.location}: other writers committed first {_ATTEMPTS} times: nothing was"
             " committed; the files are already appended to, so run it again"
@@ -267,17 +267,19 @@ def _has_endpoint(url: str) -> bool:
 
 def _recorded_anew(
     folder: Folder, snapshot: Snapshot, sizes: Mapping[str, NewSize]
-) -> tuple[list[Action], dict[str, str]]:
-    """The `add` of each file with its new size, and why others are left out. Raises OSError."""
+) -> tuple[list[Action], dict[str, str], set[str]]:
+    """The `add` of each file with its new size, why others are left out, and which have it. Raises OSError."""
     live = {path: add for (path, _), add in snapshot.adds.items() if path in sizes}
-    wanted, left = [], {}
+    wanted, left, recorded = [], {}, set()
     for name, size in sizes.items():
         add = live.get(name)
         if add is None:
             left[name] = GONE
         elif add["size"] == size.old:
             wanted.append(name)
-        elif add["size"] != size.new:
+        elif add["size"] == size.new:
+            recorded.add(name)
+        else:
             left[name] = OTHERS
     adds = []
     for name, there in zip(wanted, folder.sizes_of(wanted), strict=True):
@@ -285,7 +287,7 @@ def _recorded_anew(
             left[name] = reason
         else:
             adds.append({"add": {**live[name], "size": sizes[name].new, "dataChange": False}})
-    return adds, left
+    return adds, left, recorded
 
 
 def _commit_of(snapshot: Snapshot, adds: Sequence[Action], operation: str) -> bytes:

@@ -183,9 +183,9 @@ class _ManifestWriter(ManifestWriterV2):
 
 class NewSizes(_SnapshotProducer["NewSizes"]):
     """One commit. Each attempt starts from the newest snapshot, so that what others have committed
-    stays. `left`: why files were left out in the last one, by name; `main`: the branch that it moved, as
-    it was; `has_landed`: whether a commit that was said to have failed is in the table nevertheless, None
-    if that could not be found out."""
+    stays. `left`: why files were left out in the last one, by name; `there`: those that had their sizes;
+    `main`: the branch that it moved, as it was; `has_landed`: whether a commit that was said to have failed
+    is in the table nevertheless, None if that could not be found out."""
 
     main: SnapshotRef
     has_landed: bool | None = None
@@ -204,6 +204,7 @@ class NewSizes(_SnapshotProducer["NewSizes"]):
         self._sizes, self._work, self._reached = sizes, operation, reached
         self._without = without
         self.left: dict[str, str] = {}
+        self.there: set[str] = set()
         self._is_changed: set[str] = set()
         self._counts: dict[str, int] = {}
 
@@ -266,6 +267,7 @@ class NewSizes(_SnapshotProducer["NewSizes"]):
 
     def _existing_manifests(self) -> list[ManifestFile]:
         self.left, self._is_changed = dict.fromkeys(self._sizes, GONE), set()
+        self.there = set()
         written, kept, num_entries = [], [], 0
         for manifest in [] if self._parent is None else self._parent.manifests(self._io):
             entries, is_new = self._entries(manifest)
@@ -311,6 +313,7 @@ class NewSizes(_SnapshotProducer["NewSizes"]):
                 return size.new
         elif recorded == size.new:
             self.left.pop(name, None)
+            self.there.add(name)
         else:
             self.left[name] = OTHERS
         return None
@@ -354,13 +357,13 @@ def committed(where: str, producer: NewSizes) -> Committed | None:
     try:
         has_landed = _has_landed(where, producer)
     except Nothing:
-        return Committed(None, producer.left)
+        return Committed(None, producer.left, producer.there)
     except InTheWay as error:
         raise RewriteError(f"{where}: changed in the meantime: {error}") from error
     if not has_landed:
         return None
     put_back_retention(where, producer._transaction._table, producer.main)
-    return Committed(producer.snapshot_id, producer.left)
+    return Committed(producer.snapshot_id, producer.left, producer.there)
 
 
 def _has_landed(where: str, producer: NewSizes) -> bool:

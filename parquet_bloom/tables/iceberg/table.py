@@ -334,10 +334,11 @@ class IcebergTable(LakeTable):
             if parent is not None and parent == since.version:
                 return found
             before = None if parent is None else self.loaded.snapshot_by_id(parent)
+            # A tag may keep an older one, which this one need not follow.
             # Some forget the parent once it has expired; but the first snapshot has the first number.
             if before is None and snapshot.sequence_number != 1:
                 raise RewriteError(
-                    f"{self.location}: the snapshots before {snapshot.snapshot_id} have expired, so nobody"
+                    f"{self.location}: the snapshot before {snapshot.snapshot_id} has expired, so nobody"
                     f" knows what was added since {_named(since)}: expected {snapshot.snapshot_id} or later, or none"
                     " for all files"
                 )
