@@ -451,7 +451,7 @@ def test_a_file_of_filters_that_cannot_be_used_is_not_one_without(tmp_path):
         path.write_bytes(with_pointer(sound(), 8, None))
     asked = "inspect", *paths, "-c", "a", "-g", "0"
     assert said(*asked)[0][-1].startswith(
-        "2 files: 2 without usable ones; 0 usable filters take 0 B of "
+        "2 files: 2 without usable ones; 0 usable filters in what was asked for take 0 B of "
     )
     assert "2 files, 8,000 rows: 0 usable filters take 0 B of " in said(*asked, "--summary")[0][-1]
 
