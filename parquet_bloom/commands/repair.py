@@ -61,7 +61,8 @@ def repair(
     --drop-bad and --rebuild repair anything; the filters of a column in a stripe are one stream there, and dropped
     together.
     Filters that are right and exclude too little (PB3xx) stay: pbloom build --existing replace makes better ones.
-    Filters that may be the only trace of pages that have changed stay, too.
+    Of Parquet, a filter stays, too, that lacks values of pages with which something else is wrong: it may be the
+    only trace of what has changed. ORC has no checksums: validate --diagnose first, which says what to look at.
     Exit code 1: something is still wrong, and the answer says what would repair it.
 
     With --table, what is new is appended to the files of tables, and a commit to each table records
