@@ -126,7 +126,7 @@ class OrcSurveyor:
             self.file.tail.check_not_encrypted()
         except UnsupportedError as error:
             return str(error).removeprefix(f"{self.file.path}: ")
-        return never_absent(column) or reason_unreadable(self.file.tail.columns, column) or ""
+        return never_absent(column) or reason_unreadable(self.file, column) or ""
 
     def num_values(self, column: OrcColumn) -> int:
         if len(self.parts) < self.file.num_stripes:

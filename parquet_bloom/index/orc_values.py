@@ -39,7 +39,7 @@ class OrcValues:
         if len(zones) > 1:
             # What is hashed of a wall-clock time depends on what the clocks of its zone showed.
             return f"TIMESTAMP: stripes of several time zones: {', '.join(sorted(zones))}"
-        return not_looked_up(column) or reason_unreadable(self.file.tail.columns, column) or ""
+        return not_looked_up(column) or reason_unreadable(self.file, column) or ""
 
     def _zones(self, column: OrcColumn) -> set[str]:
         """The time zones that the hashes of its values depend on."""

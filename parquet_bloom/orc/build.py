@@ -447,14 +447,15 @@ class OrcBuild(BuiltChange, BuildChange):
             # Readers ask a filter by way of it. Raises FormatError for one that is damaged.
             self.file.row_index(chunk.stripe.index, chunk.column)
             built = super()._build_or_reason(chunk)
-            compared = self._being_compared.pop(chunk.key, ())
-            if not isinstance(built, FiltersStay) and any(each.lacks_some for each in compared):
-                self._lacking.append((chunk.place.part, chunk.column.name))
-            return built
         except UnsupportedError as error:
+            self._being_compared.pop(chunk.key, None)
             reason = _reason(error, chunk)
             stays = chunk.has_filters and not self._are_damaged(chunk)
             return FiltersStay(f"{reason}; {UNREAD_STAYS}") if stays else reason
+        compared = self._being_compared.pop(chunk.key, ())
+        if not isinstance(built, FiltersStay) and any(each.lacks_some for each in compared):
+            self._lacking.append((chunk.place.part, chunk.column.name))
+        return built
 
     def compared(self, chunk: OrcChunk) -> Sequence[_Compared]:
         """Where a filter goes for good that lacks values, it may be the only trace of some that were others."""

@@ -102,7 +102,7 @@ class OrcReader:
     def column(self, name: str) -> OrcColumn:
         """The only column with this dotted name. Raises ColumnError, suggesting similar names, or if several are
         called so: what one of them says is not true of the others."""
-        found = self._called(name)
+        found = self._all_called(name)
         if len(found) > 1:
             which = (
                 f"{len(found)} columns are named {quoted_name(name)}, and nothing tells them apart"
@@ -110,9 +110,21 @@ class OrcReader:
             raise ColumnError(f"{self.path}: {which}")
         return found[0]
 
-    def _called(self, name: str) -> list[OrcColumn]:
+    @cached_property
+    def _by_name(self) -> dict[str, list[OrcColumn]]:
+        """All columns but the root, which has no name: a file may have thousands, and be asked for each."""
+        found: dict[str, list[OrcColumn]] = {}
+        for column in self.tail.columns[1:]:
+            found.setdefault(column.name, []).append(column)
+        return found
+
+    def columns_called(self, name: str) -> Sequence[OrcColumn]:
+        """Those of this dotted name, by id; none, or several, as names may be shared."""
+        return self._by_name.get(name, ())
+
+    def _all_called(self, name: str) -> Sequence[OrcColumn]:
         """At least one. Raises ColumnError, suggesting similar names."""
-        if found := [column for column in self.tail.columns[1:] if column.name == name]:
+        if found := self.columns_called(name):
             return found
         raise ColumnError(f"{self.path}: {no_column(name, self.columns, path=self.path)}")
 
@@ -139,7 +151,9 @@ class OrcReader:
         Of one name, all that have it. Raises ColumnError."""
         if names is None:
             return self.tail.columns[1:]
-        wanted = {each.id for name in names if not self.lacks(name) for each in self._called(name)}
+        wanted = {
+            each.id for name in names if not self.lacks(name) for each in self._all_called(name)
+        }
         return tuple(column for column in self.tail.columns if column.id in wanted)
 
     def lost_rows_of(self, column: OrcColumn) -> tuple[str, ...]:

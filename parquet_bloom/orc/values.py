@@ -77,10 +77,9 @@ _TEXTS: Final = ("STRING", "CHAR", "VARCHAR", "BINARY")
 _WORTH_PICKING: Final = 4
 
 
-def reason_unreadable(columns: Sequence[OrcColumn], column: OrcColumn) -> str | None:
+def reason_unreadable(file: OrcReader, column: OrcColumn) -> str | None:
     """Why the values of a column cannot be read; None if they can."""
-    # The root has no name.
-    if sum(each.name == column.name for each in columns[1:]) > 1:
+    if len(file.columns_called(column.name)) > 1:
         return f"two columns are named {quoted_name(column.name)}: values cannot be told apart"
     return None
 
@@ -184,7 +183,7 @@ class _Reader:
 
     def __init__(self, file: OrcReader, chunk: OrcChunk, *, reuse: bool = False) -> None:
         stripe, columns = chunk.stripe, file.tail.columns
-        if reason := reason_unreadable(columns, chunk.column):
+        if reason := reason_unreadable(file, chunk.column):
             raise UnsupportedError(f"{chunk.where}: {reason}")
         check_readable(file, stripe)
         path = [*[*above(columns, chunk.column)][::-1], chunk.column]

@@ -259,8 +259,8 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
     # --------------------------------------------------------------------------------------------
     # Columns, and the file
 
-    def columns_called(self, name: str) -> list[OrcColumn]:
-        return [column for column in self.file.tail.columns[1:] if column.name == name]
+    def columns_called(self, name: str) -> Sequence[OrcColumn]:
+        return self.file.columns_called(name)
 
     def reason_for_none(self, column: OrcColumn) -> str | None:
         return never_absent(column)
