@@ -322,7 +322,9 @@ def _excluded(report: FindReport) -> str:
         "statistics": report.row_groups_by_statistics,
         "filters": report.row_groups_by_filters,
     }
-    told = [f"{count:,} by {what}" for what, count in counts.items() if count]
+    told = [
+        f"{parts_in(count, report.formats)} by {what}" for what, count in counts.items() if count
+    ]
     if report.files_by_index:
         told.append(f"{number_of(report.files_by_index, 'file')} by the index")
     return f"; excluded: {', '.join(told)}" if told else ""

@@ -268,7 +268,7 @@ def test_a_name_that_means_nothing_is_unknown_beside_others(path, name, reason, 
     row, total = found.stdout.splitlines()[1:]
     assert row == "8\ta.parquet\t0\t1"
     assert total.startswith("1 row in 1 file: ")
-    excluded = "" if indexed else "; excluded: 1 by statistics"
+    excluded = "" if indexed else "; excluded: 1 row group by statistics"
     assert total.endswith(f" B{excluded}; 1 of 2 files unknown")
     document = json.loads(outcome("find", path, given, *asked[:2], "-v", "9", "--json").stdout)
     assert (document["num_files"], document["absent"]) == (2, [])

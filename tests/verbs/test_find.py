@@ -280,13 +280,13 @@ def test_row_groups_that_min_max_excludes_are_not_read(tmp_path):
     assert counted([-1]) == (20, 0, 0)
     said = outcome("find", path, "-c", "id", "-v", "842", "-v", "-1").stdout.splitlines()[-1]
     assert said.startswith("2 rows in 1 file: 1 row group of 1 file read, ")
-    assert said.endswith("B; excluded: 19 by statistics; 1 of 2 values in no file: -1")
+    assert said.endswith("B; excluded: 19 row groups by statistics; 1 of 2 values in no file: -1")
     pb.build(path, in_place=True, columns=["id"], fpp=1e-9)
     assert counted([842, 843, 1501]) == (18, 1, 1)
     assert counted([843]) == (19, 1, 0)
     said = outcome("find", path, "-c", "id", "-v", "843").stdout
     assert said.startswith("0 rows in 1 file: 0 row groups of 0 files read, ")
-    assert said.endswith("B; excluded: 19 by statistics, 1 by filters\n")
+    assert said.endswith("B; excluded: 19 row groups by statistics, 1 row group by filters\n")
     (asked,) = pb.find(path, "id", 843).asked
     assert asked.answered_by == "filters"
     (asked,) = pb.find(path, "id", -1).asked
@@ -294,7 +294,7 @@ def test_row_groups_that_min_max_excludes_are_not_read(tmp_path):
     pq.write_table(pa.table({"id": ids[:0]}), path)
     said = outcome("find", path, "-c", "id", "-v", "843").stdout
     # As to pb.probe, there is a row group, and nothing in it.
-    assert said.endswith(" B; excluded: 1 by statistics\n")
+    assert said.endswith(" B; excluded: 1 row group by statistics\n")
     (asked,) = pb.find(path, "id", 843).asked
     assert asked.answered_by == "statistics"
 
@@ -850,7 +850,7 @@ def test_those_of_all_files_that_have_the_rows_are_counted(tmp_path):
     assert report.found_in == (str(tmp_path / "1.parquet"),)
     said = outcome("find", tmp_path, "-c", "id", "-v", "1").stdout.splitlines()[-1]
     assert said.startswith("1 row in 1 of 3 files: 2 row groups of 2 files read, ")
-    assert said.endswith(" KiB; excluded: 1 by statistics")
+    assert said.endswith(" KiB; excluded: 1 row group by statistics")
     assert (
         repr(pb.find(tmp_path, "id", 9))
         == "<FindReport id: 3 rows in 3 files; 3 row groups read, 0 excluded>"
@@ -880,7 +880,7 @@ def test_files_that_an_index_or_nobody_could_ask_are_counted(tmp_path):
     for values, end in (("-5",), ""), (("-5", "-v", "11"), "; 0 of 2 values found"):
         said = outcome("find", *asked, *values).stdout.splitlines()[-1]
         assert said.startswith("0 rows in 2 files: 0 row groups of 0 files read, ")
-        assert said.endswith(f" B; excluded: 2 by statistics{end}; 1 of 3 files unknown")
+        assert said.endswith(f" B; excluded: 2 row groups by statistics{end}; 1 of 3 files unknown")
 
 
 def test_columns_in_the_names_of_folders(tmp_path):
@@ -926,7 +926,7 @@ def test_a_file_without_the_column_has_null_there_by_name(tmp_path):
     found = outcome("find", lake, "-c", "id", "-v", "9", "--union-by-name")
     assert (found.code, found.stderr) == (1, "")
     assert found.stdout.endswith(
-        "B; excluded: 1 by statistics; 1 file without the column: null there by union-by-name\n"
+        "B; excluded: 1 row group by statistics; 1 file without the column: null there by union-by-name\n"
     )
 
 
