@@ -345,7 +345,10 @@ def test_bad_lines_hide_no_good_ones(folder):
     told = f"pbloom: {problem}; unknown: 4 files\n"
     asked = ("-c", "id", "--ids", "ids")
     tail = "; 1 of 6 values found, 1 in no file: 99; 4 files unknown for some of the values"
-    for index, excluded in ((), "3 row groups by statistics"), (("--index", "ix"), "3 files by the index"):
+    for index, excluded in (
+        ((), "3 row groups by statistics"),
+        (("--index", "ix"), "3 files by the index"),
+    ):
         found = outcome(
             "find", *files, *asked, *index, "--report", "account.parquet", "--overwrite"
         )
