@@ -58,8 +58,9 @@ def _may_write(path: str) -> bool:
 
 
 def lost_owners(before: os.stat_result, path: str) -> Iterator[str]:
-    """What to say of a file that was replaced, if the new one does not belong to the same user and group."""
-    with suppress(FileNotFoundError):
+    """What to say of a file that was replaced, if the new one does not belong to the same user and group. Nothing
+    where it cannot be asked: the file is written, and that must not read as a failure."""
+    with suppress(OSError):
         after = os.stat(path)
         yield from _lost("owner", before.st_uid, after.st_uid, _user)
         yield from _lost("group", before.st_gid, after.st_gid, _group)

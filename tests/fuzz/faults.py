@@ -11,6 +11,7 @@ Writes faults.json, and its table into docs/reliability.md.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -25,6 +26,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from fuzz import page
 from fuzz.tracing import ENVIRONMENT, KILLED, Done, Fault, Traced
@@ -123,6 +125,11 @@ class Case:
         if self.target == "overwritten":
             self.output.write_bytes(b"what was there")
 
+    def read_output(self) -> bytes:
+        """What is there, whenever it was made."""
+        found = self.output.read_bytes()
+        return _what_it_says(found) if self.target == "account" else found
+
     def record(self, traced: Traced) -> list[Fault]:
         """Every fault there is, from runs without one; and what comes of them."""
         calls: set[tuple[str, int]] = set()
@@ -131,7 +138,7 @@ class Case:
             done = traced.run()
             assert done.code == 0, done.stderr
             calls |= done.calls
-        self.new, self.stdout = self.output.read_bytes(), done.stdout
+        self.new, self.stdout = self.read_output(), done.stdout
         assert self.new not in (self.old, self.source.read_bytes()), f"{self.name}: changes nothing"
         return [
             Fault(kind, *call)
@@ -158,7 +165,7 @@ class Case:
 
     def judge(self, done: Done, is_killed: bool) -> str:
         """The same of a run in which the fault was met."""
-        found = self.output.read_bytes() if self.output.exists() else None
+        found = self.read_output() if self.output.exists() else None
         is_recovered = (is_killed or done.code is None) and self._is_recovered(found)
         assert is_recovered or found in (self.old, self.new), "neither the old file nor the new one"
         if not self.is_in_place:
@@ -216,7 +223,7 @@ class Case:
         # A new output that is there already is not written over.
         is_there = self.target in ("new", "account") and found == self.new
         assert again.returncode == (2 if is_there else 0), again.stderr
-        assert self.output.read_bytes() == self.new, "the next run makes another file"
+        assert self.read_output() == self.new, "the next run makes another file"
 
     def _again(self) -> subprocess.CompletedProcess[str]:
         """The same command."""
@@ -228,6 +235,16 @@ class Case:
             text=True,
             check=False,
         )
+
+
+def _what_it_says(account: bytes) -> bytes:
+    """All of an account but when it was made; of what is none, the bytes."""
+    try:
+        table = pq.read_table(pa.BufferReader(account))
+    except pa.ArrowInvalid:
+        return account
+    told = json.loads(table.schema.metadata[b"parquet_bloom"])
+    return repr((table.to_pylist(), told | {"time": None})).encode()
 
 
 @dataclass

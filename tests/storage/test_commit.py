@@ -10,8 +10,8 @@ from collections.abc import Callable
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from types import ModuleType, SimpleNamespace
+from typing import Any, Never
 
 import pyarrow as pa
 import pytest
@@ -22,7 +22,7 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.storage import journal, local_output, rename
+from parquet_bloom.storage import journal, local_output, ownership, rename
 from parquet_bloom.storage.temporary_files import TEMPORARY_SUFFIX
 
 THEIRS = b"what somebody else wrote"
@@ -432,6 +432,22 @@ def test_an_owner_that_is_lost_is_named(broken: Path) -> None:
         "its owner could not be kept: root instead of 12345",
         "its group could not be kept: root instead of 23456",
     )
+
+
+def test_a_file_is_written_though_its_owner_cannot_be_looked_up(
+    broken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
+
+    def ask(path: str) -> Never:
+        written.append(path)
+        raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+
+    before = broken.read_bytes()
+    monkeypatch.setattr(ownership, "os", SimpleNamespace(**{**vars(os), "stat": ask}))
+    assert pb.repair(broken, in_place=True).notes == ()
+    assert written
+    assert broken.read_bytes() != before
 
 
 @pytest.mark.parametrize("verb", ARGUMENTS)
