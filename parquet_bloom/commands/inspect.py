@@ -67,7 +67,7 @@ def inspect(
 
     if summary:
         inputs.take_once()
-        sys.exit(_sum_up(answers, work, at_a_time))
+        sys.exit(_sum_up(answers, work, at_a_time, keys))
     if histogram:
         sys.exit(_draw(answers, options, keys))
     view = InspectionView(inputs.next_lines(arguments_of(keys)), options.columns, options.parts)
@@ -97,7 +97,9 @@ def _draw(answers: Answers, options: InspectOptions, keys: Keys | None) -> int:
     return inputs.each(draw, complaints=complaints, take=complaints.add_if_unverified)
 
 
-def _sum_up(answers: Answers, work: Callable[[str], FileInspection], threads: int) -> int:
+def _sum_up(
+    answers: Answers, work: Callable[[str], FileInspection], threads: int, keys: Keys | None
+) -> int:
     """Write one table, or one document, about all files; the exit code."""
     from parquet_bloom.verbs.inspect_summary import InspectionSummarizer
 
@@ -113,5 +115,5 @@ def _sum_up(answers: Answers, work: Callable[[str], FileInspection], threads: in
     if answers.as_json:
         write_json(found)
     else:
-        write_inspection_summary(found, answers.verbose)
+        write_inspection_summary(found, answers.verbose, arguments_of(keys))
     return code

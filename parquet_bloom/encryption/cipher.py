@@ -79,6 +79,8 @@ class Module(IntEnum):
 
 
 _PAGE_BODIES = frozenset({Module.DATA_PAGE, Module.DICTIONARY_PAGE})
+# What shows whether a key and the AAD prefix are right: the rest of a file is opened after it.
+_PROVING = frozenset({Module.FOOTER, Module.COLUMN_META_DATA})
 # Ordinals in the AAD: row group and column, and for two kinds of module the page.
 _NUM_ORDINALS = dict.fromkeys(Module, 2) | {
     Module.FOOTER: 0,
@@ -129,8 +131,9 @@ class Key(Secretive):
         """The secret, for another reader."""
         return self._secret
 
-    def open_gcm(self, sealed: Buffer, aad: bytes) -> bytes:
-        """Decrypt nonce, ciphertext and tag. Raises TamperedError unless the tag matches."""
+    def open_gcm(self, sealed: Buffer, aad: bytes, *, is_right: bool = False) -> bytes:
+        """Decrypt nonce, ciphertext and tag. Raises TamperedError unless the tag matches; `is_right`: whether the
+        key and the AAD prefix have opened something before, so that they are not to be doubted."""
         from cryptography.exceptions import InvalidTag
 
         if len(sealed) < SIGNATURE_BYTES:
@@ -138,7 +141,7 @@ class Key(Secretive):
         try:
             return self._gcm.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], aad)
         except InvalidTag:
-            raise self.mismatch() from None
+            raise (self.altered() if is_right else self.mismatch()) from None
 
     def seal_gcm(self, plaintext: Buffer, aad: bytes) -> bytes:
         """A fresh nonce, ciphertext and tag."""
@@ -162,6 +165,13 @@ class Key(Secretive):
     def mismatch(self) -> TamperedError:
         return TamperedError(
             f"cannot be decrypted with {self.source}: wrong key, wrong AAD prefix or altered bytes{self._hint}"
+        )
+
+    def altered(self) -> TamperedError:
+        """The same where the key and the AAD prefix are right."""
+        return TamperedError(
+            f"cannot be decrypted with {self.source}, which is right: altered or moved bytes, or not sealed as the"
+            " format says"
         )
 
     def _ctr(self, nonce: Buffer, data: Buffer) -> bytes:
@@ -205,13 +215,14 @@ class FileCipher:
 
     def overhead(self, module: Module) -> int:
         """Bytes that the envelope adds to a module's plaintext."""
-        return CTR_OVERHEAD if self._is_ctr(module) else GCM_OVERHEAD
+        return GCM_OVERHEAD if self.authenticates(module) else CTR_OVERHEAD
 
     def open(self, key: Key, module: Module, envelope: Buffer, *ordinals: int) -> bytes:
         """The plaintext of a whole envelope, its length field included.
 
         parquet-java pads the Thrift structs that it encrypts with zeros: expect bytes after them.
-        Raises TamperedError, which names the module and the key's source.
+        Raises TamperedError, which names the module and the key's source, and doubts the key and the AAD prefix only
+        for the footer and ColumnMetaData: whoever opens another module has opened one of these with them.
         """
         aad = self.aad(module, *ordinals)
         try:
@@ -219,7 +230,9 @@ class FileCipher:
             if size != len(envelope):
                 raise TamperedError(f"{len(envelope)} bytes, expected {size}")
             sealed = memoryview(envelope)[LENGTH_BYTES:]
-            return key.open_ctr(sealed) if self._is_ctr(module) else key.open_gcm(sealed, aad)
+            if not self.authenticates(module):
+                return key.open_ctr(sealed)
+            return key.open_gcm(sealed, aad, is_right=module not in _PROVING)
         except TamperedError as error:
             raise TamperedError(f"{module.words}: {error}") from None
 
@@ -227,7 +240,8 @@ class FileCipher:
         """The whole envelope, its length field included, with a fresh nonce. Raises EncryptionError
         if the key is all zeros or has encrypted 2**32 modules."""
         aad = self.aad(module, *ordinals)
-        sealed = key.seal_ctr(plaintext) if self._is_ctr(module) else key.seal_gcm(plaintext, aad)
+        has_tag = self.authenticates(module)
+        sealed = key.seal_gcm(plaintext, aad) if has_tag else key.seal_ctr(plaintext)
         return len(sealed).to_bytes(LENGTH_BYTES, "little") + sealed
 
     def sign(self, key: Key, footer: bytes) -> bytes:
@@ -244,8 +258,9 @@ class FileCipher:
         if not hmac.compare_digest(expected, signature):
             raise TamperedError(f"footer signature: {key.mismatch()}")
 
-    def _is_ctr(self, module: Module) -> bool:
-        return self.algorithm is Algorithm.AES_GCM_CTR_V1 and module in _PAGE_BODIES
+    def authenticates(self, module: Module) -> bool:
+        """Whether such a module has a tag, without which any bytes can be decrypted."""
+        return self.algorithm is Algorithm.AES_GCM_V1 or module not in _PAGE_BODIES
 
 
 def envelope_size(prefix: Buffer, limit: int, overhead: int = GCM_OVERHEAD) -> int:

@@ -22,7 +22,14 @@ from parquet_bloom.render.wording import (
     size,
     where,
 )
-from parquet_bloom.vocabulary import APPENDED_BEFORE, DRY_RUN, LACKS_COLUMN, REMOVED, REPLACED
+from parquet_bloom.vocabulary import (
+    APPENDED_BEFORE,
+    DRY_RUN,
+    LACKS_COLUMN,
+    NO_KEY,
+    REMOVED,
+    REPLACED,
+)
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Place
@@ -277,13 +284,18 @@ def _unused(report: StripReport) -> Iterator[Remark]:
     if not report.unused_filters:
         return
     is_one = report.unused_filters == 1
-    found = f"{number_of(report.unused_filters, 'unused filter')}, {size(report.unused_bytes)}"
     stays, them = ("stays", "it") if is_one else ("stay", "them")
+    locked = dict.fromkeys(each.column for each in report.left if each.reason.startswith(NO_KEY))
     why = (
-        f"{stays} in the file, as data follows {them}, or it is uncertain what else is there:"
+        f"{stays} in the file, as those of {shortened([*map(quoted_name, locked)])} do: with their keys, too,"
+        " strip removes what can go"
+        if locked
+        else f"{stays} in the file, as data follows {them}, or it is uncertain what else is there:"
         f" rewriting the file with any writer removes {them}"
     )
-    yield Remark("unused filters stay", why, f"{found}: {why}")
+    taken = size(report.unused_bytes)
+    found = f"{number_of(report.unused_filters, 'unused filter')}, {taken}"
+    yield Remark("unused filters", f"{report.unused_filters:,}, {taken}: {why}", f"{found}: {why}")
 
 
 def _left(what: str, chunks: Sequence[LeftChunk]) -> list[Remark]:

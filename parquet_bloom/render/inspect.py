@@ -251,9 +251,11 @@ def _filters_take(numbers: Mapping[str, int], there: str = "") -> str:
     return f"{filters}{there} {take} {taken} of {size(numbers['size'])} ({share})"
 
 
-def write_inspection_summary(summary: InspectionSummary, verbose: bool = False) -> None:
+def write_inspection_summary(
+    summary: InspectionSummary, verbose: bool = False, again: Sequence[str] = ()
+) -> None:
     """One row per column with filters, a line for the others, and one about all files. Of many rows, a terminal shows
-    those of the largest filters, unless `verbose`."""
+    those of the largest filters, unless `verbose`. `again`: the options that the next command needs, too."""
     with_filters = [each for each in summary.columns if each.filter_bytes or each.num_filters]
     if is_cut(len(with_filters)) and not verbose:
         with_filters.sort(key=lambda each: -each.filter_bytes)
@@ -283,7 +285,7 @@ def write_inspection_summary(summary: InspectionSummary, verbose: bool = False) 
     if rows:
         write_table(heads, rows, _SUMMARY_GIVES, verbose, more=_MORE)
     if unreadable:
-        look = command("inspect", summary.first_unreadable or "FILE")
+        look = command("inspect", summary.first_unreadable or "FILE", *again)
         write_text(f"filters that cannot be read: {listed(unreadable, in_full)}; {look} says why")
     if hidden:
         write_text(f"may have filters, unknown without keys: {listed(hidden, in_full)}")

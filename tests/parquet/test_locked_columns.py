@@ -280,10 +280,7 @@ def test_strip_leaves_what_is_locked_and_says_so(recipe, plain, tmp_path):
     assert result.code == 0
     assert result.stdout.splitlines()[1:] == [
         "left a, b, row groups 0, 1: encrypted, no key; --column-key or --keys gives it",
-        (
-            "2 unused filters, 544 B: stay in the file, as data follows them, or it is uncertain what else is there:"
-            " rewriting the file with any writer removes them"
-        ),
+        "2 unused filters, 544 B: stay in the file, as those of a, b do: with their keys, too, strip removes what can go",
         "note: filters are removed no matter who built them, the file's own writer included",
     ]
 

@@ -362,7 +362,7 @@ class SealedModules:
         return self._open(Module.BLOOM_FILTER_HEADER, envelope), len(envelope)
 
     def another_module(self, source: Source, offset: int, end: int) -> str | None:
-        for module in _WITHOUT_PAGE:
+        for module in filter(self.cipher.authenticates, _WITHOUT_PAGE):
             with suppress(TamperedError):
                 self._open(module, _short_envelope(source, offset, end))
                 return module.words
