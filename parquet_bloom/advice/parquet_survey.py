@@ -240,9 +240,9 @@ def _has_unusable(file: ParquetContainer, chunk: ColumnChunk, ndv: int) -> bool:
     read, and bits until one is set, mostly together: they are not proved."""
     try:
         stored = read_usable_header(file.window, file.footer, chunk)
-        # What is sealed is opened whole, and never by chance without a bit.
-        if stored is None or stored.is_encrypted or not ndv:
+        if stored is None or not ndv:
             return False
+        # What is sealed is opened whole, or cannot be.
         return is_clear_from(bits(file.window, stored), 0, stored.num_bytes)
     except ParquetBloomError:
         return True

@@ -12,6 +12,8 @@ import pytest
 from conftest import FIXTURES
 from make.browser import Document
 from make.commands import outcome
+from make.defects_security import KEYS, flipped, sealed
+from make.encrypting import FILTER_BITSET, FILTER_HEADER
 from make.pages import data_page, data_page_v2
 from make.parquet_files import forged
 from oracle.specification import rle_run
@@ -296,6 +298,16 @@ def test_filters_that_cannot_be_used_are_to_be_repaired(built, source, tmp_path)
     assert lines == [f"next: pbloom repair {out} --rebuild -c random --in-place"]
     assert outcome(*lines[0].split()[2:]).code == 0
     assert advise(out, columns=["random"]).columns[0].unreadable == 0
+
+
+@pytest.mark.parametrize("module", [FILTER_HEADER, FILTER_BITSET])
+def test_filters_that_cannot_be_decrypted_are_to_be_repaired(module, tmp_path):
+    path = tmp_path / "sealed.parquet"
+    path.write_bytes(flipped(module, 1))
+    (found,) = advise(path, columns=["a"], keys=KEYS).columns
+    assert (found.already, found.unreadable) == (2, 1)
+    path.write_bytes(sealed().data)
+    assert advise(path, columns=["a"], keys=KEYS).columns[0].unreadable == 0
 
 
 def test_a_filter_of_a_row_group_without_values_stands_for_no_other(tmp_path):
