@@ -39,7 +39,10 @@ _ONLY_FILES = {"output", "output_dir", "in_place", "overwrite", "resume", "layou
     help="Look up every stored value, and drop filters that lack any.",
 )
 @filters_option(
-    "--rebuild", is_flag=True, help="The same, and build dropped filters again from the data."
+    "--rebuild",
+    is_flag=True,
+    help="The same, and build dropped filters again from the data; those of ORC files in the size that they had, if "
+    "that is of use, unless --fpp says another.",
 )
 @option.fpp
 @option.max_bytes
