@@ -215,6 +215,10 @@ class Examination(ABC, Generic[ItemT, ColumnT]):
     def reason_for_none(self, column: ColumnT) -> str | None:
         """Why a column of this type gets no filter, as `build` says; None if it may."""
 
+    def why_not_asked(self, column: ColumnT) -> str:
+        """Why no engine will ask the filters that `build` adds to a column; empty if some may."""
+        return ""
+
     def may_be_built(self, name: str) -> bool:
         """Whether `build` adds filters to columns of this name, if it has none."""
         return not any(map(self.reason_for_none, self.columns_called(name)))

@@ -316,6 +316,24 @@ def test_what_gets_no_filter_is_not_to_be_built(tmp_path):
         assert (found.rule, found.next, found.message) == ("PB310", None, told + reason)
 
 
+def test_what_is_required_and_no_engine_asks_is_told(tmp_path):
+    """Before it is built: PB621 and PB628 say so then."""
+    path = tmp_path / "a.orc"
+    table = pa.table({"b": [b"1", b"2"], "l": [[1], [2]], "a": [1, 2]})
+    orc.write_table(table, path)
+    told = "a filter is required that only pbloom asks, as in find, and no engine: "
+    said = {}
+    for column in ("b", "l._elem", "a"):
+        (found,) = validate(path, require=[column]).findings
+        said[column] = found.message
+        assert found.next == f"pbloom build {path} -c {column} --in-place"
+    assert said == {
+        "b": f"{told}no predicate on BINARY uses a filter",
+        "l._elem": f"{told}predicates on elements of lists and maps are not pushed down",
+        "a": "a filter is required",
+    }
+
+
 @pytest.mark.parametrize(
     ("policy", "distinct", "more"),
     [
