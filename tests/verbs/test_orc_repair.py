@@ -20,6 +20,7 @@ from make.orc_defects import (
     ORC,
     by_pyarrow,
     cut_data,
+    damaged_row_index,
     narrow,
     pre_release,
     without_row_index,
@@ -303,6 +304,19 @@ def test_rebuilding_keeps_no_size_that_is_not_enough(tmp_path):
     repair(path, in_place=True, rebuild=True)
     assert sizes(path) == {hive_size(1000, 0.01)}
     assert not errors(path)
+
+
+def test_strip_tells_of_damage_that_nothing_tells_of_without_filters(write, tmp_path):
+    """As the row indexes were compared: who does not verify reads none."""
+    path = write(damaged_row_index())
+    (note,) = pb.strip(path, tmp_path / "b.orc").notes
+    assert note.startswith("stripe 0, column a: ROW_INDEX: damaged: ")
+    assert note.endswith(
+        " (PB613), and without filters nothing tells: take another copy of the file"
+    )
+    assert pb.strip(path, tmp_path / "c.orc", columns=["s"]).notes == ()
+    assert pb.strip(path, tmp_path / "d.orc", verify=False).notes == ()
+    assert pb.strip(write(sound(), "sound.orc"), in_place=True).notes == ()
 
 
 def test_columns_that_share_their_name_are_left(write):
