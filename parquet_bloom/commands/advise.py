@@ -751,19 +751,44 @@ def _is_heavy(report: AdviceReport) -> bool:
     return dominates(there // report.files, report.size // report.files)
 
 
+def _once_built(report: AdviceReport) -> tuple[int, int]:
+    """The bytes of all filters, and of all files, once those to build are there."""
+    is_to_build = {each.column for each in _all_to_build(_judged(report))}
+    there = sum(each.filter_bytes_there for each in report.columns)
+    then = sum(
+        each.filter_bytes if each.column in is_to_build else each.filter_bytes_there
+        for each in report.columns
+    )
+    return then, report.size - there + then
+
+
 def _on_share(reports: Sequence[AdviceReport], steps: Sequence[_Next]) -> Iterator[str]:
-    """What to know of filters that take so much, where none of them is to go and `steps` are all that is to be
-    done."""
-    are_builds = all(each.verb == "build" for each in steps)
-    if len(reports) == 1 and are_builds and _is_heavy(reports[0]):
-        there = sum(each.filter_bytes_there for each in reports[0].columns)
-        share = percent_beyond(LARGE_SHARE, there / reports[0].size)
-        of_what = "files" if reports[0].files > 1 else "file"
+    """What to know of filters that take so much, or will, where none of them is to go and `steps` are all that is to
+    be done."""
+    if len(reports) != 1 or any(each.verb != "build" for each in steps):
+        return
+    (report,) = reports
+    of_what = "files" if report.files > 1 else "file"
+    none_is_too_large = "by this advice, none is too large for what it saves"
+    way_out = 'makes them smaller, ignore = ["PB309"] in pbloom.toml accepts them'
+    if _is_heavy(report):
+        there = sum(each.filter_bytes_there for each in report.columns)
+        share = percent_beyond(LARGE_SHARE, there / report.size)
         and_new = " those to build come on top," * bool(steps)
         yield (
-            f"note: filters take {share} of the {of_what},{and_new} and by this advice, none is too large for what it"
-            " saves: build --existing replace with a higher --fpp makes them smaller,"
-            ' ignore = ["PB309"] in pbloom.toml accepts them'
+            f"note: filters take {share} of the {of_what},{and_new} and {none_is_too_large}: build --existing replace"
+            f" with a higher --fpp {way_out}"
+        )
+        return
+    then, size_then = _once_built(report)
+    if steps and dominates(then // report.files, size_then // report.files):
+        share = percent_beyond(LARGE_SHARE, then / size_then)
+        # The reason has the number.
+        is_roomy = any(" with --ndv " in each.reason for each in _all_to_build(_judged(report)))
+        smaller = "the --ndv that the table names" if is_roomy else "a higher --fpp"
+        yield (
+            f"note: once they are built, filters take up to {share} of the {of_what}, which validate warns of"
+            f" (PB309); {none_is_too_large}: build with {smaller} {way_out}"
         )
 
 

@@ -39,7 +39,10 @@ _ONLY_FILES = {"output", "output_dir", "in_place", "overwrite", "resume", "layou
     help="Look up every stored value, and drop filters that lack any.",
 )
 @filters_option(
-    "--rebuild", is_flag=True, help="The same, and build dropped filters again from the data."
+    "--rebuild",
+    is_flag=True,
+    help="The same, and build dropped filters again from the data; those of ORC files in the size that they had, if "
+    "that is of use, unless --fpp says another.",
 )
 @option.fpp
 @option.max_bytes
@@ -59,7 +62,7 @@ def repair(
     values could prove right is dropped, too, unless --drop-bad or --rebuild reads them. What --rebuild would
     have built in the same run, pbloom build adds later. In ORC files nothing points to a filter, so that only
     --drop-bad and --rebuild repair anything; the filters of a column in a stripe are one stream there, and dropped
-    together.
+    together, and with them the size that --rebuild keeps.
     Filters that are right and exclude too little (PB3xx) stay: pbloom build --existing replace makes better ones.
     Of Parquet, a filter stays, too, that lacks values of pages with which something else is wrong: it may be the
     only trace of what has changed. ORC has no checksums: validate --diagnose first, which says what to look at.

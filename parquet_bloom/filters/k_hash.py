@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from math import floor, inf, log, log1p, log2
+from math import exp, floor, inf, log, log1p, log2
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 from parquet_bloom.errors import FilterError
@@ -174,6 +174,31 @@ def hive_size(entries: int, fpp: float) -> tuple[int, int]:
     needed = _needed_bits(entries, fpp)
     num_bits = needed + WORD_BITS - needed % WORD_BITS
     return _checked(num_bits, entries, fpp), max(1, floor(num_bits / entries * _LN2 + 0.5))
+
+
+def hive_target(num_bits: int, num_hashes: int) -> tuple[int, float] | None:
+    """Entries and an FPP for which hive_size is this one: so many that half of the bits are set. None if there are
+    none."""
+    entries = max(1, floor(num_bits * _LN2 / num_hashes + 0.5))
+    # In the middle of what is rounded up to whole words.
+    fpp = exp(-(num_bits - WORD_BITS / 2) * _LN2 * _LN2 / entries)
+    is_it = 0 < fpp < 1 and hive_size(entries, fpp) == (num_bits, num_hashes)
+    return (entries, fpp) if is_it else None
+
+
+def fpp_in(num_bytes: int, entries: float) -> float:
+    """The lowest FPP for `entries` distinct values with which hive_size keeps to so many bytes; 1 if none does."""
+    return exp(-_most_needed(num_bytes) * _LN2 * _LN2 / entries) if entries else 0.0
+
+
+def entries_in(num_bytes: int, fpp: float) -> int:
+    """For how many distinct values hive_size keeps to so many bytes."""
+    return int(_most_needed(num_bytes) * _LN2 * _LN2 / -log(fpp))
+
+
+def _most_needed(num_bytes: int) -> int:
+    """The most bits that may be needed for hive_size to be of so many bytes, which has more than that."""
+    return max(0, min(num_bytes * 8 // WORD_BITS * WORD_BITS, MAX_BITS) - 1)
 
 
 def guava_size(entries: int, fpp: float) -> tuple[int, int]:

@@ -14,6 +14,7 @@ Spec: apache/orc-format, specification/ORCv1.md "Bloom Filter Index"; orc-core, 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -92,6 +93,20 @@ def read_filters(
     return tuple(
         _read_filter(each, f"{where}: index group {index}") for index, each in enumerate(stored)
     )
+
+
+def size_of_most(data: bytes, kind: int, where: str) -> tuple[int, int] | None:
+    """The bits and hashes of most filters in a decompressed stream, whatever is wrong with others; None if most
+    differ. Raises FooterError for a damaged stream."""
+    if is_pre_release(data, kind, where):
+        return None
+    stored = decoded_filters(orc_pb2.BloomFilterIndex, data, where)
+    sizes: Counter[tuple[int, int]] = Counter()
+    for each in stored:
+        with suppress(FilterError):
+            filter = _read_filter(each, where)
+            sizes[filter.num_bits, filter.num_hashes] += 1
+    return next((size for size, count in sizes.items() if 2 * count > len(stored)), None)
 
 
 def stored_messages(data: bytes, where: str) -> list[bytes]:

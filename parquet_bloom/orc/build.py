@@ -15,6 +15,7 @@ from contextlib import closing
 from dataclasses import field, replace
 from itertools import islice
 from math import ceil, isfinite
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Final, Self
 
@@ -35,18 +36,25 @@ from parquet_bloom.errors import (
     quoted_name,
     without_place,
 )
-from parquet_bloom.filters.k_hash import KHashFilter, KHashFilters, hive_size
+from parquet_bloom.filters.k_hash import KHashFilter, KHashFilters, hive_size, hive_target
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.filters.sizing import (
     LARGE_SHARE_OF_COLUMN,
     MUCH_LESS_ROOM,
     TOLERANCE,
+    USELESS_FPP,
     bytes_with_room,
     room_for_fewer,
 )
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, RepairOptions, refuse
 from parquet_bloom.orc import writers
-from parquet_bloom.orc.bloom import FILTER_BYTES, OrcKeyForm, StoredIndex, encode_filters
+from parquet_bloom.orc.bloom import (
+    FILTER_BYTES,
+    OrcKeyForm,
+    StoredIndex,
+    encode_filters,
+    size_of_most,
+)
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.compression import Compression
 from parquet_bloom.orc.keys import insert_values, never_absent
@@ -106,6 +114,12 @@ class OrcSize:
             return cls(fpp, max(1, min(tail.row_index_stride, num_rows)))
         except ValueError as error:
             raise FormatError(f"{tail.where}: footer: rowIndexStride: {error}") from None
+
+    @classmethod
+    def of(cls, num_bits: int, num_hashes: int) -> OrcSize | None:
+        """That of such filters; None if the formula leads to none."""
+        target = hive_target(num_bits, num_hashes)
+        return target and cls(fpp=target[1], entries=target[0])
 
     def empty_filter(self) -> KHashFilter:
         return KHashFilter.empty(*hive_size(self.entries, self.fpp))
@@ -558,7 +572,8 @@ def _reason(error: FormatError | UnsupportedError, chunk: OrcChunk) -> str:
 
 
 class OrcRepair(BuiltChange, RepairChange):
-    """Other filters, or none, for the chunks to repair; none for those that are damaged or cannot have any."""
+    """Other filters, or none, for the chunks to repair; none for those that are damaged or cannot have any. Unless a
+    rate is asked for, they are as large as those that were there, as far as that is of use: somebody chose it."""
 
     def __init__(self, file: OrcReader, repairs: Repairs, options: RepairOptions) -> None:
         refuse(file.path, options, ("layout",), "an ORC file")
@@ -569,6 +584,7 @@ class OrcRepair(BuiltChange, RepairChange):
         kinds = _KINDS["both" if had_old else "utf8"]
         super().__init__(file, size, kinds, options.threads, repairs.rebuilt, repairs.dropped)
         self._repairs = repairs
+        self._keeps_size = options.fpp is None
         self.built: dict[tuple[int, int], tuple[int, int]] = {}
         self.not_built: dict[tuple[int, int], str] = {}
         self.damaged: set[tuple[int, int]] = set()
@@ -588,9 +604,30 @@ class OrcRepair(BuiltChange, RepairChange):
             return reason
         try:
             chunk.stripe.check_indexed(chunk.column)
-            return super()._build_or_reason(chunk)
+            return self._built_as_before(chunk) or super()._build_or_reason(chunk)
         except FormatError as error:
             self.damaged.add(chunk.key)
             return _reason(error, chunk)
         except UnsupportedError as error:
             return _reason(error, chunk)
+
+    def _built_as_before(self, chunk: OrcChunk) -> BuiltStreams | None:
+        """Filters of the size that those there have; None if nobody knows it, or it is not enough for the values."""
+        size = self._size_there(chunk) if self._keeps_size else None
+        built = None if size is None else self._build(chunk, size)
+        return built if isinstance(built, BuiltStreams) and built.fpp <= USELESS_FPP else None
+
+    def _size_there(self, chunk: OrcChunk) -> OrcSize | None:
+        stream = max(chunk.filter_streams, key=attrgetter("kind"), default=None)
+        if stream is None:
+            return None
+        where = f"{chunk.where}: {stream.name}"
+        try:
+            found = size_of_most(self.file.read_stream(chunk.stripe, stream), stream.kind, where)
+        except (FormatError, UnsupportedError):
+            return None
+        return found and OrcSize.of(*found)
+
+    def _room(self, chunk: OrcChunk) -> int:
+        # As large as those there, which are read before.
+        return super()._room(chunk) + 3 * sum(stream.length for stream in chunk.filter_streams)

@@ -22,7 +22,7 @@ from typing import Final
 from xxhash import xxh3_64_intdigest
 
 from parquet_bloom.container import STRIPES, Place, RemovedFilters, StripChange
-from parquet_bloom.errors import RewriteError
+from parquet_bloom.errors import FormatError, RewriteError, UnsupportedError, without_place
 from parquet_bloom.options import Selection
 from parquet_bloom.orc import wire
 from parquet_bloom.orc.reader import OrcReader
@@ -186,6 +186,26 @@ class OrcStrip(StripesChange, StripChange):
 
     def streams_of(self, stripe: int) -> Streams:
         return self._gone.get(stripe, {})
+
+    def verify(self, written: Source) -> None:
+        super().verify(written)
+        self.notes = [*self._damaged_indexes()]
+
+    def _damaged_indexes(self) -> Iterator[str]:
+        """Where `validate` says PB613 of filters, and nothing once they are gone. The row indexes have just
+        been compared, so that nothing more is read of any but the largest."""
+        for index, gone in self._gone.items():
+            for column in gone:
+                try:
+                    self.file.row_index(index, self.file.tail.columns[column])
+                except UnsupportedError:
+                    continue
+                except FormatError as error:
+                    reason = without_place(error, self.file.path)
+                    yield (
+                        f"{reason}: readers that skip by the row index may fail (PB613), and without filters nothing"
+                        " tells: take another copy of the file"
+                    )
 
 
 def _header_length(tail: Tail) -> int:

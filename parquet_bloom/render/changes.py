@@ -326,20 +326,22 @@ def _left_alike(chunks: Iterable[LeftChunk]) -> Iterator[tuple[str, list[Place],
 
 def _repair_remarks(report: RepairReport) -> list[Remark]:
     """One for all items of a column whose reasons differ only in numbers."""
-    groups: dict[tuple[str, str | None, str, str], list[RepairedFilter | LeftFilter]] = {}
+    alike: dict[tuple[str, str | None, str, str], list[RepairedFilter | LeftFilter]] = {}
     done: list[tuple[str, RepairedFilter | LeftFilter]] = [
         *((item.action, item) for item in report.repaired),
         *(("left", item) for item in report.left),
     ]
     for what, item in done:
         likeness = (what, item.column, item.rule, without_numbers(item.reason))
-        groups.setdefault(likeness, []).append(item)
+        alike.setdefault(likeness, []).append(item)
     remarks = []
-    for (action, *_), members in groups.items():
+    for (action, *_), members in alike.items():
         first = members[0]
         place = where(first.column, [item.place for item in members if item.place])
-        if any(len(item.groups or ()) > 1 for item in members):
-            reason = in_the_first(first.reason)
+        # What is broken in some index groups is done to all of a stripe, and told of the first.
+        groups = sum(len(item.groups or ()) for item in members)
+        if first.place and groups > 1:
+            reason = f"in {number_of(groups, first.place.units.group)}; the first: {first.reason}"
         else:
             reason = in_one(item.reason for item in members)
         remarks.append(_rule_remark(action, first, f"{place}: ", reason))

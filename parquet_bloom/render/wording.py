@@ -20,9 +20,12 @@ MOST_PATHS = 3
 # Where nothing else says which they are.
 MOST_PATHS_NAMED = 10
 
-# A number that counts or measures, and what stands around it: no part of a date, a version or a value.
+# A number that counts or measures, and what stands around it: no part of a date, a version or a value, and none that
+# says which row or which page is meant.
 _AMOUNT = re.compile(r"(\d+|\d{1,3}(,\d{3})+)(\.\d+)?")
-_BEFORE_AMOUNT = re.compile(r"(^|[ (])(?<! to )$")
+_BEFORE_AMOUNT = re.compile(
+    r"(^|[ (])(?<! to )(?<!row )(?<!page )(?<!group )(?<!stripe )(?<!byte )$"
+)
 _BEHIND_AMOUNT = re.compile(r"$|%| (?!to )|[),;:.]( |$)")
 
 

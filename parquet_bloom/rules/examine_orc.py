@@ -265,6 +265,11 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
     def reason_for_none(self, column: OrcColumn) -> str | None:
         return never_absent(column)
 
+    def why_not_asked(self, column: OrcColumn) -> str:
+        built = BLOOM_FILTER_UTF8, writers.UTF8_UTC
+        java, cpp = writers.ignored_by(self.file.generation, column, *built)
+        return java if java == cpp and java else writers.not_asked(column)
+
     def room_for(self, name: str) -> int | None:
         """Of elements of lists and entries of maps, an index group may have more than rows."""
         chunks = (

@@ -216,6 +216,8 @@ def _check_required(examination: AnyExamination, column: Column) -> Iterator[Fin
     message = "a filter is required"
     if reason := examination.reason_for_none(column):
         message += f" of a column that gets none, so require it no longer: {reason}"
+    elif reason := examination.why_not_asked(column):
+        message += f" that only pbloom asks, as in find, and no engine: {reason}"
     for part in examination.parts_without(column):
         place = Place(part, units=examination.file.units)
         if examination.is_hidden(part, column):

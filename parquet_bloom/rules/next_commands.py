@@ -11,6 +11,7 @@ from parquet_bloom.container import Place, Units
 from parquet_bloom.container.in_commands import command_for
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.errors import quoted_name
+from parquet_bloom.filters.k_hash import entries_in, fpp_in
 from parquet_bloom.filters.rates import parse_percent
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 from parquet_bloom.options import DEFAULT_FPP
@@ -231,6 +232,9 @@ class NextCommands:
         if "--existing" in command and self._none_keeps(found.column):
             # What is wrong with the limits themselves, the findings about these say.
             return None if "LIMIT" in command else _ADVISE_COLUMN
+        if "LIMIT" in command and self._most_of_group(found.column):
+            # Its size and its rate depend on each other.
+            return _REBUILD if self._may_be_built(found.column) else None
         if "--max-bytes" in command:
             return command if self._size_of(found.column) else _ADVISE
         if command == _ADVISE and self._policy_of(found.column).required:
@@ -304,6 +308,8 @@ class NextCommands:
         words = command.split()
         if words[1] != "build" or column is None:
             return []
+        if of_groups := self._limits_of_groups(column):
+            return of_groups
         size, limit, limits = self._size_of(column), self._policy_of(column).max_fpp, []
         if "--ndv" not in words and (room := self._room_for(column)) is not None:
             limits += ["--ndv", _rounded_up(room)]
@@ -318,6 +324,28 @@ class NextCommands:
             if rate > DEFAULT_FPP:
                 limits += ["--fpp", _rounded_up(rate)]
         return limits
+
+    def _most_of_group(self, column: str) -> int:
+        """The most bytes of the filter of an index group, of which `build` can be told how many values it is for,
+        and at which rate; 0 if there is no limit, or no such group."""
+        return (self._policy_of(column).max_bytes or 0) if self._file.units.has_groups else 0
+
+    def _limits_of_groups(self, column: str) -> list[str]:
+        """What new filters of index groups need to keep to a limit of bytes; empty if they do by themselves, or if
+        nobody knows that they can."""
+        most, policy = self._most_of_group(column), self._policy_of(column)
+        entries = self._room_for(column) or self._file.row_index_stride
+        if not most or not entries:
+            return []
+        found = self._fpp_within_limit.get(column)
+        needed = fpp_in(most, entries) if found is None else found
+        usual = min(DEFAULT_FPP, _rate_within(policy.highest_fpp, self._file.units))
+        if needed > policy.highest_fpp or entries_in(most, usual) >= entries:
+            return []
+        rate = usual if needed <= usual else min(float(_rounded_up(needed)), policy.highest_fpp)
+        # As many as these bytes have room for, which are no fewer than there are.
+        room = ["--ndv", str(entries_in(most, rate))]
+        return room if rate == DEFAULT_FPP else [*room, "--fpp", f"{rate:g}"]
 
 
 # The part and the column that a finding is about.

@@ -14,6 +14,7 @@ from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.container.protocols import Chunk, Column, Outline, Overview
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.filters.k_hash import fpp_in
 from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.filters.sizing import (
     BLOCK_BYTES,
@@ -64,9 +65,12 @@ class FilterView:
     def fpp_within_limit(self) -> float:
         """Of another filter of the same values, in the most bytes that the policy allows; 0 if that is not known."""
         limit = self.policy.max_bytes
-        if limit is None or not isinstance(self.bits, SplitBlockBloomFilter):
+        if limit is None:
             return 0.0
-        return _fpp_within(limit, self.bits)
+        if isinstance(self.bits, SplitBlockBloomFilter):
+            return _fpp_within(limit, self.bits)
+        ndv = self.bits.ndv_estimate
+        return 0.0 if isinf(ndv) else fpp_in(limit, ndv)
 
     def finding(self, rule: str, message: str, **details: Unpack[Details]) -> Finding:
         return finding(rule, message, place=self.place, column=self.chunk.column.name, **details)
@@ -210,6 +214,10 @@ class Examination(ABC, Generic[ItemT, ColumnT]):
     @abstractmethod
     def reason_for_none(self, column: ColumnT) -> str | None:
         """Why a column of this type gets no filter, as `build` says; None if it may."""
+
+    def why_not_asked(self, column: ColumnT) -> str:
+        """Why no engine will ask the filters that `build` adds to a column; empty if some may."""
+        return ""
 
     def may_be_built(self, name: str) -> bool:
         """Whether `build` adds filters to columns of this name, if it has none."""

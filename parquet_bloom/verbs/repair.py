@@ -140,7 +140,8 @@ def repair(
 
     By default no value is read, and filters that only values could prove right are dropped.
     drop_bad: look up every stored value, and drop filters with false negatives. rebuild: the same,
-    and build filters again that were dropped, or that are right but confuse readers. A filter that lacks values as if
+    and build filters again that were dropped, or that are right but confuse readers; in an ORC file, unless `fpp`
+    says another, in the size that they had, if that is of use. A filter that lacks values as if
     bytes of pages had changed stays where something else is wrong with these pages. layout:
     `replace` writes what is new in the place of the old footer; `append` writes it behind the old
     file, which stays whole, but for plaintext filters of encrypted columns. By default `append` for

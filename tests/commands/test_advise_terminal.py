@@ -84,9 +84,8 @@ def test_many_columns_are_summed_up_by_verdict(tmp_path):
     text = unfolded(lines[at + 5 :])
     assert text.startswith("build all 41: a look-up reads 1.00 of 4 row groups")
     assert " optional price: floating-point numbers are rarely looked up by equality; a " in text
-    assert text.endswith(
-        f"-c NAME shows a column, --verbose shows all. next: pbloom build {path} --auto --in-place"
-    )
+    assert "-c NAME shows a column, --verbose shows all. note: once they are built, " in text
+    assert text.endswith(f" accepts them next: pbloom build {path} --auto --in-place")
     *every, _ = on_a_terminal(80, "advise", path, "--verbose")
     assert sum(line.split()[2:3] == ["build"] for line in every) == 41
     assert sum(line.startswith("build id_") for line in every) == 41
@@ -635,7 +634,7 @@ def test_since_when_an_engine_uses_filters_is_said_where_it_is_asked_about(tmp_p
         ((), []),
     ):
         lines = outcome("advise", path, *options).stdout.splitlines()
-        assert [line for line in lines if line.startswith("note: ")] == said
+        assert [line for line in lines if line.startswith("note: column")] == said
         built = outcome("build", path, "--auto", *options, "--dry-run").stderr
         assert built == "".join(f"pbloom: {path}: {line}\n" for line in said)
     details = outcome("advise", path, "--details").stdout

@@ -51,7 +51,7 @@ def test_files_of_both_formats_in_one_run(write, tmp_path):
     )
     assert second.startswith(f"{other}: 0 filters repaired, 0 still wrong")
     assert third.startswith(
-        f"{path}: rebuilt: column a, stripe 0: PB401 false-negatives: in the first: "
+        f"{path}: rebuilt: column a, stripe 0: PB401 false-negatives: in 2 index groups; the first: "
     )
     assert total.startswith("2 files: 1 repaired, 1 unchanged; 2 filters repaired, 0 still wrong, ")
     assert other.read_bytes() == before
@@ -59,6 +59,29 @@ def test_files_of_both_formats_in_one_run(write, tmp_path):
     assert ran.code == 0
     found = [json.loads(line) for line in ran.output.splitlines()]
     assert [each["format"] for each in found] == ["orc", "parquet"]
+
+
+@pytest.mark.parametrize("rows", [(7, STRIDE + 8, 3 * STRIDE + 9), (7, 2 * STRIDE + 8)])
+def test_what_is_wrong_in_several_index_groups_is_told_of_the_first(rows, tmp_path):
+    """Several of one stripe, or one of each: merged, the numbers of two rows read as those of a range."""
+    path = tmp_path / "a.orc"
+    numbers = np.random.default_rng(1).integers(1 << 61, 1 << 62, 4 * STRIDE)
+    orc.write_table(
+        pa.table({"a": numbers}), path, compression="uncompressed",
+        row_index_stride=STRIDE, batch_size=2 * STRIDE, stripe_size=1,
+    )  # fmt: skip
+    pb.build(path, columns=["a"], in_place=True)
+    data = path.read_bytes()
+    for row in rows:
+        stored = (2 * int(numbers[row])).to_bytes(8, "big")
+        assert data.count(stored) == 1
+        data = data.replace(stored, stored[:-2] + bytes(2))
+    path.write_bytes(data)
+    said = run(path, "--rebuild", "--dry-run").stdout.splitlines()[1]
+    assert said.startswith(
+        f"rebuilt: column a, stripes 0, 1: PB401 false-negatives: in {len(rows)} index groups; the first: 1 of 1,000 "
+    )
+    assert "in row 7: either" in said
 
 
 def test_filters_are_counted_by_index_group_as_other_commands_do(write, tmp_path):

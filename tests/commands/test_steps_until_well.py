@@ -168,6 +168,33 @@ def test_advice_says_what_makes_filters_that_take_too_much_smaller(
     assert ("PB309" in rules) == (kept is not None)
 
 
+@pytest.mark.parametrize(
+    ("name", "bits", "smaller"),
+    [("a.orc", 62, "the --ndv that the table names"), ("a.parquet", 16, "a higher --fpp")],
+)
+def test_advice_says_before_they_are_built_that_filters_will_take_much(
+    tmp_path, name, bits, smaller
+):
+    """And not `validate`, once they are."""
+    path = tmp_path / name
+    rng = np.random.default_rng(1)
+    table = pa.table({each: rng.integers(0, 1 << bits, 40_000) for each in ("id", "other")})
+    if path.suffix == ".orc":
+        orc.write_table(table, str(path), batch_size=4000, stripe_size=1)
+    else:
+        pq.write_table(table, path, row_group_size=10_000, use_dictionary=False)
+    told = outcome("advise", path).stdout
+    (note,) = re.findall("^note: once they are built.*$", told, re.MULTILINE)
+    assert re.search(
+        r"filters take up to \d+ % of the file, which validate warns of \(PB309\); ", note
+    )
+    assert f": build with {smaller} makes them smaller, " in note
+    (command,) = re.findall("^next: (.*)$", told, re.MULTILINE)
+    run(command)
+    assert {each.rule for each in pb.validate(path).findings} == {"PB309"}
+    assert "once they are built" not in outcome("advise", path).stdout
+
+
 @pytest.mark.parametrize("name", ["a.orc", "a.parquet"])
 def test_nothing_adds_to_filters_that_take_too_much(tmp_path, name):
     """The advice that `validate` sends to is about the columns that have some; the whole says what comes on top."""

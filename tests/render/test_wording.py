@@ -41,6 +41,10 @@ def test_columns_with_the_same_text_in_the_same_places_are_together():
         (["2026-01-01", "2026-01-02"], "in the first: 2026-01-01"),
         (["-5 is not in it", "-7 is not in it"], "in the first: -5 is not in it"),
         (["rows 4 to 90", "rows 4 to 120"], "in the first: rows 4 to 90"),
+        (
+            ["lost in row 4: 3 left", "lost in row 90: 3 left"],
+            "in the first: lost in row 4: 3 left",
+        ),
         (["12:30", "12:45"], "in the first: 12:30"),
     ],
 )

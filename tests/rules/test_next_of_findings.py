@@ -316,11 +316,72 @@ def test_what_gets_no_filter_is_not_to_be_built(tmp_path):
         assert (found.rule, found.next, found.message) == ("PB310", None, told + reason)
 
 
-def test_orc_has_no_limit_of_bytes(tmp_path):
+def test_what_is_required_and_no_engine_asks_is_told(tmp_path):
+    """Before it is built: PB621 and PB628 say so then."""
     path = tmp_path / "a.orc"
-    orc.write_table(pa.table({"a": range(5000)}), path)
-    command = f"pbloom build {path} -c a --in-place"
-    assert next_of("PB310", path, max_bytes=1000, require=["a"]) == {command}
+    table = pa.table({"b": [b"1", b"2"], "l": [[1], [2]], "a": [1, 2]})
+    orc.write_table(table, path)
+    told = "a filter is required that only pbloom asks, as in find, and no engine: "
+    said = {}
+    for column in ("b", "l._elem", "a"):
+        (found,) = validate(path, require=[column]).findings
+        said[column] = found.message
+        assert found.next == f"pbloom build {path} -c {column} --in-place"
+    assert said == {
+        "b": f"{told}no predicate on BINARY uses a filter",
+        "l._elem": f"{told}predicates on elements of lists and maps are not pushed down",
+        "a": "a filter is required",
+    }
+
+
+@pytest.mark.parametrize(
+    ("policy", "distinct", "more"),
+    [
+        ({"max_bytes": 8000}, 10_000, "--ndv 10264 --fpp 0.05"),
+        ({"max_bytes": 8000, "max_fpp": 0.1}, 10_000, "--ndv 10264 --fpp 0.05"),
+        ({"max_bytes": 8000, "max_fpp": 0.048}, 10_000, "--ndv 10126 --fpp 0.048"),
+        ({"max_bytes": 8000}, 300, "--ndv 6676"),
+        ({"max_bytes": 1000, "max_fpp": 0.002}, 300, "--ndv 556 --fpp 0.001"),
+        ({"max_bytes": 1000}, 1000, "--ndv 1041 --fpp 0.025"),
+    ],
+)
+@pytest.mark.parametrize("built", [True, False], ids=["built", "wanted"])
+def test_filters_of_index_groups_keep_to_a_limit_of_bytes(policy, distinct, more, built, tmp_path):
+    """By the number of values that they are for, and by a higher rate where the usual one does not fit. Of a column
+    without any, nobody knows how many values there are."""
+    path = tmp_path / "a.orc"
+    orc.write_table(pa.table({"a": [row % distinct for row in range(25_000)]}), path)
+    rule, existing = "PB310", ""
+    if built:
+        pb.build(path, columns=["a"], in_place=True)
+        rule, existing = "PB312", " --existing replace"
+    commands = next_of(rule, path, require=["a"], **policy)
+    if built:
+        assert commands == {f"pbloom build {path} -c a{existing} --in-place {more}"}
+    # At most three steps, as files are built first, and looked at then.
+    for _ in range(3):
+        for command in {each.next for each in validate(path, require=["a"], **policy).findings}:
+            assert outcome(*shlex.split(command)[1:]).code == 0
+    assert validate(path, require=["a"], **policy).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("max_bytes", "max_fpp", "says"),
+    [
+        (8000, 0.02, "within 8000 bytes, these values have an FPP of 4.6 %, not 2 %, so raise max-bytes or max-fpp"),
+        (1000, None, "within 1000 bytes, these values have an FPP of 68 %, so raise max-bytes"),
+        (7, None, "within 7 bytes, these values have an FPP of 100 %, so raise max-bytes"),
+    ],
+)  # fmt: skip
+def test_no_filter_of_index_groups_goes_for_limits_that_none_can_keep(
+    max_bytes, max_fpp, says, tmp_path
+):
+    path = tmp_path / "a.orc"
+    orc.write_table(pa.table({"a": range(10_000)}), path)
+    pb.build(path, columns=["a"], in_place=True)
+    (found,) = validate(path, max_bytes=max_bytes, max_fpp=max_fpp).findings
+    assert (found.rule, found.next) == ("PB312", None)
+    assert found.message.partition(" limit: ")[2] == says
 
 
 @pytest.mark.parametrize(

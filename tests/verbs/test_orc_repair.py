@@ -20,16 +20,18 @@ from make.orc_defects import (
     ORC,
     by_pyarrow,
     cut_data,
+    damaged_row_index,
     narrow,
     pre_release,
     without_row_index,
     zeros,
 )
+from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.container import Place
 from parquet_bloom.files import open_file
-from parquet_bloom.filters.k_hash import KHashFilter
+from parquet_bloom.filters.k_hash import KHashFilter, hive_size
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, FILTER_KINDS
 from parquet_bloom.rules.rule import rules
@@ -250,6 +252,71 @@ def test_what_cannot_be_built_again_stays_if_it_loses_nothing(write):
     assert first.rule == "PB607"
     assert "; not rebuilt: " in first.reason
     assert filter_streams(path) == before
+
+
+def sizes(path):
+    with open_file(path) as file:
+        stored = [file.filters(index, file.column("a")) for index in range(file.num_stripes)]
+    return {(each.num_bits, each.num_hashes) for index in stored for each in index.filters}
+
+
+def lose_values(path):
+    """Some bytes of a filter are empty."""
+    with open_file(path) as file:
+        there = next(each for each in file.stripe(0).streams if each.kind == BLOOM_FILTER_UTF8)
+    data = bytearray(path.read_bytes())
+    at = there.offset + there.length // 3
+    data[at : at + 20] = bytes(20)
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("size", [{"ndv": 500, "fpp": 0.001}, {"ndv": 3000}, {"fpp": 0.03}])
+def test_rebuilding_keeps_the_size_that_somebody_chose(size, tmp_path):
+    """Otherwise filters that were made small, as they were too large, are large again."""
+    path = tmp_path / "a.orc"
+    values = [row % 400 * 7919 for row in range(5000)]
+    orc.write_table(
+        pa.table({"a": values}), path, compression="uncompressed", row_index_stride=1000
+    )
+    pb.build(path, columns=["a"], in_place=True, **size)
+    before, chosen = path.read_bytes(), sizes(path)
+    lose_values(path)
+    assert errors(path)
+    report = repair(path, in_place=True, rebuild=True)
+    assert [each.action for each in report.repaired] == ["rebuilt"]
+    assert sizes(path) == chosen
+    assert path.read_bytes() == before
+    lose_values(path)
+    repair(path, in_place=True, rebuild=True, fpp=0.01)
+    assert sizes(path) == {hive_size(1000, 0.01)}
+    assert not errors(path)
+
+
+def test_rebuilding_keeps_no_size_that_is_not_enough(tmp_path):
+    path = tmp_path / "a.orc"
+    values = [row * 7919 for row in range(5000)]
+    orc.write_table(
+        pa.table({"a": values}), path, compression="uncompressed", row_index_stride=1000
+    )
+    pb.build(path, columns=["a"], in_place=True, ndv=100, force=True)
+    lose_values(path)
+    assert errors(path)
+    repair(path, in_place=True, rebuild=True)
+    assert sizes(path) == {hive_size(1000, 0.01)}
+    assert not errors(path)
+
+
+def test_strip_tells_of_damage_that_nothing_tells_of_without_filters(write, tmp_path):
+    """As the row indexes were compared: who does not verify reads none."""
+    path = write(damaged_row_index())
+    (note,) = pb.strip(path, tmp_path / "b.orc").notes
+    assert note.startswith("stripe 0, column a: ROW_INDEX: damaged: ")
+    assert note.endswith(
+        " (PB613), and without filters nothing tells: take another copy of the file"
+    )
+    assert pb.strip(path, tmp_path / "c.orc", columns=["s"]).notes == ()
+    assert pb.strip(path, tmp_path / "d.orc", verify=False).notes == ()
+    assert pb.strip(write(sound(), "sound.orc"), in_place=True).notes == ()
 
 
 def test_columns_that_share_their_name_are_left(write):
