@@ -60,13 +60,16 @@ def repair(
     Without --rebuild, only the footer changes: a missing or wrong bloom_filter_length is set, and pointers that
     lead to nothing, or to a filter that no reader can trust, are dropped. A filter that only the stored
     values could prove right is dropped, too, unless --drop-bad or --rebuild reads them. What --rebuild would
-    have built in the same run, pbloom build adds later. In ORC files nothing points to a filter, so that only
-    --drop-bad and --rebuild repair anything; the filters of a column in a stripe are one stream there, and dropped
-    together, and with them the size that --rebuild keeps.
+    have built in the same run, pbloom build adds later.
     Filters that are right and exclude too little (PB3xx) stay: pbloom build --existing replace makes better ones.
     Of Parquet, a filter stays, too, that lacks values of pages with which something else is wrong: it may be the
-    only trace of what has changed. ORC has no checksums: validate --diagnose first, which says what to look at.
+    only trace of what has changed.
     Exit code 1: something is still wrong, and the answer says what would repair it.
+
+    In ORC files nothing points to a filter, so that only --drop-bad and --rebuild repair anything; the filters of a
+    column in a stripe are one stream there, and dropped together. What --rebuild builds is as large as what was
+    there; what pbloom build adds later is of its own size. ORC has no checksums: validate --diagnose first, which
+    says what to look at.
 
     With --table, what is new is appended to the files of tables, and a commit to each table records
     the new sizes; one with many files gets several.
