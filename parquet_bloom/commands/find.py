@@ -104,10 +104,10 @@ def find(
 
     Min/max statistics and filters, or an index, say which row groups may hold a value; there, the column itself is
     read, and of --columns only the pages with the rows. With --index and without FILE, it looks into all files that
-    the index knew when it was last brought up to date; with --table, into the live files of tables. What cannot be
-    read is listed as `unknown`; if no file has the column, or a key for it, that is an error. What filters, bounds or
-    an index rule out is not read: `validate --pages`, or `index check --deep`, proves these. Exit code 1: no row
-    holds any of the values; 2: a file is `unknown`.
+    the index knew when it was last brought up to date; with --table, into the live files of tables. Rows of a file,
+    like its row groups, are counted from 0. What cannot be read is listed as `unknown`; if no file has the column,
+    or a key for it, that is an error. What filters, bounds or an index rule out is not read: `validate --pages`, or
+    `index check --deep`, proves these. Exit code 1: no row holds any of the values; 2: a file is `unknown`.
 
     \b
     Examples:

@@ -40,7 +40,9 @@ def budget_lines(plan: BudgetPlan, group: str, in_full: bool) -> Iterator[str]:
         share = (
             "what the filters that stay leave of the budget" if plan.there else "the whole budget"
         )
-        yield f"with -c COLUMN, that column alone gets {share}"
+        # A share would be one of the files that have the column.
+        budget = f" --budget {plan.bytes}" * bool(plan.share)
+        yield f"with -c COLUMN{budget}, that column alone gets {share}"
 
 
 def _used(plan: BudgetPlan) -> str:

@@ -53,6 +53,9 @@ def test_each_mark_is_in_the_help(text, words):
     heads, found = marks(text)
     for command in heads:
         shown = outcome(*words, command, "--help-all").stdout
+        # Lines of what precedes them may begin with options of others.
+        _, examples, shown = shown.partition("\n  Examples:\n")
+        assert examples, command
         named = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", shown, re.MULTILINE))
         listed = {re.findall(r"--[\w-]+", option)[0] for option, taker in found if taker == command}
         assert listed == named - {"--color", "--debug", "--help", "--help-all"}, command
