@@ -118,9 +118,9 @@ def advise(
     For each column: how large its filters would be, and how many row groups (index groups in ORC files) a point
     look-up reads, with min/max statistics alone and with a filter, judged by the stored values or by
     --value-sample. Files with the same columns, of those that -c names if it is given, are judged together, as one
-    table, and all files of a --table, whatever columns they lack. The columns that `pbloom validate` requires by its configuration are among those to
-    build, and rates are not above its max-fpp. Behind ±, NDV has its standard error, which is no bound: one
-    estimate in three is further off.
+    table, and all files of a --table, whatever columns they lack. The columns that `pbloom validate` requires by its
+    configuration are among those to build, and rates are not above its max-fpp. Behind ±, NDV has its standard
+    error, which is no bound: one estimate in three is further off.
 
     The verdict, with the reason, is one of these; --json has it as `to_do`:
 

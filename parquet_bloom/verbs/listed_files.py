@@ -24,7 +24,7 @@ from parquet_bloom.index.states import in_stores_of, is_as_read, listed, state_o
 from parquet_bloom.options import TableView
 from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.folder import Found
-from parquet_bloom.storage.paths import NO_FILES
+from parquet_bloom.storage.paths import NO_FILES, not_listed
 from parquet_bloom.storage.source import is_url
 from parquet_bloom.verbs.table_folders import warn_of_tables
 
@@ -334,7 +334,8 @@ def files_found(
     left_out: LeftOut | None = None,
 ) -> ListedFiles:
     """The same as files_asked if some names mean files: why others do not is in the `errors`. left_out: as for
-    paths.expand. Raises FileNotFoundError for an empty name and if there are no files, and as list_files."""
+    paths.expand. Raises FileNotFoundError for an empty name and if there are no files, PermissionError if nobody
+    could look where some may be, and as list_files."""
     if view is None:
         warn_of_tables(given)
     return _found(given, view, options, look, left_out)
@@ -350,6 +351,9 @@ def _found(
     if view is None:
         found = list_files(given, (), options, look=look, left_out=left_out)
         nameless = [error for error in found.errors if error.filename is None]
+        if not (found.found or nameless) and left_out is not None and left_out.all_unlisted:
+            # Where nobody could look, nothing is known to be missing.
+            raise _in_one([not_listed(*each) for each in left_out.all_unlisted])
         if found.errors and (nameless or not found.found):
             raise _in_one(nameless or found.errors)
         if not found.found:

@@ -280,3 +280,18 @@ def test_files_in_a_folder_that_can_be_listed_and_not_entered(lake, tmp_path, mo
         assert found(index.check()) == [("unlisted", each) for each in told]
         change = index.add()
         assert (change.removed, change.files, change.not_listed) == (0, 6, tuple(told))
+
+
+@pytest.mark.parametrize("closed", ["", "d=0 d=1 d=2"])
+def test_find_misses_no_files_where_nobody_may_look(lake, tmp_path, shut, closed):
+    index = ("--index", tmp_path / "index")
+    assert outcome("index", "build", *index, "-c", "id", lake).code == 0
+    for name in closed.split(" "):
+        shut(lake / name)
+    with pytest.raises(PermissionError, match="cannot be listed: Permission denied"):
+        pb.find(lake, "id", 5)
+    for more in ((), index, ("--report", tmp_path / "account.parquet")):
+        found = outcome("find", lake, "-c", "id", "-v", 5, *more)
+        names = ", ".join(f"{lake}/{name}".removesuffix("/") for name in closed.split(" "))
+        told = f"{names}: a folder that cannot be listed: Permission denied"
+        assert (found.code, found.stdout, found.complaint) == (2, "", told)
