@@ -630,6 +630,9 @@ def test_clean_temp_removes_what_is_old_enough(lake):
     assert lines(run("clean-temp", lake)) == [
         "clean-temp: 1 unchanged; 1 temporary file is younger than --older-than, by default an hour"
     ]
+    would = run("clean-temp", lake, "--older-than", "0s", "--dry-run")
+    assert lines(would) == ["clean-temp: 1 would be removed", "file\tbytes", f"{left}\t4 B"]
+    assert left.exists()
     result = run("clean-temp", lake, "--older-than", "0s")
     assert lines(result) == ["clean-temp: 1 removed", "file\tbytes", f"{left}\t4 B"]
     assert lines(run("clean-temp", lake)) == ["clean-temp: nothing to remove"]
