@@ -1,9 +1,12 @@
 """`pbloom spark`: exact text, the local verbs' JSON, exit codes, one line per complaint."""
 
 import json
+import os
+import sys
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +19,7 @@ import parquet_bloom as pb
 from parquet_bloom.commands import spark as command
 from parquet_bloom.render.hints import BY_NAME
 from parquet_bloom.render.wording import size
+from parquet_bloom.spark import session as session_module
 from parquet_bloom.spark import verbs
 from parquet_bloom.spark.listing import errors_here
 from parquet_bloom.spark.outcome import (
@@ -701,6 +705,22 @@ def test_names_of_nothing_before_any_session(names, said, tmp_path, monkeypatch)
         "",
         f"pbloom: {said}",
     )
+
+
+@pytest.mark.parametrize(
+    ("master", "remote", "is_shared"),
+    [("local[2]", None, True), (None, "local[2]", True), (None, "sc://localhost:15002", False)],
+)
+def test_workers_that_are_started_here_are_of_this_environment(
+    master, remote, is_shared, monkeypatch
+):
+    """On a server, they have its own."""
+    monkeypatch.setattr(session_module, "check_server", lambda _: None)
+    theirs = {name: text for name, text in os.environ.items() if name != "PYSPARK_PYTHON"}
+    monkeypatch.setattr(os, "environ", theirs)
+    builder = SimpleNamespace(master=lambda _: None, remote=lambda _: None)
+    session_module._settings(builder, master, remote, {})
+    assert os.environ.get("PYSPARK_PYTHON") == (sys.executable if is_shared else None)
 
 
 def test_only_executors_know_what_globs_urls_and_files_elsewhere_mean(tmp_path):
