@@ -182,7 +182,8 @@ def test_one_line_says_what_came_of_all_files():
     assert said(advice=(many,)) == "; recommended: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, … (11 in all)"
     index = LakeIndex("i", 1, 200, 3, 1, 200, 0, 0, 2, 1, 1234, 0, 99)
     assert said(index=index) == (
-        "; index of 200 files, 3 of them not fully indexed (1 cannot be read in full), 1,234 keys in 1 new segment"
+        "; index of 200 files, 3 of them not fully indexed (1 cannot be read in full): 200 added, 0 changed, 0 removed;"
+        " 1,234 keys in 1 new segment"
     )
 
 

@@ -210,6 +210,34 @@ def test_executors_that_are_killed(spark, tmp_path, monkeypatch, small_tasks):
         assert len(list(found._asked.units("n"))) == 14
 
 
+def test_a_run_that_died_before_its_manifest_counts_what_it_changes(tmp_path, monkeypatch):
+    """All files were done then, and nothing of it was in the index."""
+    source, index = make_lake(tmp_path / "lake", 4, files=4), tmp_path / "index"
+    here = IndexingHere(monkeypatch)
+
+    def run(number: int, **given: Any) -> Any:
+        run = {"audit": str(tmp_path / "audit"), "run_id": f"run {number}"}
+
+        def die() -> None:
+            raise InterruptedError
+
+        here.before_commit = die
+        with pytest.raises(InterruptedError):
+            lake.index(None, source, index=index, **run, **given)
+        here.before_commit = lambda: None
+        made = lake.index(None, source, index=index, **run, **given)
+        # Of one that had its manifest, nobody knows it.
+        assert counted(lake.index(None, source, index=index, **run, **given)) == (None, None, None)
+        return made
+
+    assert counted(run(0, columns="n")) == (7, 0, 0)
+    (source / "d=0" / "0.parquet").unlink()
+    assert counted(run(1)) == (0, 0, 1)
+    write_file(source / "d=1" / "1.parquet", random.Random(9))
+    write_file(source / "d=1" / "new.parquet", random.Random(8))
+    assert counted(run(2)) == (1, 1, 0)
+
+
 def test_a_damaged_column_is_trouble_as_without_spark(spark, tmp_path):
     """As long as it is damaged. A column that is not there is none."""
     source, index = tmp_path / "lake", tmp_path / "index"
