@@ -42,7 +42,7 @@ def _upload_age(ctx: click.Context, param: click.Parameter, text: str | None) ->
     " 1d: on S3, where they may belong to other programs, and on Azure, only our"
     " own.",
 )
-@files_option("--dry-run", is_flag=True, help="Only show what would be removed.")
+@option.only_show_removed
 @option.as_json("path")
 @stores
 def clean_temp(

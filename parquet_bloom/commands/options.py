@@ -253,6 +253,7 @@ older_than = files_option(
     metavar="AGE",
     help="Only files not written to for this long.",
 )
+only_show_removed = files_option("--dry-run", is_flag=True, help="Only show what would be removed.")
 no_verify = files_option(
     "--no-verify",
     "verify",

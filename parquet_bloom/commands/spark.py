@@ -620,13 +620,13 @@ def index() -> None:
     """
 
 
-@_verb(option.older_than, audit)
+@_verb(option.older_than, option.only_show_removed, audit)
 def clean_temp() -> None:
     """Remove temporary files that killed attempts have left.
 
     \b
     Examples:
-      pbloom spark clean-temp /lake/events
+      pbloom spark clean-temp /lake/events --dry-run
       pbloom spark clean-temp /lake/events --older-than 1d
       pbloom spark clean-temp /lake/events --json
     """

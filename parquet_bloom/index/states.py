@@ -48,14 +48,10 @@ def listed(
     named = tuple(names)
     inputs, errors = expand(named, options, left_out)
     found: dict[str, Found] = {}
-    own = None if besides is None else f"{lasting([besides])[0].rstrip('/')}/"
+    own = None if besides is None else lasting([besides])[0]
     for path, _ in inputs:
-        if own is not None and path.startswith(own):
-            if is_of_index(path):
-                continue
-            raise RewriteError(
-                f"{besides}: has data in it, {path.removeprefix(own)}: expected another folder for the index"
-            )
+        if own is not None and is_own(path, own, besides):
+            continue
         try:
             now = look(path)
         except OSError as error:
@@ -67,6 +63,20 @@ def listed(
             # What is gone from a folder meanwhile is no error.
             errors.append(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path))
     return sorted(found.values(), key=lambda file: file.path), errors
+
+
+def is_own(path: str, folder: str, shown: str | None = None) -> bool:
+    """Whether a file is one of those of the index in a folder, which is called `shown`. Raises RewriteError for data
+    in that folder."""
+    below = f"{folder.rstrip('/')}/"
+    if not path.startswith(below):
+        return False
+    if not is_of_index(path):
+        place = path.removeprefix(below)
+        raise RewriteError(
+            f"{shown or folder}: has data in it, {place}: expected another folder for the index"
+        )
+    return True
 
 
 def in_stores_of(sources: Iterable[str], paths: Iterable[str]) -> list[str]:

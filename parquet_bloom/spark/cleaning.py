@@ -11,9 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parquet_bloom.arguments import files_given
+from parquet_bloom.arguments import files_given, flag_given
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, RewriteError, complaint_about
+from parquet_bloom.options import Destination
 from parquet_bloom.parallel import Progress
 from parquet_bloom.spark.failures import for_executors
 from parquet_bloom.spark.job import audit_given, run_job
@@ -46,14 +47,15 @@ def clean_temp(
     paths: Paths,
     *,
     older_than: float = 3600.0,
+    dry_run: bool = False,
     audit: str | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Remove what killed attempts left beside the files of `paths`, and in those of `paths` that are folders:
     temporary files not written to for `older_than` seconds; younger ones are `unchanged`. Local folders are swept
     with all folders below them, hidden ones too; links are not followed. The journals of local builds that were
-    killed are only named, as refused: `pbloom recover` is for them. audit: as for build; progress, too, but with
-    tasks instead of bytes.
+    killed are only named, as refused: `pbloom recover` is for them. dry_run: only say what would be removed.
+    audit: as for build; progress, too, but with tasks instead of bytes.
 
     Raises TypeError or ValueError for an age that cannot be, SparkError as build does.
     """
@@ -62,7 +64,8 @@ def clean_temp(
     if not 0 <= older_than < math.inf:
         raise ValueError(f"older_than: {older_than}, expected 0 or more seconds")
     names = names_for_executors(files_given("paths", paths))
-    request = Request("clean_temp", CleanOptions(older_than))
+    destination = Destination(in_place=True, dry_run=flag_given("dry_run", dry_run))
+    request = Request("clean_temp", CleanOptions(older_than), destination=destination)
     search = Search(tuple(names), as_folders=True)
     return run_job(spark, request, search, audit=audit_given(audit), progress=progress)
 
@@ -75,10 +78,10 @@ def sweep(request: Request, folders: Sequence[LakeFile], *_: object) -> Iterator
     """The outcomes for folders: one for each temporary file that was removed, or is too young for that."""
     for folder in folders:
         for place in [folder.path] if is_url(folder.path) else folders_in(folder.path):
-            yield from _cleaned(place, request.options.older_than)
+            yield from _cleaned(place, request.options.older_than, request.destination.dry_run)
 
 
-def _cleaned(folder: str, older_than: float) -> Iterator[Outcome]:
+def _cleaned(folder: str, older_than: float, dry_run: bool) -> Iterator[Outcome]:
     try:
         found = list(leftovers_in(folder, _ANY_AGE))
         journals = list(_journals(folder, older_than))
@@ -90,7 +93,7 @@ def _cleaned(folder: str, older_than: float) -> Iterator[Outcome]:
         if not is_as_old(left.since, older_than):
             yield Outcome(left.path, "unchanged", message=f"younger than {older_than:g} seconds")
             continue
-        outcome = attempt(LakeFile(left.path), partial(_removed, left))
+        outcome = attempt(LakeFile(left.path), partial(_removed, left, dry_run))
         if outcome.status != "unchanged":
             yield outcome
     yield from journals
@@ -120,9 +123,10 @@ def leftovers_in(folder: str, older_than: float) -> Iterator[Leftover]:
     return leftovers(Path(folder), older_than) if os.path.isdir(folder) else iter(())
 
 
-def _removed(left: Leftover) -> Outcome:
+def _removed(left: Leftover, dry_run: bool) -> Outcome:
     try:
-        left.remove()
+        if not dry_run:
+            left.remove()
     except FileNotFoundError:
         # Another attempt has removed it, or it has become the output.
         return Outcome(left.path, "unchanged")

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from traceback import walk_tb
 from typing import Any, Final
 
-from parquet_bloom.errors import ParquetBloomError, SparkError, complaint, for_command
+from parquet_bloom.errors import ParquetBloomError, RewriteError, SparkError, complaint, for_command
 from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME
 from parquet_bloom.storage.table_formats import COPIES
 
@@ -50,7 +50,7 @@ _NO_MODULE: Final = re.compile(
 SHIP: Final = "send it with --ship (parquet_bloom.spark.ship), or install it there"
 
 # What is wrong with names, whoever tries again.
-TOLD: Final = (FileNotFoundError, PermissionError)
+TOLD: Final = (FileNotFoundError, PermissionError, RewriteError)
 # The key, in a document, of what an executor has met.
 _MET: Final = "met"
 
@@ -80,27 +80,27 @@ def naming_variables() -> Iterator[None]:
         raise SparkError(told) from error
 
 
-def as_told(error: OSError | SparkError) -> dict[str, Any]:
+def as_told(error: OSError | RewriteError | SparkError) -> dict[str, Any]:
     """What an executor tells the driver of one that is TOLD, about a name, or of one about a run: if it raised it,
     Spark would try the same again, and log each time in full, and it would look as if the job had failed. Raises an
     OSError that is about no name."""
-    if isinstance(error, SparkError):
-        return {_MET: [False, str(error), None]}
+    kind = type(error).__name__
+    if not isinstance(error, OSError):
+        return {_MET: [kind, str(error), None]}
     if not error.filename:
         raise error
-    is_missing = isinstance(error, FileNotFoundError)
-    return {_MET: [is_missing, error.strerror, str(error.filename)]}
+    return {_MET: [kind, error.strerror, str(error.filename)]}
 
 
 def raise_told(document: Any) -> None:
-    """Raise what an executor has told, if it has: FileNotFoundError, or SparkError."""
+    """Raise what an executor has told, if it has: FileNotFoundError, RewriteError, or SparkError."""
     if not isinstance(document, dict) or _MET not in document:
         return
-    is_missing, problem, path = document[_MET]
-    if is_missing:
+    kind, problem, path = document[_MET]
+    if kind == FileNotFoundError.__name__:
         raise FileNotFoundError(errno.ENOENT, problem, path)
     if path is None:
-        raise SparkError(problem)
+        raise RewriteError(problem) if kind == RewriteError.__name__ else SparkError(problem)
     raise SparkError(for_executors(f"{path}: {problem}"))
 
 

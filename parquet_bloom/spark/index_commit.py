@@ -39,7 +39,7 @@ UNITS = "parquet_bloom.spark.index_units"
 
 _NONE: Final = dict.fromkeys(CHANGES, 0)
 
-# Of a run that may have made its manifest before: what the index was like until then is not there any more.
+# Of a run that has made its manifest before, or may have: what the index was like until then is not there any more.
 _NOT_KNOWN: Final = dict.fromkeys(CHANGES)
 
 
@@ -124,8 +124,9 @@ class _Commit:
             wanted = self._with(start, added, dead)
             made = start if wanted == start else self._made(wanted)
             if made is not None:
-                # Another process under the same id may have been here, too.
-                is_first = not self._was_done and len(added) == len(new)
+                # Another process under the same id may have been here, too. What is still to be changed after all
+                # files were done, none that died before has.
+                is_first = len(added) == len(new) and (not self._was_done or any(changes.values()))
                 return self._report(made, added, changes if is_first else _NOT_KNOWN)
 
     def _check_same(self, index: Manifest) -> None:

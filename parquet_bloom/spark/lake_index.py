@@ -58,6 +58,7 @@ from parquet_bloom.spark.tables import opened_everywhere
 from parquet_bloom.spark.versions import session_given
 from parquet_bloom.storage import open_folder
 from parquet_bloom.tables.open import open_table
+from parquet_bloom.verbs.index_change import check_without_data
 from parquet_bloom.verbs.index_probe import check_column
 from parquet_bloom.verbs.listed_files import names_in_index, recorded_state, tables_given
 from parquet_bloom.verbs.table_folders import warn_of_tables
@@ -94,9 +95,9 @@ def index(
     here and by the executors, as for parquet_bloom.Index. The others as for build. `index` of the report is what
     became of it, its outcomes say which files could not be indexed, and why.
 
-    Raises as build; RewriteError for other terms than those of an existing index, for what is no table, and for an
-    index that is not about this one alone, ColumnError for a column that the table does not have, EncryptionError
-    unless `hash_key` is that of the index, FormatError for a damaged index, OSError.
+    Raises as build; RewriteError for other terms than those of an existing index, for data in its folder, for what is
+    no table, and for an index that is not about this one alone, ColumnError for a column that the table lacks,
+    EncryptionError unless `hash_key` is that of the index, FormatError for a damaged index, OSError.
     """
     if isinstance(spark, str | os.PathLike | Collection):
         # Files stand in the place of a session that was forgotten.
@@ -141,6 +142,7 @@ class IndexJob:
         old = None if newest_name(folder) is None else existing_whole(folder)
         check_reference(hash_key)
         if old is None:
+            check_without_data(folder)
             options = _new(folder.path, place, columns, places, form, include_encrypted, hash_key)
         else:
             key_of(folder.path, old, hash_key)
@@ -160,7 +162,9 @@ class IndexJob:
             warn_of_tables(given)
             names = [*(old.sources if old else ()), *given]
             known = None if old is None else _known(place, old, None)
-            search = Search(names=tuple(names_for_executors(names)), index=known, bounds=BOUNDS)
+            search = Search(
+                names=tuple(names_for_executors(names)), index=known, besides=place, bounds=BOUNDS
+            )
             return cls(options, search)
         about, files = _listed(source, options.columns)
         known = None if old is None else _known(place, old, about)

@@ -14,6 +14,7 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from glob import glob
 from typing import Final
 from urllib.parse import quote, unquote
@@ -30,7 +31,7 @@ from parquet_bloom.storage.listing import (
     match_objects,
 )
 from parquet_bloom.storage.manifest import shown
-from parquet_bloom.storage.paths import NO_FILES, expand
+from parquet_bloom.storage.paths import NO_FILES, check_folder, expand, not_listed, passed_over
 from parquet_bloom.storage.source import (
     has_data_suffix,
     has_wildcard,
@@ -165,13 +166,26 @@ def _local(given: str, path: str) -> Iterator[Found | FolderToList]:
         return
     for pattern in alternatives(path):
         by_suffix = not pattern.rpartition("/")[2].strip("*")
-        for match in sorted(glob(pattern, recursive=True)):
+        matches = sorted(glob(pattern, recursive=True))
+        _check_all_seen(pattern, matches)
+        for match in matches:
             name = os.path.basename(match.rstrip("/"))
             if is_hidden(name) or is_of_index(name):
                 continue
             for found in _at(given, match):
                 if isinstance(found, FolderToList) or not by_suffix or is_data_file(name):
                     yield found
+
+
+def _check_all_seen(pattern: str, matches: Sequence[str]) -> None:
+    """Raise PermissionError for a folder into which a glob would look and nobody may: it passes over it without a
+    word, and what is there would be taken for absent."""
+    for folder, reason in passed_over(pattern).items():
+        raise not_listed(folder, reason)
+    if not matches:
+        # That there is no such folder, is said of the glob.
+        with suppress(FileNotFoundError):
+            check_folder(pattern)
 
 
 def _is_pattern(name: str) -> bool:

@@ -231,8 +231,8 @@ class LakeIndex:
     """An index in a folder, of so many `files`, as a run has left it. `generation`: of its manifest; `unknown`: how
     many of the files are unknown in every answer, about any column, also if an earlier run has read them; `failed`:
     how many of these cannot be read in full; `added`, `changed`, `removed`: how many are new in it by this run, are
-    in another state than before, or are gone, None if the run had done all files before, as it may have changed the
-    index then; `keys`, `filters`, `bytes_written`: of the `new` segments."""
+    in another state than before, or are gone, None if the run had done all files before and nothing is to be changed,
+    as it may have changed the index then; `keys`, `filters`, `bytes_written`: of the `new` segments."""
 
     index: str
     generation: int
@@ -440,7 +440,8 @@ class Report:
         """What came of all files together."""
         if (index := self.index) is not None:
             new = f"{number_of(index.keys, 'key')} in {number_of(index.new, 'new segment')}"
-            return f"; index of {number_of(index.files, 'file')}{index.unknown_in_words}, {new}"
+            files = f"{number_of(index.files, 'file')}{index.unknown_in_words}"
+            return f"; index of {files}: {index.changes_in_words}; {new}"
         if not self.advice:
             return ""
         names = [*dict.fromkeys(name for table in self.advice for name, _ in table.columns)]

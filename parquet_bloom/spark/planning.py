@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import SparkError
+from parquet_bloom.index.states import is_own
 from parquet_bloom.spark.failures import TOLD, as_told
 from parquet_bloom.spark.index_request import KnownIndex
 from parquet_bloom.spark.index_units import AS_KNOWN, known_files, known_version
@@ -88,7 +89,7 @@ class Search:
     only the first ones, for a trial.
     as_folders: not the files, but the folders that names stand for or have files in. skips_complete:
     whether a file that an earlier run has left so is not opened again. index: whose files, if they are as it knows
-    them, are not opened."""
+    them, are not opened. besides: the folder of an index, in which none of the files may be."""
 
     names: tuple[tuple[str, str], ...] = ()
     files: tuple[LakeFile, ...] | None = None
@@ -100,6 +101,7 @@ class Search:
     skips_complete: bool = False
     bounds: Bounds = BOUNDS
     index: KnownIndex | None = None
+    besides: str | None = None
 
     @property
     def of_many(self) -> Search:
@@ -321,8 +323,10 @@ class _Lister:
         return self.take_named(file)
 
     def take_listing(self, listing: Listing) -> bool:
-        """Whether more files are wanted."""
+        """Whether more files are wanted. Raises RewriteError, see is_own."""
         search, file = self._search, listing.file
+        if search.besides is not None and is_own(file.path, search.besides):
+            return True
         if not listing.is_since(search.since):
             return True
         if not is_text(file.path):

@@ -98,6 +98,8 @@ def _settings(
     if remote is not None:
         check_server(remote)
         builder.remote(remote)
+        if not remote.startswith("sc:"):
+            _share_environment()
         return dict(configuration)
     place = _master_given(master, configuration)
     if place is None:
@@ -105,10 +107,14 @@ def _settings(
     check_java()
     check_master(place)
     builder.master(place)
-    # Workers on this machine need this environment.
+    _share_environment()
+    return LOCAL | dict(configuration)
+
+
+def _share_environment() -> None:
+    """Let Java and its workers, which are started here, have what this process has."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     locale = next(filter(None, map(os.environ.get, ("LC_ALL", "LC_CTYPE", "LANG"))), "")
     if "utf" not in locale.lower():
         # Java would read names of files as ASCII, and find some of them nowhere.
         os.environ["LC_ALL"] = "C.UTF-8"
-    return LOCAL | dict(configuration)

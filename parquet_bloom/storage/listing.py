@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from parquet_bloom.storage import address_of
 from parquet_bloom.storage.folder import Found
+from parquet_bloom.storage.paths import not_listed
 from parquet_bloom.storage.source import is_data_file, is_hidden, is_object, is_url, version_of
 
 if TYPE_CHECKING:
@@ -93,8 +94,11 @@ def list_objects(url: str) -> Iterator[Found]:
 
 def _list_local(path: str, root: str | None) -> tuple[list[Found], list[str]]:
     files, folders = [], []
-    with os.scandir(path) as found:
-        entries = sorted(found, key=lambda entry: entry.name)
+    try:
+        with os.scandir(path) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except PermissionError as error:
+        raise not_listed(path, os.strerror(error.errno or 0)) from None
     for entry in entries:
         if is_hidden(entry.name):
             continue

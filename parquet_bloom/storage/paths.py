@@ -223,9 +223,9 @@ def _expand_name(
         closed: list[tuple[str, str]] = []
         matches = [found for path in paths for found in _list_match(path, left_out, closed)]
         # What is matched may be below another match.
-        unlisted += dict.fromkeys([*closed, *_passed_over(pattern).items()])
+        unlisted += dict.fromkeys([*closed, *passed_over(pattern).items()])
         if not matches:
-            _check_folder(pattern)
+            check_folder(pattern)
         # A pattern with ** matches a folder and also the files in it.
         return list({os.path.normpath(found.path): found for found in matches}.values())
     return list(_list(name, left_out, unlisted))
@@ -346,7 +346,7 @@ def _is_looked_at(name: str) -> bool:
     return is_data_file(name) and not is_hidden(name)
 
 
-def _passed_over(pattern: str) -> dict[str, str]:
+def passed_over(pattern: str) -> dict[str, str]:
     """Folders that a glob would look into and may not, over which it passes without a word, and why."""
     from glob import glob
 
@@ -368,7 +368,7 @@ def _passed_over(pattern: str) -> dict[str, str]:
     return found
 
 
-def _check_folder(glob: str) -> None:
+def check_folder(glob: str) -> None:
     """Raise FileNotFoundError if the folder does not exist in which files are matched, PermissionError if nobody may
     look there, over which a glob passes."""
     folder = os.path.dirname(before_wildcard(glob))

@@ -176,8 +176,7 @@ def _check_free(folder: WritableFolder, overwrite: bool, *, is_keyed: bool) -> N
             f"{folder.path}: is an index already, expected a new folder, also for other columns; {INDEX_ADD}"
             " adds files to it, overwrite=True makes it anew"
         )
-    if data := next(filter(is_data_file, folder.file_names("")), None):
-        raise RewriteError(f"{folder.path}: has data in it, {data}: expected a new folder")
+    check_without_data(folder)
     if overwrite and not is_keyed:
         old = newest_readable(folder)
         if old is not None and old.key_check:
@@ -185,6 +184,12 @@ def _check_free(folder: WritableFolder, overwrite: bool, *, is_keyed: bool) -> N
                 f"{folder.path}: its hashes are made with a key, expected {HASH_KEY}, or a new folder for an index"
                 " without a key"
             )
+
+
+def check_without_data(folder: WritableFolder) -> None:
+    """Raise RewriteError for a new index among files of data."""
+    if data := next(filter(is_data_file, folder.file_names("")), None):
+        raise RewriteError(f"{folder.path}: has data in it, {data}: expected a new folder")
 
 
 def add_to_index(

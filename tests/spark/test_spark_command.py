@@ -1,9 +1,12 @@
 """`pbloom spark`: exact text, the local verbs' JSON, exit codes, one line per complaint."""
 
 import json
+import os
+import sys
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +19,7 @@ import parquet_bloom as pb
 from parquet_bloom.commands import spark as command
 from parquet_bloom.render.hints import BY_NAME
 from parquet_bloom.render.wording import size
+from parquet_bloom.spark import session as session_module
 from parquet_bloom.spark import verbs
 from parquet_bloom.spark.listing import errors_here
 from parquet_bloom.spark.outcome import (
@@ -178,7 +182,8 @@ def test_one_line_says_what_came_of_all_files():
     assert said(advice=(many,)) == "; recommended: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, … (11 in all)"
     index = LakeIndex("i", 1, 200, 3, 1, 200, 0, 0, 2, 1, 1234, 0, 99)
     assert said(index=index) == (
-        "; index of 200 files, 3 of them not fully indexed (1 cannot be read in full), 1,234 keys in 1 new segment"
+        "; index of 200 files, 3 of them not fully indexed (1 cannot be read in full): 200 added, 0 changed, 0 removed;"
+        " 1,234 keys in 1 new segment"
     )
 
 
@@ -630,6 +635,9 @@ def test_clean_temp_removes_what_is_old_enough(lake):
     assert lines(run("clean-temp", lake)) == [
         "clean-temp: 1 unchanged; 1 temporary file is younger than --older-than, by default an hour"
     ]
+    would = run("clean-temp", lake, "--older-than", "0s", "--dry-run")
+    assert lines(would) == ["clean-temp: 1 would be removed", "file\tbytes", f"{left}\t4 B"]
+    assert left.exists()
     result = run("clean-temp", lake, "--older-than", "0s")
     assert lines(result) == ["clean-temp: 1 removed", "file\tbytes", f"{left}\t4 B"]
     assert lines(run("clean-temp", lake)) == ["clean-temp: nothing to remove"]
@@ -698,6 +706,22 @@ def test_names_of_nothing_before_any_session(names, said, tmp_path, monkeypatch)
         "",
         f"pbloom: {said}",
     )
+
+
+@pytest.mark.parametrize(
+    ("master", "remote", "is_shared"),
+    [("local[2]", None, True), (None, "local[2]", True), (None, "sc://localhost:15002", False)],
+)
+def test_workers_that_are_started_here_are_of_this_environment(
+    master, remote, is_shared, monkeypatch
+):
+    """On a server, they have its own."""
+    monkeypatch.setattr(session_module, "check_server", lambda _: None)
+    theirs = {name: text for name, text in os.environ.items() if name != "PYSPARK_PYTHON"}
+    monkeypatch.setattr(os, "environ", theirs)
+    builder = SimpleNamespace(master=lambda _: None, remote=lambda _: None)
+    session_module._settings(builder, master, remote, {})
+    assert os.environ.get("PYSPARK_PYTHON") == (sys.executable if is_shared else None)
 
 
 def test_only_executors_know_what_globs_urls_and_files_elsewhere_mean(tmp_path):

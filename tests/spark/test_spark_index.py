@@ -161,6 +161,39 @@ def test_it_answers_what_the_index_of_one_machine_answers(spark, tmp_path, small
         assert found.add().added == 0
 
 
+@pytest.mark.parametrize(
+    ("index", "names", "data"),
+    [
+        ("lake", ["lake"], "d=0/0.parquet"),
+        ("lake", ["lake/d=1/1.parquet"], "d=1/1.parquet"),
+        ("lake", ["lake/d=*/0.parquet"], "d=0/0.parquet"),
+        (".", ["lake/d=1"], "lake/d=1/1.parquet"),
+    ],
+)
+def test_no_index_is_made_above_data(spark, tmp_path, index, names, data):
+    """As without Spark: it takes what is in its folder for its own, and would know none of these files."""
+    folder = tmp_path / "lake"
+    for number in range(2):
+        (folder / f"d={number}").mkdir(parents=True)
+        pq.write_table(pa.table({"n": [number]}), folder / f"d={number}" / f"{number}.parquet")
+    before = {*tmp_path.rglob("*")}
+    place, paths = (tmp_path / index).resolve(), [str(tmp_path / name) for name in names]
+    told = f"{place}: has data in it, {data}: expected another folder for the index"
+    with pytest.raises(RewriteError, match=f"^{re.escape(told)}$"):
+        lake.index(spark, paths, index=place, columns="n")
+    assert {*tmp_path.rglob("*")} == before
+    with pytest.raises(
+        RewriteError, match=r"d=0: has data in it, 0\.parquet: expected a new folder$"
+    ):
+        lake.index(spark, paths, index=folder / "d=0", columns="n")
+    # Nor are those passed over that came there later.
+    assert lake.index(spark, folder, index=folder / "of n", columns="n").index.files == 2
+    assert lake.index(spark, index=folder / "of n").index.files == 2
+    (folder / "d=0" / "0.parquet").rename(folder / "of n" / "0.parquet")
+    with pytest.raises(RewriteError, match=r"of n: has data in it, 0\.parquet: expected another"):
+        lake.index(spark, index=folder / "of n")
+
+
 def test_executors_that_are_killed(spark, tmp_path, monkeypatch, small_tasks):
     """After they have written segments, and before anybody is told."""
     source, index, died = make_lake(tmp_path / "lake", 6), tmp_path / "index", tmp_path / "died"
@@ -175,6 +208,34 @@ def test_executors_that_are_killed(spark, tmp_path, monkeypatch, small_tasks):
         # What the first attempts wrote counts; what the second ones did, they have removed.
         assert found.check().unneeded == 0
         assert len(list(found._asked.units("n"))) == 14
+
+
+def test_a_run_that_died_before_its_manifest_counts_what_it_changes(tmp_path, monkeypatch):
+    """All files were done then, and nothing of it was in the index."""
+    source, index = make_lake(tmp_path / "lake", 4, files=4), tmp_path / "index"
+    here = IndexingHere(monkeypatch)
+
+    def run(number: int, **given: Any) -> Any:
+        run = {"audit": str(tmp_path / "audit"), "run_id": f"run {number}"}
+
+        def die() -> None:
+            raise InterruptedError
+
+        here.before_commit = die
+        with pytest.raises(InterruptedError):
+            lake.index(None, source, index=index, **run, **given)
+        here.before_commit = lambda: None
+        made = lake.index(None, source, index=index, **run, **given)
+        # Of one that had its manifest, nobody knows it.
+        assert counted(lake.index(None, source, index=index, **run, **given)) == (None, None, None)
+        return made
+
+    assert counted(run(0, columns="n")) == (7, 0, 0)
+    (source / "d=0" / "0.parquet").unlink()
+    assert counted(run(1)) == (0, 0, 1)
+    write_file(source / "d=1" / "1.parquet", random.Random(9))
+    write_file(source / "d=1" / "new.parquet", random.Random(8))
+    assert counted(run(2)) == (1, 1, 0)
 
 
 def test_a_damaged_column_is_trouble_as_without_spark(spark, tmp_path):

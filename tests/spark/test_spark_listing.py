@@ -1,8 +1,10 @@
 """The files of a lake: how they are called, what names stand for, and what is in folders, local and in
 an object store."""
 
+import errno
 import json
 import os
+import re
 import time
 from datetime import UTC, datetime
 
@@ -453,6 +455,7 @@ def begun(tmp_path):
         request = Planning(run, Search(tuple(names_for_executors(map(str, names))), **search))
         (batch,) = begin(request, [])
         said = json.loads(batch.column("document")[0].as_py())
+        raise_told(said)
         plan, account = Plan.of(said["plan"]), Account(run)
         sheets = [planned(account, plan.sheet(number)) for number in range(plan.num_sheets)]
         return said, [each.file.path for sheet in sheets for each in sheet]
@@ -546,3 +549,28 @@ def test_many_folders_are_listed_by_many_tasks(begun, tmp_path):
 def test_the_folders_to_sweep(begun, lake):
     _, paths = begun(lake / "d=1" / "a.parquet", lake / "d=2", as_folders=True)
     assert paths == [str(lake / "d=1"), str(lake / "d=2")]
+
+
+@pytest.mark.parametrize(
+    "name", ["lake", "lake/*", "lake/*/*.parquet", "lake/**", "lake/d={0,1}/*"]
+)
+def test_a_folder_that_nobody_may_look_into_is_not_empty(begun, tmp_path, monkeypatch, name):
+    """Globs pass over it without a word: its files would be taken for absent."""
+    closed = tmp_path / "lake" / "d=1"
+    for number in range(2):
+        (tmp_path / "lake" / f"d={number}").mkdir(parents=True)
+        (tmp_path / "lake" / f"d={number}" / "a.parquet").write_bytes(b"PAR1")
+    look = os.scandir
+
+    def refusing(path: str = "."):
+        # Root would be kept from nothing.
+        if os.path.realpath(path) == str(closed):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return look(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    told = f"{closed}: a folder that cannot be listed: Permission denied"
+    with pytest.raises(SparkError, match=f"^{re.escape(told)}$"):
+        begun(tmp_path / name)
+    _, paths = begun(tmp_path / "lake" / "d=0" / "*")
+    assert paths == [str(tmp_path / "lake" / "d=0" / "a.parquet")]
