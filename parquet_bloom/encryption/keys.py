@@ -160,6 +160,14 @@ class Keys(Secretive):
             raise self._missing("the footer", key_metadata)
         return found
 
+    def taken_before(self, key: Key, key_metadata: bytes | None) -> str:
+        """What to add where the footer's key is wrong: that it was given, so that nobody was asked for the one that
+        the file names; empty if there is nobody to ask."""
+        others = self._key_ids or self._master_keys or self._kms or self._retriever
+        if key is not self._footer or not key_metadata or not others:
+            return ""
+        return "; given as the footer key, it is taken before what the file names, a uniform key only after that"
+
     def column_key(self, path: tuple[str, ...], key_metadata: bytes | None) -> Key:
         """The key of a leaf column; a name in `path` may contain a dot. Raises MissingKeyError if
         there is none, EncryptionError if a KMS or key retriever fails or key material is invalid."""

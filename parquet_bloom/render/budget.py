@@ -36,13 +36,17 @@ def budget_lines(plan: BudgetPlan, group: str, in_full: bool) -> Iterator[str]:
         rate = percent(plan.for_all_fpp)
         yield f"--budget {plan.for_all} has room for {whom}, with a mean FPP of at most {rate} in any column"
     # Filters of columns that are not named stay.
-    if any(each <= plan.bytes - plan.there for each in needs):
+    if plan.alone:
         share = (
             "what the filters that stay leave of the budget" if plan.there else "the whole budget"
         )
         # A share would be one of the files that have the column.
         budget = f" --budget {plan.bytes}" * bool(plan.share)
-        yield f"with -c COLUMN{budget}, that column alone gets {share}"
+        names = [quoted_name(each) for each in plan.alone]
+        are_all, is_one = len(names) == len(needs), len(names) == 1
+        column = names[0] if is_one and not are_all else "COLUMN"
+        which = "that column alone" if are_all or is_one else f"each of {shortened(names)}, alone,"
+        yield f"with -c {column}{budget}, {which} gets {share}"
 
 
 def _used(plan: BudgetPlan) -> str:

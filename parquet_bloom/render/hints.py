@@ -244,6 +244,17 @@ def on_others(command: str, names: Sequence[str], concerned: Sequence[str]) -> s
     return TAKES_IN_OTHERS if is_for_all and [*concerned] != [*names] else ""
 
 
+def by_name(command: str) -> str:
+    """A command; if it builds filters of a column, one that does not fail for files that lack it."""
+    import shlex
+
+    words = shlex.split(command)
+    is_of_files = words[1] == "build" and "-c" in words and "--table" not in words
+    if not is_of_files or "--union-by-name" in words:
+        return command
+    return f"{command} --union-by-name"
+
+
 def concerned_of(
     paths: Sequence[str], names: Sequence[str], are_all: bool, have_some_failed: bool
 ) -> Sequence[str]:

@@ -24,6 +24,7 @@ from parquet_bloom.render.findings import (
 from parquet_bloom.render.hints import (
     MOST_NAMES,
     TAKES_IN_OTHERS,
+    by_name,
     command,
     concerned_of,
     for_all,
@@ -615,13 +616,11 @@ def _helped(rule: BrokenRule, path: str, command: str) -> Sequence[str]:
     return rule.helped.get(for_any(command, path), (path,))
 
 
-def _by_name(build: str, lacking: Container[str]) -> str:
+def _by_name(command: str, lacking: Container[str]) -> str:
     """A command; if it builds filters, one that does not fail for files that lack some of the columns."""
-    words = shlex.split(build)
-    if words[1] != "build" or "--table" in words or "--union-by-name" in words or "-c" not in words:
-        return build
-    columns = names_in(words[words.index("-c") + 1])
-    return f"{build} --union-by-name" if any(each in lacking for each in columns) else build
+    words = shlex.split(command)
+    columns = names_in(words[words.index("-c") + 1]) if "-c" in words else ()
+    return by_name(command) if any(each in lacking for each in columns) else command
 
 
 def _is_of_so_many_values(command: str) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from parquet_bloom.container import number_of, without_numbers
-from parquet_bloom.render.hints import concerned_of, for_many, is_rebuilding, on_others
+from parquet_bloom.render.hints import by_name, concerned_of, for_many, is_rebuilding, on_others
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.stopwatch import Stopwatch
 from parquet_bloom.render.terminal import complain, write_text
@@ -84,7 +84,10 @@ def about_alike(
     if first.next is None:
         return text
     command = for_many(first.next, "FILE", names, concerned)
-    return "; ".join(filter(None, (text, f"next: {command}", on_others(command, names, concerned))))
+    others = on_others(command, names, concerned)
+    if others:
+        command = by_name(command)
+    return "; ".join(filter(None, (text, f"next: {command}", others)))
 
 
 class FileSummary(NamedTuple):

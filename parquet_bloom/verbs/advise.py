@@ -8,6 +8,7 @@ to the verdict (see advice.verdict). Files with the same columns are judged as o
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial, reduce
@@ -247,7 +248,8 @@ class BudgetPlan:
     take more; `there`: the bytes of all filters that files have now, those of columns that were not asked about
     included; `for_all`: a budget with room for all columns at the target rate, or the lowest that is worth it, None
     if none is left out for lack of it; `for_all_fpp`: the highest mean FPP that one of them has with it; `columns`,
-    `left_out` and `kept` are those of this table; `share`: of the files, if it was asked for as such."""
+    `left_out` and `kept` are those of this table; `share`: of the files, if it was asked for as such; `alone`: those
+    left out that would have room if they were asked about alone, but for names that other tables have, too."""
 
     bytes: int
     used: int
@@ -258,6 +260,7 @@ class BudgetPlan:
     left_out: tuple[LeftOut, ...] = field(repr=False)
     kept: tuple[KeptFilters, ...] = field(default=(), repr=False)
     share: str | None = field(default=None, compare=False, metadata=IN_PYTHON)
+    alone: tuple[str, ...] = field(default=(), compare=False, metadata=IN_PYTHON)
 
     @property
     def concerns_some(self) -> bool:
@@ -790,26 +793,36 @@ def _plans(
         # All of them with filters that let a third of all values pass would be no proposal.
         for_all = enough_for_all(used, claims, options.target_fpp)
         fpp = max(offer.fpp for offer in settle(for_all, claims) if offer)
+    there = sum(claim.there + claim.beside for claim in claims)
+    tables_with = Counter(each.name for each in claimants)
     for number in range(len(tables)):
         here = [(each, offer) for each, offer in chosen if each.table == number]
+        left_out = [
+            _left_out(each, max(0, budget - used))
+            for each, offer in here
+            if each.is_wanted and not offer
+        ]
         yield BudgetPlan(
             bytes=budget,
             used=used,
-            there=sum(claim.there + claim.beside for claim in claims),
+            there=there,
             for_all=for_all,
             for_all_fpp=fpp,
             columns=tuple(BudgetedColumn.of(each.name, offer) for each, offer in here if offer),
-            left_out=tuple(
-                _left_out(each, max(0, budget - used))
-                for each, offer in here
-                if each.is_wanted and not offer
-            ),
+            left_out=tuple(left_out),
             kept=tuple(
                 KeptFilters(each.name, num_bytes)
                 for each, offer in here
                 if (num_bytes := _kept(each.claim, offer))
             ),
             share=options.budget if isinstance(options.budget, str) else None,
+            alone=tuple(
+                each.column
+                for each in left_out
+                if each.needs is not None
+                and each.needs <= budget - there
+                and tables_with[each.column] == 1
+            ),
         )
 
 

@@ -187,7 +187,7 @@ class RowSearch:
         if others and all(isinstance(each, MissingKeyError) for each in self._not_askable):
             count = number_of(len(others), "other file")
             is_same = len({file.reason for file in self._unknown}) == 1
-            also = f"the same for {count}" if is_same else f"no key for {count}, either"
+            also = f"the same for {count}" if is_same else f"others are missing for {count}"
             return MissingKeyError(f"{first}; {also}")
         return first
 

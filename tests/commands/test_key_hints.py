@@ -214,7 +214,7 @@ def test_what_is_said_of_one_file_is_not_said_of_others_that_lack_other_keys(wri
     found = outcome("find", "t.parquet", "u.parquet", "-c", "email", "-v", "u1").complaint
     missing = "no key for the footer (the file names no key)"
     assert found == (
-        f"t.parquet: the footer is encrypted: {missing}; no key for 1 other file, either{GIVES}"
+        f"t.parquet: the footer is encrypted: {missing}; others are missing for 1 other file{GIVES}"
     )
 
 

@@ -278,5 +278,5 @@ def test_who_has_a_key_of_the_footer_wants_an_encrypted_file(keys):
         pb.open(path, Keys(**keys))
     assert str(error.value) == (
         f"{path}: the footer is neither encrypted nor signed, although a key or"
-        " an AAD prefix was given for it"
+        " an AAD prefix was given for it: ask files that are meant to be plain without these"
     )

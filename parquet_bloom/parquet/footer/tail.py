@@ -184,5 +184,5 @@ def check_may_be_plain(keys: Keys | None, where: str) -> None:
             return
     raise EncryptionError(
         f"{where}: the footer is neither encrypted nor signed, although a key or an AAD prefix was"
-        " given for it"
+        " given for it: ask files that are meant to be plain without these"
     )

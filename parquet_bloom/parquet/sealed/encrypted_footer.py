@@ -223,7 +223,11 @@ def open_sealed_footer(data: bytes, start: int, where: str, keys: Keys | None) -
     with named(f"{where}: the footer is encrypted"):
         cipher = file_cipher(crypto.encryption_algorithm, keys.aad_prefix)
         key = keys.footer_key(crypto.key_metadata)
-        opened = cipher.open(key, Module.FOOTER, data[end:])
+        try:
+            opened = cipher.open(key, Module.FOOTER, data[end:])
+        except TamperedError as error:
+            before = keys.taken_before(key, crypto.key_metadata)
+            raise TamperedError(f"{error}{before}") from None
     raw = _strip_padding(opened, where)
     return Footer(raw, start, where, SealedFooter(data[:end], cipher, key, keys))
 
@@ -258,7 +262,10 @@ def _signed(footer: Footer, raw: bytes, signature: bytes, keys: Keys) -> Protect
         unverified = UnverifiedFooter(str(error), modules_of_chunks(cipher, error, keys), keys)
         unverified.missing = keys.arguments_for(key_metadata, _FOOTER_KEY)
         return unverified
-    cipher.check_signature(key, raw, signature)
+    try:
+        cipher.check_signature(key, raw, signature)
+    except TamperedError as error:
+        raise TamperedError(f"{error}{keys.taken_before(key, key_metadata)}") from None
     return SignedFooter(cipher, key, keys)
 
 
