@@ -411,7 +411,8 @@ def _check_name(name: str) -> None:
     if problem := broken_link(local_name(name)):
         raise FileNotFoundError(errno.ENOENT, problem, name)
     near = None if has_wildcard(name) else near_name(name)
-    if near:
+    # The index of a folder that is gone is often called much the same.
+    if near and not is_index(near):
         import shlex
 
         meant = shlex.quote(near)

@@ -107,7 +107,8 @@ class IndexCheck(VerbReport):
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong, neither with the index nor with a file that it is about."""
+        """Whether nothing is wrong, neither with the index, which `findings` say, nor with a file that it is about,
+        as one of those `not_indexed` that cannot be read."""
         return not self.findings and not self.failed
 
     def __repr__(self) -> str:

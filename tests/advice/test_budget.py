@@ -492,6 +492,22 @@ def test_a_rate_for_each_column_of_an_orc_file(tmp_path):
     assert pb.validate(out).ok
 
 
+def test_which_columns_of_several_tables_have_room_alone(tmp_path):
+    """A name that two have is not alone; a share would be one of other files."""
+    rng = np.random.default_rng(1)
+    for name, rows in ("a", 50_000), ("b", 20_000):
+        columns = {"id": rng.permutation(rows), name: rng.permutation(rows)}
+        path = tmp_path / f"{name}.parquet"
+        pq.write_table(pa.table(columns), path, row_group_size=rows // 10, use_dictionary=False)
+    plans = [each.budget for each in pb.advise(tmp_path, budget="4%").reports]
+    assert [each.column for each in plans[0].left_out] == ["id", "a"]
+    assert [each.alone for each in plans] == [("a",), ()]
+    told = outcome("advise", tmp_path, "--budget", "4%").stdout
+    (hint,) = re.findall(r"with (-c .*), that column alone gets the whole budget", told)
+    assert hint == f"-c a --budget {plans[0].bytes}"
+    assert "\na: filters for " in outcome("advise", tmp_path, *hint.split()).stdout
+
+
 def test_the_command_says_what_fits_and_what_does_not(lake):
     kib = 12 if next(lake.iterdir()).suffix == ".orc" else 20
     budget = f"{kib}KiB"

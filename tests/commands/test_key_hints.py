@@ -218,6 +218,20 @@ def test_what_is_said_of_one_file_is_not_said_of_others_that_lack_other_keys(wri
     )
 
 
+@pytest.mark.parametrize("footer", [{}, {"plaintext_footer": True}])
+def test_a_footer_key_that_is_wrong_is_said_to_be_taken_before_what_the_file_names(
+    footer, tmp_path
+):
+    path = write_encrypted(tmp_path / "x.parquet", **footer)
+    master_keys = [f"--master-key={name}=ascii:{key.decode()}" for name, key in MASTER_KEYS.items()]
+    assert outcome("inspect", path, *master_keys).code == 0
+    wrong = f"--footer-key=ascii:{KEY}"
+    told = "wrong key, wrong AAD prefix or altered bytes"
+    before = "; given as the footer key, it is taken before what the file names, a uniform key only after that"
+    assert outcome("inspect", path, wrong).complaint.endswith(told)
+    assert outcome("inspect", path, wrong, *master_keys).complaint.endswith(told + before)
+
+
 def test_key_material_that_is_gone_is_what_is_missing(tmp_path):
     """Under a signed footer, the file is read without it."""
     path = write_encrypted(

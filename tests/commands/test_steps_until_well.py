@@ -44,6 +44,20 @@ def write(path, schema, rng, chance):
             pb.build(path, columns=name, fpp=fpp, in_place=True)
 
 
+def test_what_is_required_of_many_files_is_built_where_others_lack_the_column(tmp_path):
+    """Those are not required to have it."""
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    for number in range(12):
+        pq.write_table(pa.table({"id": [number], "a": [1]}), lake / f"{number}.parquet")
+    pq.write_table(pa.table({"a": [1]}), lake / "without.parquet")
+    ask = ("validate", lake, "--require", "id", "--union-by-name", "--no-deep")
+    (command,) = re.findall(r"next: (pbloom build [^;\n]*)", outcome(*ask).stdout)
+    assert command == f"pbloom build {lake} -c id --in-place --union-by-name"
+    assert outcome(*shlex.split(command)[1:]).code == 0
+    assert outcome(*ask).code == 0
+
+
 def make_lake(folder, seed):
     chance, rng = random.Random(seed), np.random.default_rng(seed)
     kinds = chance.sample(

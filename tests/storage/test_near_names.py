@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
 
@@ -38,6 +40,19 @@ def lake(tmp_path, monkeypatch):
 )
 def test_what_is_near(name, near):
     assert near_name(name) == near
+
+
+@pytest.mark.usefixtures("lake")
+def test_an_index_is_not_meant_where_data_is(tmp_path):
+    """For a lake that was moved."""
+    pq.write_table(pa.table({"id": [1]}), "lake/part-0.parquet")
+    Path("lake/part-1.parquet").unlink()
+    assert outcome("index", "build", "--index", "lake.index", "-c", "id", "lake").code == 0
+    Path("lake").rename("moved")
+    told = outcome("index", "add", "--index", "lake.index").complaint
+    assert told.startswith(
+        f"{tmp_path}/lake: No such file or directory; the index has 1 file of it: "
+    )
 
 
 @pytest.mark.usefixtures("lake")
