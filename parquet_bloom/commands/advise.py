@@ -80,6 +80,7 @@ from parquet_bloom.verbs.advised_builds import (
 )
 
 if TYPE_CHECKING:
+    from parquet_bloom.advice.shares import HeaviestFiles
     from parquet_bloom.encryption.keys import Keys
 
 
@@ -193,7 +194,7 @@ def advise(
         of_keys = (*arguments_of(keys), *chain.from_iterable(missing_keys))
         lines = _next_lines(reports, options, inputs, [*steps, *lighter], of_keys)
         write_next = write_line if answers.verbose else write_text
-        on_share = () if lighter else _on_share(reports, steps)
+        on_share = () if lighter else _on_share(reports, steps, advisor.heaviest)
         lines = [*on_share, *lines]
         for line in [""] * bool(details and lines) + lines:
             write_next(line)
@@ -751,27 +752,18 @@ def _is_heavy(report: AdviceReport) -> bool:
     return dominates(there // report.files, report.size // report.files)
 
 
-def _once_built(report: AdviceReport) -> tuple[int, int]:
-    """The bytes of all filters, and of all files, once those to build are there."""
-    is_to_build = {each.column for each in _all_to_build(_judged(report))}
-    there = sum(each.filter_bytes_there for each in report.columns)
-    then = sum(
-        each.filter_bytes if each.column in is_to_build else each.filter_bytes_there
-        for each in report.columns
-    )
-    return then, report.size - there + then
-
-
-def _on_share(reports: Sequence[AdviceReport], steps: Sequence[_Next]) -> Iterator[str]:
+def _on_share(
+    reports: Sequence[AdviceReport], steps: Sequence[_Next], heaviest: HeaviestFiles
+) -> Iterator[str]:
     """What to know of filters that take so much, or will, where none of them is to go and `steps` are all that is to
     be done."""
-    if len(reports) != 1 or any(each.verb != "build" for each in steps):
+    if any(each.verb != "build" for each in steps):
         return
-    (report,) = reports
-    of_what = "files" if report.files > 1 else "file"
     none_is_too_large = "by this advice, none is too large for what it saves"
     way_out = 'makes them smaller, ignore = ["PB309"] in pbloom.toml accepts them'
-    if _is_heavy(report):
+    if len(reports) == 1 and _is_heavy(reports[0]):
+        (report,) = reports
+        of_what = "files" if report.files > 1 else "file"
         there = sum(each.filter_bytes_there for each in report.columns)
         share = percent_beyond(LARGE_SHARE, there / report.size)
         and_new = " those to build come on top," * bool(steps)
@@ -780,16 +772,19 @@ def _on_share(reports: Sequence[AdviceReport], steps: Sequence[_Next]) -> Iterat
             f" with a higher --fpp {way_out}"
         )
         return
-    then, size_then = _once_built(report)
-    if steps and dominates(then // report.files, size_then // report.files):
-        share = percent_beyond(LARGE_SHARE, then / size_then)
-        # The reason has the number.
-        is_roomy = any(" with --ndv " in each.reason for each in _all_to_build(_judged(report)))
-        smaller = "the --ndv that the table names" if is_roomy else "a higher --fpp"
-        yield (
-            f"note: once they are built, filters take up to {share} of the {of_what}, which validate warns of"
-            f" (PB309); {none_is_too_large}: build with {smaller} {way_out}"
-        )
+    for report in reports if steps else ():
+        to_build = _all_to_build(_judged(report))
+        rates = {each.column: each.fpp or report.fpp for each in to_build}
+        if file := heaviest.among(report.keys, rates):
+            share = percent_beyond(LARGE_SHARE, file.share(rates))
+            # The reason has the number.
+            is_roomy = any(" with --ndv " in each.reason for each in to_build)
+            smaller = "the --ndv that is named above" if is_roomy else "a higher --fpp"
+            yield (
+                f"note: once they are built, filters take up to {share} of {file.path}, which validate warns of"
+                f" (PB309); {none_is_too_large}: building with {smaller} {way_out}"
+            )
+            return
 
 
 def _builds(

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 
 from parquet_bloom.advice.budget import Claim, Offer, enough_for_all, may_stay, offers_of, settle
 from parquet_bloom.advice.lookups import ExpectedReads
+from parquet_bloom.advice.shares import FilteredFile, HeaviestFiles
 from parquet_bloom.advice.sketch import ColumnCounts, Subject, TableSketch
 from parquet_bloom.advice.table import (
     AtRate,
@@ -432,6 +433,7 @@ class TableAdvisor:
         self._shapes: dict[str, Sequence[ColumnShape]] = {}
         self._of_tables: dict[str, dict[str, None]] = {}
         self._in_need: dict[tuple[str, str], list[str]] = {}
+        self.heaviest = HeaviestFiles()
 
     def add(self, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
         """Read a file, unless it was added before. Raises as `advise`."""
@@ -474,6 +476,7 @@ class TableAdvisor:
             paths = self._in_need.setdefault((key, column.name), [])
             if found.counts.needs_some and len(paths) <= MAX_IN_NEED:
                 paths.append(file.path)
+        self.heaviest.add(key, FilteredFile.of(surveyed, columns))
         self._files[file.path] = key, tuple(unread)
         return surveyed
 

@@ -104,7 +104,7 @@ def test_the_table_shows_what_build_writes(lake, tmp_path, monkeypatch):
     """Not what filters of the usual rate would take."""
     monkeypatch.chdir(lake)
     _, _, row, note, line = outcome("advise", "a.parquet", "b.parquet").stdout.splitlines()
-    assert note.startswith("note: once they are built, filters take up to 29 % of the files, ")
+    assert note.startswith("note: once they are built, filters take up to 29 % of a.parquet, ")
     assert line == "next: pbloom build a.parquet b.parquet -c user_id --in-place --fpp 0.001"
     assert row.split("\t")[4:7] == ["406.2 KiB", "40 %", "397.18 → 1.03"]
     within = outcome("advise", "a.parquet", "b.parquet", "--budget", "150KB").stdout.splitlines()

@@ -184,7 +184,7 @@ def test_advice_says_what_makes_filters_that_take_too_much_smaller(
 
 @pytest.mark.parametrize(
     ("name", "bits", "smaller"),
-    [("a.orc", 62, "the --ndv that the table names"), ("a.parquet", 16, "a higher --fpp")],
+    [("a.orc", 62, "the --ndv that is named above"), ("a.parquet", 16, "a higher --fpp")],
 )
 def test_advice_says_before_they_are_built_that_filters_will_take_much(
     tmp_path, name, bits, smaller
@@ -199,11 +199,16 @@ def test_advice_says_before_they_are_built_that_filters_will_take_much(
         pq.write_table(table, path, row_group_size=10_000, use_dictionary=False)
     told = outcome("advise", path).stdout
     (note,) = re.findall("^note: once they are built.*$", told, re.MULTILINE)
-    assert re.search(
-        r"filters take up to \d+ % of the file, which validate warns of \(PB309\); ", note
-    )
-    assert f": build with {smaller} makes them smaller, " in note
+    assert re.search(rf"take up to \d+ % of {path}, which validate warns of \(PB309\); ", note)
+    assert f": building with {smaller} makes them smaller, " in note
     (command,) = re.findall("^next: (.*)$", told, re.MULTILINE)
+    # A large file beside it, in which they take little, is no excuse.
+    other = path.with_stem("other")
+    if path.suffix == ".orc":
+        orc.write_table(pa.concat_tables([table] * 20), str(other), compression="uncompressed")
+    else:
+        pq.write_table(pa.concat_tables([table] * 20), other, use_dictionary=False)
+    assert f"of {path}, which validate" in outcome("advise", path, other).stdout
     run(command)
     assert {each.rule for each in pb.validate(path).findings} == {"PB309"}
     assert "once they are built" not in outcome("advise", path).stdout
