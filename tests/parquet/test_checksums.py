@@ -74,7 +74,10 @@ def test_checksums_that_are_all_0_are_none(tmp_path, name):
 def test_other_checksums_are_wrong_unless_they_are_ignored(tmp_path, name):
     path, out = forged(tmp_path / "x.parquet", WRONG[name], 2), tmp_path / "out.parquet"
     for refused in (lambda: pb.build(path, out, columns=["values"]), lambda: pb.advise(path)):
-        with pytest.raises(pb.PageError, match=r"checksum .*; --ignore-checksums reads it anyway"):
+        with pytest.raises(
+            pb.PageError,
+            match=r"checksum .*; take another copy, or read it anyway with --ignore-checksums of build, validate or repair",
+        ):
             refused()
     assert not out.exists()
     assert [each.eligible for each in pb.advise(path, ignore_checksums=True).columns] == [True]
@@ -105,7 +108,9 @@ def test_the_commands(tmp_path):
     build = ("build", path, "-c", "values", "-o", out)
     refused = outcome(*build)
     assert refused.code == 2
-    assert refused.complaint.endswith("; --ignore-checksums reads it anyway")
+    assert refused.complaint.endswith(
+        "; take another copy, or read it anyway with --ignore-checksums of build, validate or repair"
+    )
     assert outcome(*build, "--ignore-checksums").code == 0
     assert [outcome("validate", out, *more).code for more in ((), ("--ignore-checksums",))] == [
         1,

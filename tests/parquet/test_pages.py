@@ -186,7 +186,7 @@ def test_checksums_are_verified_where_they_are(tmp_path):
     assert kind is pb.PageError
     assert message == (
         f"page at {4 + len(good) - 9}: checksum {zlib.crc32(other):08x},"
-        f" expected {zlib.crc32(body):08x}; --ignore-checksums reads it anyway"
+        f" expected {zlib.crc32(body):08x}; take another copy, or read it anyway with --ignore-checksums of build, validate or repair"
     )
 
 

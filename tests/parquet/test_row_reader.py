@@ -171,7 +171,7 @@ WRONG = {
     (
         "datapage_v1-corrupt-checksum",
         "a",
-    ): "checksum .*, expected .*; --ignore-checksums reads it anyway",
+    ): "checksum .*, expected .*; take another copy, or read it anyway with --ignore-checksums of build, validate or repair",
 }
 
 

@@ -139,7 +139,7 @@ from parquet_bloom.render.hints import (
         ),
         ("a.orc: stripe 1, column id: BLOOM_FILTER_UTF8: 2 filters, expected 3", ""),
         (
-            "a.parquet: row group 3, column id: page at 4: checksum 1, expected 2; --ignore-checksums reads it anyway",
+            "a.parquet: row group 3, column id: page at 4: checksum 1, expected 2; take another copy, or read it anyway with --ignore-checksums of build, validate or repair",
             "",
         ),
         (

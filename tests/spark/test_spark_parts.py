@@ -356,7 +356,9 @@ def test_checksums_that_are_ignored(path, whole, built):
     path.write_bytes(forge(column))
     outcome = built(path, columns=["id"])
     assert outcome.status == "error"
-    assert outcome.message.endswith("; --ignore-checksums reads it anyway")
+    assert outcome.message.endswith(
+        "; take another copy, or read it anyway with --ignore-checksums of build, validate or repair"
+    )
     whole.clear()
     outcome = built(path, columns=["id"], ignore_checksums=True)
     assert (outcome.status, outcome.filters, whole) == ("added", 1, [])

@@ -69,7 +69,7 @@ def write_unread(path, seed, is_damaged=True, filters=("id",)):
         path.write_bytes(data.replace(value, bytes(8)))
 
 
-UNREAD = "row group 0, column other: page at NUMBER: checksum HASH, expected HASH; --ignore-checksums reads it anyway"
+UNREAD = "row group 0, column other: page at NUMBER: checksum HASH, expected HASH; take another copy, or read it anyway with --ignore-checksums of build, validate or repair"
 
 
 ANOTHER_COPY = (

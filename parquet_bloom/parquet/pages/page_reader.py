@@ -161,7 +161,8 @@ class PageReader:
             if reason is None:
                 raise PageError(
                     f"page at {page.start}: checksum {_kernel.crc32(stored):08x},"
-                    f" expected {crc & 0xFFFFFFFF:08x}; --ignore-checksums reads it anyway"
+                    f" expected {crc & 0xFFFFFFFF:08x}; take another copy, or read it anyway with"
+                    " --ignore-checksums of build, validate or repair"
                 )
             self._footer.checksums.leave_unchecked(self._chunk.key, reason)
         return self._modules.page_body(stored, page)
