@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple
 
 from parquet_bloom.arguments import files_given, flag_given, threads_given
-from parquet_bloom.container import number_of
+from parquet_bloom.container import IN_PYTHON, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, ParquetBloomError, complaint_about, quoted_name
 from parquet_bloom.files import FORMATS
@@ -78,8 +79,9 @@ class IndexCheck(VerbReport):
     `files_checked`: of the files, those that it was to look at; `failed`: how many of these, as they are now, could
     not be read, or not all of them; `not_indexed`: what is unknown in every answer;
     `values`: how many were read and looked up; `unneeded`: files in its folder, of `bytes_unneeded`, that
-    compact_index will remove. `places_gone`: what the index is about and means no file any more; `readable`: the
-    files of findings of this name, which `add` reads once the index has forgotten them."""
+    compact_index will remove. `places_gone`: what the index is about and means no file any more; `closed`: how many
+    findings are about places where nobody may look, without which `add` goes on; `readable`: the files of findings of
+    this name, which `add` reads once the index has forgotten them."""
 
     _rows: ClassVar = ("findings",)
 
@@ -104,6 +106,7 @@ class IndexCheck(VerbReport):
     findings: tuple[IndexFinding, ...]
     places_gone: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
+    closed: int = field(default=0, metadata=IN_PYTHON)
 
     @property
     def ok(self) -> bool:
@@ -117,9 +120,11 @@ class IndexCheck(VerbReport):
 
     @property
     def is_mended_by_add(self) -> bool:
-        """Whether something is new, changed or gone, and nothing else is wrong."""
-        found = {finding.problem for finding in self.findings}
-        return bool(found) and found <= _MENDED_BY_ADD
+        """Whether something is new, changed or gone, and nothing else is wrong but that files cannot be looked at."""
+        found = [finding.problem for finding in self.findings]
+        left = {*found} - {"unlisted", "unread"}
+        are_closed = found.count("unlisted") <= self.closed
+        return bool(left) and left <= _MENDED_BY_ADD and are_closed
 
     @property
     def is_mended_by_remove(self) -> bool:
@@ -185,6 +190,7 @@ def check_index(
         findings=tuple(work.findings),
         places_gone=work.places_gone,
         readable=tuple(work.readable),
+        closed=work.num_closed,
     )
 
 
@@ -237,7 +243,8 @@ class _Check:
         self._index, self._path, self._hash_key = index, path, hash_key
         self._keys, self._options, self._threads = keys, storage_options, threads
         self.findings: list[IndexFinding] = []
-        self.num_values = self.keys_gone = self.filters_gone = self.num_failed = 0
+        self.num_values = self.keys_gone = self.filters_gone = 0
+        self.num_failed = self.num_closed = 0
         self.places_gone: tuple[str, ...] = ()
         self.readable: list[str] = []
         # Files that are in no listing, and may be there all the same.
@@ -351,6 +358,7 @@ class _Check:
         """Those that are not listed in these places: nobody may call one gone where nobody could look."""
         missing = sorted(self._known.keys() - files.found.keys())
         self._unseen, problems = unseen(missing, places, files.errors)
+        self.num_closed += len(problems)
         for problem in problems:
             self._found("unlisted", problem)
 

@@ -295,3 +295,17 @@ def test_find_misses_no_files_where_nobody_may_look(lake, tmp_path, shut, closed
         names = ", ".join(f"{lake}/{name}".removesuffix("/") for name in closed.split(" "))
         told = f"{names}: a folder that cannot be listed: Permission denied"
         assert (found.code, found.stdout, found.complaint) == (2, "", told)
+
+
+def test_what_add_mends_is_said_beside_a_folder_at_which_nobody_may_look(lake, tmp_path, shut):
+    index = ("--index", tmp_path / "index")
+    assert outcome("index", "build", *index, "-c", "id", lake).code == 0
+    shut(lake / "d=1")
+    assert "\nnext: " not in outcome("index", "check", *index).stdout
+    pq.write_table(pa.table({"id": [77]}), lake / "d=0" / "new.parquet")
+    checked = outcome("index", "check", *index)
+    add = f"pbloom index add --index {tmp_path}/index"
+    assert (checked.code, checked.stdout.splitlines()[-1]) == (1, f"next: {add}")
+    added = outcome(*add.split()[1:])
+    assert (added.code, ": 1 added, 0 changed, 0 removed" in added.stdout) == (2, True)
+    assert "\nnext: " not in outcome("index", "check", *index).stdout
