@@ -59,6 +59,11 @@ NO_CHECKSUMS: Final = (
     " no checksums"
 )
 
+# Of bits that no stored value explains, few of all that are set, in such a format.
+VALUES_MAY_HAVE_CHANGED: Final = (
+    "or few values became others that fit, as ORC files have no checksums"
+)
+
 # What may help where the filter may be that of another file.
 GIVEN_BOTH: Final = " (pbloom diff --diagnose finds out, given both)"
 

@@ -9,7 +9,9 @@ from operator import itemgetter
 from typing import Final
 
 from parquet_bloom.container import Place
+from parquet_bloom.container.missing_rows import FEW_MISSING
 from parquet_bloom.container.protocols import Column, Overview
+from parquet_bloom.diagnosis.diagnosis import VALUES_MAY_HAVE_CHANGED
 from parquet_bloom.errors import IS_PARTITION, did_you_mean
 from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.filters.rates import exact_percent, percent, percent_beyond
@@ -309,14 +311,23 @@ def _check_floats(view: FilterView, membership: Membership) -> Iterator[Finding]
         )
 
 
+def _ways_to_excess(place: Place, share: float) -> str:
+    """Where a `share` of the bits that are set may come from. In a format without checksums, nothing but few bits of
+    the values that were there before may tell that some have changed."""
+    if place.units.has_groups and share < FEW_MISSING:
+        return f"the filter was not cleared first, has values from elsewhere, {VALUES_MAY_HAVE_CHANGED}"
+    return "the filter was not cleared first, or has values from elsewhere"
+
+
 def _check_excess(view: FilterView, membership: Membership) -> Iterator[Finding]:
     # A filter whose bits all come from values finds no more than these explain.
     if not membership.foreign_bits:
         return
+    foreign, in_all = membership.foreign_bits, view.bits.bits_set
+    cause = view.foreign_from() or _ways_to_excess(view.place, foreign / in_all)
     yield view.finding(
         "PB405",
-        f"{membership.foreign_bits:,} of {view.bits.bits_set:,} bits come from no stored value:"
-        f" {view.foreign_from() or 'the filter was not cleared first, or has values from elsewhere'}",
+        f"{foreign:,} of {in_all:,} bits come from no stored value: {cause}",
         expected=0,
         found=membership.foreign_bits,
     )

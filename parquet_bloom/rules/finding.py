@@ -12,6 +12,7 @@ from parquet_bloom.diagnosis.diagnosis import (
     NO_CHECKSUMS,
     NOTHING_TELLS,
     PAGES_MAY_HAVE_CHANGED,
+    VALUES_MAY_HAVE_CHANGED,
     Diagnosis,
 )
 from parquet_bloom.errors import DID_YOU_MEAN, IS_PARTITION, quoted_name
@@ -27,6 +28,12 @@ OTHER_VALUES: Final = "PB405"
 _LOOK_FIRST: Final = (
     "take another copy of the file, or look at the rows of the missing values: pbloom repair --rebuild only if these"
     " values are right"
+)
+
+# The same where it has bits of other values, and lacks none.
+_LOOK_AT_ALL: Final = (
+    "take another copy of the file, or look at its rows: pbloom build --existing replace only if these values are"
+    " right"
 )
 
 # Of a column that a file certainly has not got.
@@ -82,7 +89,7 @@ class Finding(Located):
         if self.next is not None:
             return None
         if self.is_open:
-            return _LOOK_FIRST
+            return _LOOK_AT_ALL if self.rule == OTHER_VALUES else _LOOK_FIRST
         if not self.is_of_no_column:
             return self.definition.by_hand
         if IS_PARTITION in self.message:
@@ -100,6 +107,8 @@ class Finding(Located):
     def is_open(self) -> bool:
         """Whether nothing tells that pages have changed, and not the filter, though it looks like that."""
         said = self.undiagnosed or ""
+        if self.message.endswith(VALUES_MAY_HAVE_CHANGED):
+            return True
         if said.endswith(NO_CHECKSUMS):
             return True
         return PAGES_MAY_HAVE_CHANGED in said and said.endswith(NOTHING_TELLS)
@@ -116,7 +125,7 @@ class Finding(Located):
         is_of_others = self.rule == OTHER_VALUES and (self.next or "").startswith(
             "pbloom validate "
         )
-        return self.is_to_be_looked_at or is_of_others
+        return self.is_to_be_looked_at or is_of_others or self.is_open
 
     @property
     def is_to_be_stripped(self) -> bool:

@@ -189,7 +189,7 @@ class NextCommands:
             # The larger one that build writes would be needless, too.
             if needless is not None and (command := self._within_policy(needless)):
                 return command
-        if found.rule == OTHER_VALUES and not self._file.units.has_groups:
+        if found.rule == OTHER_VALUES and (found.is_open or not self._file.units.has_groups):
             return self._by_pages(found)
         if found.diagnosis is not None or not self._may_be_damage(found):
             return self._within_policy(found)
