@@ -39,9 +39,11 @@ def is_without(name: str, columns: Iterable[str], path: str) -> bool:
 
 
 def or_null(reason: str) -> str:
-    """Why nothing is known of a file that is without a column which others have, and what its user may say, unless
-    what it has under a name that is close may be meant."""
-    return reason if reason.endswith("?") else f"{reason}; null there with union_by_name=True"
+    """Why nothing is known of a file that is without a column which others have, and what its user may say."""
+    if reason.endswith("?"):
+        # What it has under a name that is close may be meant.
+        return f"{reason} If not, null there with union_by_name=True"
+    return f"{reason}; null there with union_by_name=True"
 
 
 def _num_alike(wanted: Sequence[str], found: Sequence[str]) -> int:

@@ -185,10 +185,12 @@ class RowSearch:
         """What is wrong with the first file, and, if that is a key, with how many more."""
         first, *others = self._not_askable
         if others and all(isinstance(each, MissingKeyError) for each in self._not_askable):
-            count = number_of(len(others), "other file")
-            is_same = len({file.reason for file in self._unknown}) == 1
-            also = f"the same for {count}" if is_same else f"others are missing for {count}"
-            return MissingKeyError(f"{first}; {also}")
+            reasons = [file.reason for file in self._unknown]
+            num_same = reasons.count(reasons[0])
+            told = [f"the same for {number_of(num_same - 1, 'other file')}"] * (num_same > 1)
+            if more := len(reasons) - num_same:
+                told.append(f"others are missing for {number_of(more, 'file')}")
+            return MissingKeyError("; ".join([str(first), *told]))
         return first
 
     def _check_nulls(self) -> None:

@@ -214,8 +214,12 @@ def test_what_is_said_of_one_file_is_not_said_of_others_that_lack_other_keys(wri
     found = outcome("find", "t.parquet", "u.parquet", "-c", "email", "-v", "u1").complaint
     missing = "no key for the footer (the file names no key)"
     assert found == (
-        f"t.parquet: the footer is encrypted: {missing}; others are missing for 1 other file{GIVES}"
+        f"t.parquet: the footer is encrypted: {missing}; others are missing for 1 file{GIVES}"
     )
+    Path("v.parquet").write_bytes(Path("t.parquet").read_bytes())
+    found = outcome("find", "t.parquet", "u.parquet", "v.parquet", "-c", "email", "-v", "u1")
+    more = "the same for 1 other file; others are missing for 1 file"
+    assert found.complaint == f"t.parquet: the footer is encrypted: {missing}; {more}{GIVES}"
 
 
 @pytest.mark.parametrize("footer", [{}, {"plaintext_footer": True}])
