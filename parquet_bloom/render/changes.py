@@ -84,7 +84,12 @@ class BuildView(SummarizedView["BuildReport"]):
         if is_copy and report.output is not None:
             what += f", a copy of {report.path}"
             numbers["copies"] = 1
-        return _of_file(report, what, _left("skipped", report.skipped), numbers)
+        built = {each.column for each in report.filters}
+        whole = [each for each in report.skipped if each.column not in built]
+        rest = [each for each in report.skipped if each.column in built]
+        some = f"some {rest[0].place.units.part}s of " if rest else ""
+        remarks = [*_left("skipped", whole), *_left("skipped", rest, some)]
+        return _of_file(report, what, remarks, numbers)
 
     def total(self, numbers: Mapping[str, int]) -> str:
         built, added = numbers["filters"], numbers["bytes"]
@@ -298,11 +303,12 @@ def _unused(report: StripReport) -> Iterator[Remark]:
     yield Remark("unused filters", f"{report.unused_filters:,}, {taken}: {why}", f"{found}: {why}")
 
 
-def _left(what: str, chunks: Sequence[LeftChunk]) -> list[Remark]:
-    """One for all chunks whose reasons differ only in numbers; `what` was done to them."""
+def _left(what: str, chunks: Sequence[LeftChunk], some: str = "") -> list[Remark]:
+    """One for all chunks whose reasons differ only in numbers; `what` was done to them, which are `some` of those of
+    their columns, or all."""
     remarks = []
     for columns, places, reasons in _left_alike(chunks):
-        name, hint = f"{painted(what)} {columns}", hint_for(reasons[0])
+        name, hint = f"{painted(what)} {some}{columns}", hint_for(reasons[0])
         first, *others = [f"{reason}; {hint}" for reason in reasons] if hint else reasons
         text = f"{name}, {where(None, places)}: {in_one((first, *others))}"
         remarks.append(Remark(name, first, text, others=tuple(others)))

@@ -172,7 +172,8 @@ class FindReport(VerbReport):
         excluded = self.row_groups_by_statistics + self.row_groups_by_filters
         without = f"; {self.without_column}" if self.files_without_column else ""
         told = [f"{number_of(self.row_groups_read, units.part)} read"]
-        if excluded or not self.files_by_index:
+        # An index rules out row groups that nobody counts.
+        if excluded or self.index is None:
             told.append(f"{excluded:,} excluded")
         if self.files_by_index:
             told.append(f"{number_of(self.files_by_index, 'file')} excluded by the index")

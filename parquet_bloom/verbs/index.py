@@ -237,9 +237,9 @@ class Index:
         kind, in whose place are their live files; a TableView says of which version. Without them, it is about all
         files as they were when the index was made or added to (`as_indexed`); only those that may hold a value are
         looked at again, and one that is another one by now, or gone, or at which nobody may look, is `unknown` for
-        the values that it held. What is said of a value depends on no other. A name among `files` that means none, or
-        a folder that cannot be listed, is `unknown` for all. union_by_name: as for pb.find, of what the files were
-        indexed as.
+        the values that it held. What is said of a value depends on no other. Beside others, a name that means no
+        file, or a folder that cannot be listed, is `unknown` for all. union_by_name: as for pb.find, of what the
+        files were indexed as.
 
         Raises ColumnError if the index is not about this column, ValueTypeError for what cannot be a value of it,
         RewriteError for what is no table, FormatError for damage, OSError.

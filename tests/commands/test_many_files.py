@@ -966,3 +966,14 @@ def test_a_summary_says_which_files_its_rows_leave_out(tmp_path, monkeypatch):
     assert below[1].startswith("3 files, 3,009 rows: 1 filter takes ")
     _, _, *below = outcome("inspect", "a.parquet", "--summary").stdout.splitlines()
     assert len(below) == 1
+
+
+def test_columns_of_which_some_row_groups_were_built_were_not_skipped_as_a_whole(tmp_path):
+    files = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for number, path in enumerate(files):
+        pq.write_table(pa.table({"id": range(400), "no": range(400)}), path, row_group_size=100)
+        pb.build(path, columns="id", row_groups=[0, number + 1], in_place=True)
+        pb.build(path, columns="no", in_place=True)
+    told = outcome("build", *files, "-c", "id,no", "--in-place").stdout
+    assert "\n2 files: skipped some row groups of id: has a filter already; " in told
+    assert "\n2 files: skipped no: has a filter already; " in told

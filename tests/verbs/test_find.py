@@ -708,7 +708,7 @@ def test_a_column_that_no_file_has_is_an_error_as_in_probe(tmp_path):
     pq.write_table(pa.table({"ids": [5]}), tmp_path / "c.parquet")
     report = pb.find(tmp_path, "ids", 5)
     assert (len(report.rows), [file.reason for file in report.unknown]) == (
-        1, ["no column ids; did you mean id?"] * 2
+        1, ["no column ids; did you mean id? If not, null there with union_by_name=True"] * 2
     )  # fmt: skip
     (tmp_path / "c.parquet").write_bytes(b"no file")
     assert len(pb.find(tmp_path, "ids", 5).unknown) == 3
