@@ -741,6 +741,9 @@ def _to_lighten(reports: Sequence[AdviceReport], inputs: Inputs) -> Iterator[_Ne
         if each.to_do in ("build", "rebuild"):
             continue
         if each.lighter_ndv is not None and each.verdict != "skip":
+            if each.missing:
+                # Where there are none, it would add some.
+                continue
             others = ("--ndv", str(each.lighter_ndv), *_at_rate(each), "--existing", "replace")
             yield _Next("build", "-c COLUMN", name, others)
         elif each.already and (each.is_needless or each.is_too_large):

@@ -292,6 +292,14 @@ def for_all(command: str, path: str, names: Sequence[str], most: int = MOST_NAME
     return shlex.join(word for each in words for word in (files if each == named else (each,)))
 
 
+def _each_once(columns: Iterable[str]) -> str:
+    """The names of several lists, as one."""
+    from parquet_bloom.options import names_in
+
+    names = dict.fromkeys(name for listed in columns for name in names_in(listed))
+    return ",".join(map(quoted_name, names))
+
+
 def united(commands: Iterable[str]) -> list[str]:
     """Each once, in order, whatever the order of its options is, and one for all columns for which it is the same."""
     import shlex
@@ -304,7 +312,7 @@ def united(commands: Iterable[str]) -> list[str]:
         meaning = frozenset(options_in(before) + options_in(after))
         alike.setdefault(meaning, (before, after, {}))[2].update(dict.fromkeys(named))
     return [
-        shlex.join([*before, *([",".join(named)] if named else ()), *after])
+        shlex.join([*before, *([_each_once(named)] if named else ()), *after])
         for before, after, named in alike.values()
     ]
 

@@ -214,6 +214,23 @@ def test_advice_says_before_they_are_built_that_filters_will_take_much(
     assert "once they are built" not in outcome("advise", path).stdout
 
 
+def test_what_makes_filters_lighter_adds_none(tmp_path):
+    """Of a column that has them in one of two files."""
+    rng = np.random.default_rng(3)
+    for name, columns in ("a", ["id"]), ("b", ["id", "other"]):
+        path = tmp_path / f"{name}.orc"
+        table = pa.table({each: rng.integers(0, 1 << 40, 25_000) for each in ("id", "other")})
+        orc.write_table(table, str(path), stripe_size=1000, batch_size=1000)
+        pb.build(path, columns=columns, in_place=True)
+    told = outcome("advise", tmp_path).stdout
+    (command,) = re.findall("^next: (.*)$", told, re.MULTILINE)
+    assert command == (f"pbloom build {tmp_path} -c id --in-place --ndv 1000 --existing replace")
+    told = outcome("advise", tmp_path / "b.orc").stdout
+    assert [
+        each.split(" -c ")[1].split()[0] for each in re.findall("^next: .*$", told, re.MULTILINE)
+    ] == ["id,other"]
+
+
 @pytest.mark.parametrize("name", ["a.orc", "a.parquet"])
 def test_nothing_adds_to_filters_that_take_too_much(tmp_path, name):
     """The advice that `validate` sends to is about the columns that have some; the whole says what comes on top."""

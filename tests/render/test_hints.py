@@ -16,6 +16,7 @@ from parquet_bloom.render.hints import (
     in_options,
     next_line,
     on_others,
+    united,
     with_hint,
 )
 
@@ -329,3 +330,8 @@ def test_nothing_is_changed_on_web_servers():
     path = "https://host/a.parquet"
     assert NextLines().lines(path, "build FILE -c n --in-place") == []
     assert NextLines().lines(path, "advise FILE -c n") == [f"next: pbloom advise {path} -c n"]
+
+
+def test_columns_of_several_commands_are_named_once():
+    commands = ["pbloom advise a -c x,'\"p,q\"'", "pbloom advise a -c y,x", "pbloom strip b -c x"]
+    assert united(commands) == ["pbloom advise a -c 'x,\"p,q\",y'", "pbloom strip b -c x"]
