@@ -274,12 +274,12 @@ class Accounts(Protocol):
 
 @dataclass(frozen=True)
 class Report:
-    """What became of all files; the run `run_id` began at `started_at` and took `seconds`. `totals` is
-    small whatever the lake; whoever asks for single files reads the run's own account of them, which is
-    in the folder `audit`: kept if the run was given one, else as long as this report. `advice`: of advise,
-    what build takes of it, for each table; `documents` says it in full. `index`: of index, as it is by then; None
-    if there were no files to make one of. `asked`: of probe, the values, as documents have them. `was_done`: whether
-    a run of that id had done all files before: then this is its account."""
+    """What became of all files; the run `run_id` began at `started_at`, and this call took `seconds`: of a run that
+    was killed and has gone on, its last part alone. `totals` is small whatever the lake; whoever asks for single
+    files reads the run's own account of them, which is in the folder `audit`: kept if the run was given one, else as
+    long as this report. `advice`: of advise, what build takes of it, for each table; `documents` says it in full.
+    `index`: of index, as it is by then; None if there were no files to make one of. `asked`: of probe, the values, as
+    documents have them. `was_done`: whether a run of that id had done all files before: then this is its account."""
 
     verb: str
     run_id: str
