@@ -20,6 +20,8 @@ from parquet_bloom.storage.source import is_hidden, is_of_index
 _WITHOUT_ROWS: Final = re.compile(
     r"pbloom\.toml|_SUCCESS|_(common_)?metadata|_(committed|started)_\d+|.*\.crc|.*\.pbloom-journal"
     r"|manifest-\d{10}\.json|\.#.*|deletion_vector_[0-9a-f-]{36}\.bin|.*\.puffin"
+    # External key material, see encryption.key_material.
+    r"|_KEY_MATERIAL_FOR_.*\.json"
 )
 # Of Delta Lake and Hudi, see table_formats.
 _LOGS: Final = frozenset({"_delta_log", ".hoodie"})

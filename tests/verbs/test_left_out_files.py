@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from make.commands import outcome
 
 import parquet_bloom as pb
 
@@ -105,3 +106,11 @@ def test_a_folder_that_nobody_may_list_stays_an_error(lake: Path, monkeypatch: A
     monkeypatch.setattr(os, "scandir", refusing)
     with pytest.raises(PermissionError, match=r"cannot be listed: Permission denied"):
         pb.rows(lake, {"id": 2})
+
+
+def test_key_material_is_not_left_out(tmp_path: Path) -> None:
+    """Whoever opens the file that it is for has read it."""
+    pq.write_table(pa.table({"id": [1]}), tmp_path / "a.parquet")
+    (tmp_path / "_KEY_MATERIAL_FOR_a.parquet.json").write_text("{}")
+    found = outcome("validate", tmp_path)
+    assert (found.code, found.stderr) == (0, "")
