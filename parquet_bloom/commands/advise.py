@@ -763,7 +763,7 @@ def _on_share(
     if any(each.verb != "build" for each in steps):
         return
     none_is_too_large = "by this advice, none is too large for what it saves"
-    way_out = 'makes them smaller, ignore = ["PB309"] in pbloom.toml accepts them'
+    way_out = 'makes them smaller, and ignore = ["PB309"] in pbloom.toml accepts them'
     if len(reports) == 1 and _is_heavy(reports[0]):
         (report,) = reports
         of_what = "files" if report.files > 1 else "file"

@@ -138,7 +138,7 @@ def heavy(path, is_in_order):
 
 KEPT = (
     "note: filters take {} % of the file, and by this advice, none is too large for what it saves: build --existing"
-    ' replace with a higher --fpp makes them smaller, ignore = ["PB309"] in pbloom.toml accepts them'
+    ' replace with a higher --fpp makes them smaller, and ignore = ["PB309"] in pbloom.toml accepts them'
 )
 
 
