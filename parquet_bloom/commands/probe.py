@@ -247,7 +247,9 @@ class ProbeView(SummarizedView[ProbeReport]):
         maybe = results.maybe
         which = ""
         if maybe and len(results) > 1:
-            which = f" {shortened(results.texts_of(maybe[:MOST_SHOWN]), len(maybe))}:"
+            unknown = results.unknown
+            others = f" (unknown: {_some_of(results, unknown)})" if unknown else ""
+            which = f" {_some_of(results, maybe)}{others}:"
         line = (
             f"{painted('maybe' if maybe else 'unknown')}{which} {groups}"
             f" {shortened(_names(to_read))}, {number_of(rows, 'row')} to read"
@@ -411,6 +413,10 @@ def _in_all(results: ProbedValues) -> str:
 def _to_read(result: ProbedValue) -> list[Answer]:
     """The groups that may have a value, in order."""
     return [group for group in result.groups if group.verdict != "absent"]
+
+
+def _some_of(results: ProbedValues, positions: Sequence[int]) -> str:
+    return shortened(results.texts_of(positions[:MOST_SHOWN]), len(positions))
 
 
 def _names(groups: Sequence[Answer]) -> list[str]:

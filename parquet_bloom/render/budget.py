@@ -46,7 +46,8 @@ def budget_lines(plan: BudgetPlan, group: str, in_full: bool) -> Iterator[str]:
         are_all, is_one = len(names) == len(needs), len(names) == 1
         column = names[0] if is_one and not are_all else "COLUMN"
         which = "that column alone" if are_all or is_one else f"each of {shortened(names)}, alone,"
-        yield f"with -c {column}{budget}, {which} gets {share}"
+        by_name = " --union-by-name" * plan.is_shared
+        yield f"with -c {column}{budget}{by_name}, {which} gets {share}"
 
 
 def _used(plan: BudgetPlan) -> str:

@@ -250,7 +250,8 @@ class BudgetPlan:
     included; `for_all`: a budget with room for all columns at the target rate, or the lowest that is worth it, None
     if none is left out for lack of it; `for_all_fpp`: the highest mean FPP that one of them has with it; `columns`,
     `left_out` and `kept` are those of this table; `share`: of the files, if it was asked for as such; `alone`: those
-    left out that would have room if they were asked about alone, but for names that other tables have, too."""
+    left out that would have room if they were asked about alone, but for names that other tables have, too;
+    `is_shared`: with other tables, whose files lack these."""
 
     bytes: int
     used: int
@@ -262,6 +263,7 @@ class BudgetPlan:
     kept: tuple[KeptFilters, ...] = field(default=(), repr=False)
     share: str | None = field(default=None, compare=False, metadata=IN_PYTHON)
     alone: tuple[str, ...] = field(default=(), compare=False, metadata=IN_PYTHON)
+    is_shared: bool = field(default=False, compare=False, metadata=IN_PYTHON)
 
     @property
     def concerns_some(self) -> bool:
@@ -826,6 +828,7 @@ def _plans(
                 and each.needs <= budget - there
                 and tables_with[each.column] == 1
             ),
+            is_shared=len(tables) > 1,
         )
 
 

@@ -186,6 +186,14 @@ class ProbedValues(Sequence[ProbedValue]):
         return at
 
     @property
+    def unknown(self) -> Sequence[int]:
+        """The positions of those that are `unknown`: in no group that can be asked."""
+        are_unknown = np.asarray(self.to_read.any(axis=1))
+        are_unknown[self.maybe] = False
+        at: list[int] = np.flatnonzero(are_unknown).tolist()
+        return at
+
+    @property
     def texts(self) -> list[str]:
         """The values, as reports show them."""
         return show_values(self._values)

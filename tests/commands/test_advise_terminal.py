@@ -499,7 +499,7 @@ def test_a_budget_for_several_tables_is_told_of_each(tmp_path):
         ),
         "b: in_b: left out: needs at least 14,432 bytes, and 6,048 of the budget are left",
         "b: --budget 98508 has room for all of them, with a mean FPP of at most 0.34 % in any column",
-        "b: with -c COLUMN, that column alone gets the whole budget",
+        "b: with -c COLUMN --union-by-name, that column alone gets the whole budget",
         "2 schemas: 1 with columns to build, 1 without columns to build; 2 files",
         "judged apart, by what differs:",
         "  a: in_a INT64; no in_b",

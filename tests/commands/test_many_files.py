@@ -977,3 +977,19 @@ def test_columns_of_which_some_row_groups_were_built_were_not_skipped_as_a_whole
     told = outcome("build", *files, "-c", "id,no", "--in-place").stdout
     assert "\n2 files: skipped some row groups of id: has a filter already; " in told
     assert "\n2 files: skipped no: has a filter already; " in told
+
+
+def test_values_of_which_a_file_knows_nothing_are_named_beside_those_that_it_may_hold(tmp_path):
+    """One that is in a row group whose filter cannot be read is not absent."""
+    data, other = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    for path, first in (data, 0), (other, 1000):
+        table = pa.table({"id": range(first, first + 200)})
+        pq.write_table(table, path, row_group_size=100)
+        pb.build(path, columns="id", in_place=True)
+    broken = bytearray(data.read_bytes())
+    offset = pb.inspect(data).parts[0].columns[0].filter.offset
+    broken[offset : offset + 4] = b"\xff" * 4
+    data.write_bytes(broken)
+    said = outcome("probe", data, other, "-c", "id", "-v", 5, "-v", 150).stdout.splitlines()
+    assert said[0] == f"{data}: maybe 150 (unknown: 5): row groups 0, 1, 200 rows to read"
+    assert said[1] == f"{other}: absent"
