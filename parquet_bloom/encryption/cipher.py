@@ -79,8 +79,6 @@ class Module(IntEnum):
 
 
 _PAGE_BODIES = frozenset({Module.DATA_PAGE, Module.DICTIONARY_PAGE})
-# What shows whether a key and the AAD prefix are right: the rest of a file is opened after it.
-_PROVING = frozenset({Module.FOOTER, Module.COLUMN_META_DATA})
 # Ordinals in the AAD: row group and column, and for two kinds of module the page.
 _NUM_ORDINALS = dict.fromkeys(Module, 2) | {
     Module.FOOTER: 0,
@@ -217,12 +215,13 @@ class FileCipher:
         """Bytes that the envelope adds to a module's plaintext."""
         return GCM_OVERHEAD if self.authenticates(module) else CTR_OVERHEAD
 
-    def open(self, key: Key, module: Module, envelope: Buffer, *ordinals: int) -> bytes:
+    def open(
+        self, key: Key, module: Module, envelope: Buffer, *ordinals: int, is_right: bool = False
+    ) -> bytes:
         """The plaintext of a whole envelope, its length field included.
 
         parquet-java pads the Thrift structs that it encrypts with zeros: expect bytes after them.
-        Raises TamperedError, which names the module and the key's source, and doubts the key and the AAD prefix only
-        for the footer and ColumnMetaData: whoever opens another module has opened one of these with them.
+        Raises TamperedError, which names the module and the key's source; `is_right`: see Key.open_gcm.
         """
         aad = self.aad(module, *ordinals)
         try:
@@ -232,7 +231,7 @@ class FileCipher:
             sealed = memoryview(envelope)[LENGTH_BYTES:]
             if not self.authenticates(module):
                 return key.open_ctr(sealed)
-            return key.open_gcm(sealed, aad, is_right=module not in _PROVING)
+            return key.open_gcm(sealed, aad, is_right=is_right)
         except TamperedError as error:
             raise TamperedError(f"{module.words}: {error}") from None
 

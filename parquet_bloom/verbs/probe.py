@@ -177,20 +177,22 @@ class ProbedValues(Sequence[ProbedValue]):
     @property
     def maybe(self) -> Sequence[int]:
         """The positions of the values that are `maybe`."""
-        if not any(hasattr(group.picks, "tolist") for group in self._groups):
-            return [number for number, each in enumerate(self) if each.verdict == "maybe"]
-        found = np.zeros(len(self), np.bool_)
-        for distinct, picks, *_ in self._groups:
-            found |= np.array([each.verdict == "maybe" for each in distinct])[np.asarray(picks)]
-        at: list[int] = np.flatnonzero(found).tolist()
-        return at
+        return self._with("maybe")
 
     @property
     def unknown(self) -> Sequence[int]:
-        """The positions of those that are `unknown`: in no group that can be asked."""
-        are_unknown = np.asarray(self.to_read.any(axis=1))
-        are_unknown[self.maybe] = False
-        at: list[int] = np.flatnonzero(are_unknown).tolist()
+        """The positions of those that are `unknown`: `maybe` in none of the groups, and not absent in all."""
+        maybe = {*self.maybe}
+        return [at for at in self._with("unknown") if at not in maybe]
+
+    def _with(self, verdict: Verdict) -> list[int]:
+        """The positions of the values with this verdict in any group."""
+        if not any(hasattr(group.picks, "tolist") for group in self._groups):
+            return [number for number, each in enumerate(self) if verdict in each.verdicts]
+        found = np.zeros(len(self), np.bool_)
+        for distinct, picks, *_ in self._groups:
+            found |= np.array([each.verdict == verdict for each in distinct])[np.asarray(picks)]
+        at: list[int] = np.flatnonzero(found).tolist()
         return at
 
     @property

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
+from make.defects_security import sealed
 from make.encrypting import (
     DICTIONARY,
     DICTIONARY_HEADER,
@@ -27,6 +28,7 @@ from make.encrypting import (
     encrypt,
     gcm,
 )
+from make.footers import edited
 
 import parquet_bloom as pb
 from parquet_bloom.parquet.thrift import ttypes
@@ -509,3 +511,18 @@ def test_what_encryption_tells_takes_no_checksums(plain, algorithm, all_tell, tm
     path.write_bytes(encrypt(plain, replace(SEALED, algorithm=algorithm)).data)
     checked = pb.validate(path, keys=keys, pages=True).checked
     assert checked.pages_without_checksum == (0 if all_tell else checked.pages)
+
+
+def test_a_key_that_has_opened_nothing_is_doubted(tmp_path):
+    """Of a chunk whose sealed ColumnMetaData somebody has taken out, under a footer that nobody verifies."""
+
+    def without_sealed(footer):
+        for group in footer.row_groups:
+            group.columns[0].encrypted_column_metadata = None
+
+    path = tmp_path / "file.parquet"
+    shown = ("bloom_filter_offset", "bloom_filter_length")
+    path.write_bytes(edited(sealed(copies=shown).data, without_sealed))
+    (found,) = pb.probe(path, "a", 1, keys=pb.Keys(columns={"a": b"w" * 16})).results
+    told = "cannot be decrypted with key of column a: wrong key, wrong AAD prefix or altered bytes"
+    assert {each.reason for each in found.groups} == {f"filter header: {told}"}

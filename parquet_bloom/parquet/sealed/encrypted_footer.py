@@ -112,7 +112,9 @@ def modules_of_chunks(
         if isinstance(key, LockedModules):
             return key
         ordinal = chunk.row_group if chunk.ordinal is None else chunk.ordinal
-        return SealedModules(cipher, key, ordinal, chunk.column, _doubt(chunk))
+        # The footer's key is there only once it has opened the footer, or verified it.
+        is_proven = chunk.has_sealed_meta_data or key is footer_key
+        return SealedModules(cipher, key, ordinal, chunk.column, _doubt(chunk), is_proven)
 
     return modules
 
@@ -296,13 +298,15 @@ _WITHOUT_PAGE = (
 
 @dataclass(frozen=True, slots=True)
 class SealedModules:
-    """For an encrypted chunk with its key. `doubt`: why nothing may be sealed, empty if it may."""
+    """For an encrypted chunk with its key. `doubt`: why nothing may be sealed, empty if it may; `is_proven`: whether
+    the key has opened the ColumnMetaData or the footer by the time that anything else is opened."""
 
     cipher: FileCipher
     key: Key
     row_group: int
     column: int
     doubt: str
+    is_proven: bool
 
     bitset_overhead = GCM_OVERHEAD
 
@@ -314,7 +318,9 @@ class SealedModules:
             raise UnsupportedError(self.doubt)
 
     def _open(self, module: Module, envelope: memoryview, *page: int) -> bytes:
-        return self.cipher.open(self.key, module, envelope, self.row_group, self.column, *page)
+        ordinals = (self.row_group, self.column, *page)
+        is_right = self.is_proven and module is not Module.COLUMN_META_DATA
+        return self.cipher.open(self.key, module, envelope, *ordinals, is_right=is_right)
 
     def _seal(self, module: Module, plaintext: bytes | memoryview) -> bytes:
         self.check_writable()

@@ -192,9 +192,11 @@ class OpenedChunks:
             if kind == _KINDS.get(number)
         }
         crypto = self._raw[slice(*fields.get(_CRYPTO_METADATA, (0, 0)))]
-        chunk = EncryptedChunk(*key, self._ordinal_of(key[0]), self._leaves[key[1]].path, crypto)
+        is_sealed = _ENCRYPTED_COLUMN_METADATA in fields
+        path = self._leaves[key[1]].path
+        chunk = EncryptedChunk(*key, self._ordinal_of(key[0]), path, crypto, is_sealed)
         modules = self._modules[key] = self._protection.modules(chunk)
-        if _ENCRYPTED_COLUMN_METADATA not in fields:
+        if not is_sealed:
             return None
         self._copies[key], _ = fields.get(_META_DATA, (None, None))
         if isinstance(modules, MislockedModules):

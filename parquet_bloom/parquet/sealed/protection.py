@@ -27,13 +27,14 @@ UNSIGNED = "columns are encrypted, but the footer neither says how nor is signed
 class EncryptedChunk:
     """What identifies the key of an encrypted column chunk, and its AAD. `row_group` and `column`
     are positions; `ordinal` is stored in the row group, or None; `crypto` is the encoded
-    crypto_metadata."""
+    crypto_metadata; `has_sealed_meta_data`: whether its ColumnMetaData is sealed by itself."""
 
     row_group: int
     column: int
     ordinal: int | None
     path: tuple[str, ...]
     crypto: bytes
+    has_sealed_meta_data: bool
 
 
 class Protection(ABC):
