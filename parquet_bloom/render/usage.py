@@ -76,6 +76,7 @@ _OPTIONS_ELSEWHERE: Final = {
     "-f": ("--ids", _OVERWRITE),
     **dict.fromkeys(("-y", "--yes", "--force"), (_OVERWRITE,)),
     **dict.fromkeys(("-d", "--out-dir", "--outdir"), ("--output-dir",)),
+    **dict.fromkeys(("-o", "--output"), (_INDEX,)),
     **dict.fromkeys(("--cols", "--field", "--fields", "--select"), ("--columns", "--column")),
     **dict.fromkeys(("--rg", "--group", "--groups", "--stripe"), ("--row-group",)),
     **dict.fromkeys(("--id", "--literal", "--equals", "--where"), ("--value",)),
@@ -235,6 +236,8 @@ def _option_meant(error: click.NoSuchOption, words: Sequence[str]) -> str:
     names = [name for each in options for name in each.opts if name.startswith("-")]
     called: list[str] = [name for name in _OPTIONS_ELSEWHERE.get(typed, ()) if name in names]
     if called == [_OVERWRITE] and not _writes_anew(names, words):
+        called = []
+    if called == [_INDEX] and _INDEX in words:
         called = []
     if called and called[0] in words and "--existing" in names:
         called = ["--existing replace"]

@@ -124,6 +124,8 @@ WHERE_TO_WRITE = (
         ("probe x -y", "-y: no such option; no command asks before it works"),
         ("probe x -o out --force", "--force: no such option; did you mean --overwrite?"),
         ("repair x -oout -y", "-y: no such option; did you mean --overwrite?"),
+        ("index build x -c a -o ix", "-o: no such option; did you mean --index?"),
+        ("index build x --index ix -o y", "-o: no such option; pbloom build has it"),
         ("index build --index ix x -f", "-f: no such option; did you mean --overwrite?"),
         ("repair x -f", "-f: no such option; no command asks before it works"),
         ("probe x -c id -f ids.txt", "-f: no such option; did you mean --ids?"),
