@@ -12,7 +12,7 @@ from parquet_bloom.dataclass import dataclass
 @dataclass(frozen=True, slots=True)
 class Requests:
     """How many requests were sent, repeated ones included; `retries`: how many of them repeated one
-    that failed; `bytes_down` and `bytes_up`: of the bodies that came and were sent. `put`: all that
+    that failed; `bytes_down` and `bytes_up`: of the objects that came and were sent, not of listings. `put`: all that
     write, which includes copies, and deletions."""
 
     get: int = 0

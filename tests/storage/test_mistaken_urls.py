@@ -410,6 +410,19 @@ def test_a_bucket_that_is_not_there_is_named_with_the_object(server):
         assert (result.code, result.complaint) == (2, f"{url}: no bucket lake")
 
 
+def test_the_bucket_is_in_the_endpoint_too(server):
+    """Then a listing of the bucket is asked for as an object in it."""
+    gone = "<Error><Code>NoSuchKey</Code></Error>"
+    server.faults += [Fault(404, gone, kind=kind, times=99) for kind in ("LIST", "HEAD", "GET")]
+    options = {**server.options, "endpoint": f"{server.endpoint}/lake"}
+    for name in ("a.parquet", "day=1/"):
+        with pytest.raises(FileNotFoundError) as raised:
+            pb.inspect(f"s3://lake/{name}", storage_options=options)
+        assert raised.value.strerror.endswith(
+            "; the endpoint ends with /lake, expected it without the bucket"
+        )
+
+
 def test_a_web_page_has_no_ranges(server):
     server.faults += [Fault(200, "<a/>", kind=kind, times=99) for kind in ("LIST", "HEAD", "GET")]
     for verb in ("inspect", "build"):

@@ -20,6 +20,7 @@ from parquet_bloom.index.manifest import IndexForm, existing
 from parquet_bloom.index.opened import OpenSegment
 from parquet_bloom.index.sorted_map import SortedMap
 from parquet_bloom.storage import open_folder
+from parquet_bloom.storage.address import Address
 from parquet_bloom.vocabulary import words
 
 FILES = 5
@@ -316,3 +317,13 @@ def test_a_store_that_refuses_makes_nothing_gone(s3, tmp_path):
         assert [file.path for file in named.files_unknown] == ["s3://lake/in"]
         s3.faults.clear()
         assert index.check(deep=True).findings == ()
+
+
+@pytest.mark.parametrize("size", [(5 << 20) - 1, 5 << 20, (10 << 20) + 1])
+def test_each_part_of_a_segment_is_counted(s3, size):
+    folder = open_folder(Address.of(INDEX, s3.options))
+    s3.forget()
+    with folder.making("segment") as file:
+        file.write(bytes(size))
+    assert (folder.requests.put, folder.requests.bytes_up) == (len(s3.asked), size)
+    assert len(s3.objects["lake/users.index/segment"]) == size

@@ -7,8 +7,9 @@ import errno
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from math import ceil
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Final
 from urllib.parse import quote
 
 import obstore
@@ -25,6 +26,13 @@ from parquet_bloom.storage.traffic import GET, HEAD, LIST, PUT, Requests, Traffi
 if TYPE_CHECKING:
     from obstore import ObjectMeta
     from obstore.store import ObjectStore
+
+
+# What is larger is sent in parts of this size.
+_PART: Final = 5 << 20
+# By which a store learns of an upload in parts, and that all have come. Azure only has to learn the latter.
+_AROUND_PARTS: Final = {"az": 1}
+_AROUND_PARTS_ELSEWHERE: Final = 2
 
 
 class ObjectFolder:
@@ -140,9 +148,16 @@ class ObjectFolder:
 
             def put(store: ObjectStore) -> None:
                 file.seek(0)
-                obstore.put(store, f"{self._prefix}{name}", file)
+                obstore.put(store, f"{self._prefix}{name}", file, chunk_size=_PART)
 
-            self._asked(PUT + Requests(bytes_up=size), put, name)
+            self._asked(self._to_send(size), put, name)
+
+    def _to_send(self, size: int) -> Requests:
+        """What it takes to send that many bytes."""
+        if size <= _PART:
+            return Requests(put=1, bytes_up=size)
+        around = _AROUND_PARTS.get(self._address.store.name, _AROUND_PARTS_ELSEWHERE)
+        return Requests(put=ceil(size / _PART) + around, bytes_up=size)
 
     def remove(self, name: str) -> None:
         with suppress(FileNotFoundError):

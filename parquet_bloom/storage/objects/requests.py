@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 import obstore
 from obstore.exceptions import (
@@ -251,7 +252,8 @@ def _failure(address: Address, error: BaseException, kind: Requests) -> OSError:
     if isinstance(error, NotFoundError) or status == 404:
         is_bucket = code == _NO_BUCKET and address.store.has_folders
         nothing = f"no bucket {address.host}" if is_bucket else _nothing_at(address)
-        return FileNotFoundError(errno.ENOENT, nothing + _as_in_store(address, code), path)
+        why = _bucket_in_endpoint(address) or _as_in_store(address, code)
+        return FileNotFoundError(errno.ENOENT, nothing + why, path)
     if code in _UNREADABLE:
         return OSError(errno.EACCES, f"{_UNREADABLE[code]} ({shown})", path)
     if status == 400 and "Server Side Encryption" in line:
@@ -354,6 +356,14 @@ def _nothing_at(address: Address) -> str:
     """Whose name has no suffix may be meant for a folder, which is one only with something in it."""
     may_be_folder = address.store.has_folders and "." not in address.key.rpartition("/")[2]
     return NO_OBJECT_OR_FOLDER if may_be_folder else NO_OBJECT
+
+
+def _bucket_in_endpoint(address: Address) -> str:
+    """That an endpoint ends with the bucket, which is in the URL of each object already; empty if it does not."""
+    endpoint = find_endpoint(address.store, address.options)
+    if endpoint is None or not urlsplit(endpoint).path.rstrip("/").endswith(f"/{address.host}"):
+        return ""
+    return f"; the endpoint ends with /{address.host}, expected it without the bucket"
 
 
 # By the ends of their hosts: the clouds that answer in the words of S3, whose URLs may have the bucket in the host.
