@@ -259,6 +259,15 @@ class GroupAnswers(NamedTuple):
         return all(answer.verdict == "absent" for answer in self.given)
 
     @property
+    def not_absent(self) -> Sequence[int]:
+        """The values that the group may have, by their positions."""
+        may_have = [answer.verdict != "absent" for answer in self.distinct]
+        if hasattr(self.picks, "tolist"):
+            found: Any = np.flatnonzero(np.array(may_have)[self.picks])
+            return found  # type: ignore[no-any-return]
+        return [at for at, pick in enumerate(self.picks) if may_have[pick]]
+
+    @property
     def given(self) -> list[Answer]:
         """The answers about any of the values, each once."""
         picks = self.picks

@@ -315,6 +315,12 @@ class Askable(WithFilters, Protocol):
         which that is so, None for all. Their filters will be read next.
         Raises FormatError for a damaged footer, OSError."""
 
+    def groups_within_bounds(
+        self, column: Column, part: int, asked: object, values: Mapping[int, Sequence[int]]
+    ) -> Collection[int]:
+        """Those of some groups of a part that min/max statistics do not exclude for all of their `values`, which each
+        has by their positions. Raises as within_bounds."""
+
     def not_sought(self, asked: object) -> Mapping[int, str]:
         """The values for which find_rows raises UnsupportedError in this file, by their positions, and why; those
         beside them are found without them."""

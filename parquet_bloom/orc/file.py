@@ -305,6 +305,23 @@ class OrcContainer(OrcReader):
                 left[part] = [group for group, is_within in enumerate(within) if is_within]
         return left
 
+    def groups_within_bounds(
+        self, column: OrcColumn, part: int, asked: AskedValues, values: Mapping[int, Sequence[int]]
+    ) -> Collection[int]:
+        """See Askable."""
+        from parquet_bloom.orc.bounds import may_hold_any
+
+        entries = None
+        with suppress(ParquetBloomError):
+            entries = self.row_index(part, column)
+        if entries is None:
+            return values.keys()
+        tests = {
+            group: may_hold_any(self.generation, column, asked.at(each))
+            for group, each in values.items()
+        }
+        return [at for at, holds in tests.items() if not holds or holds(entries[at].statistics)]
+
     def not_sought(self, asked: AskedValues) -> Mapping[int, str]:
         return asked.not_sought
 

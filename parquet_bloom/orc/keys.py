@@ -51,7 +51,7 @@ from parquet_bloom.values.encode import (
     OF_ORC_BOOLEAN,
     not_looked_for,
 )
-from parquet_bloom.values.given import plain_value, python_values
+from parquet_bloom.values.given import picked, plain_value, python_values
 from parquet_bloom.values.types import (
     NANOS_PER_DAY,
     UNIX_EPOCH_JULIAN_DAY,
@@ -306,6 +306,10 @@ class AskedValues:
 
     def __len__(self) -> int:
         return len(self._values)
+
+    def at(self, positions: Sequence[int]) -> AskedValues:
+        """Some of the values, by their positions."""
+        return AskedValues(self._column, picked(self._values, positions))
 
     @cached_property
     def values(self) -> Sequence[Any]:

@@ -206,6 +206,18 @@ class ParquetContainer(OpenFile):
         self.will_read_filters(parts, [column], len(asked))
         return dict.fromkeys(parts)
 
+    def groups_within_bounds(
+        self, column: LeafColumn, part: int, asked: Asked, values: Mapping[int, Sequence[int]]
+    ) -> Collection[int]:
+        """See Askable; a row group is one group."""
+        from parquet_bloom.parquet.filters.bounds import reaching
+
+        if shredded.is_in_variant(column):
+            return values.keys()
+        keys = {group: asked.keys_at(each) for group, each in values.items()}
+        bounds = {group: reaching(column.type, each) for group, each in keys.items()}
+        return [at for at, each in bounds.items() if each is None or each.hold(self, column, part)]
+
     def not_sought(self, asked: Asked) -> Mapping[int, str]:
         """None: NaN is at fault in every file."""
         return {}

@@ -135,6 +135,14 @@ def python_values(values: Sequence[object] | NDArray[np.generic]) -> list[Any]:
     return list(map(_python_value, values))
 
 
+def picked(values: Sequence[Any] | NDArray[np.generic], positions: Sequence[int]) -> Any:
+    """The values at these positions, of the same kind."""
+    if hasattr(values, "dtype"):
+        array: Any = values
+        return array[positions]
+    return tuple([values[at] for at in positions])
+
+
 def _python_value(value: object) -> object:
     if isinstance(value, literal):
         return value.text

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from parquet_bloom.container.asked_once import those_not_held
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.native.lazy import Array, NDArray, np
+from parquet_bloom.values.given import picked
 from parquet_bloom.values.not_held import in_one_line
 from parquet_bloom.verbs.probe import ProbedValues, ProbeReport, probe_file
 
@@ -39,17 +40,9 @@ def held_values(file: Askable, column: Column, values: Sequence[Any] | Array) ->
         for at, problem in those_not_held(partial(file.encode, column), values).items()
     }
     held = [at for at in range(len(values)) if at not in problems]
-    positions = np.array(held, np.intp)
     others = frozenset(problems)
     problem = f"{where}{in_one_line(problems, values)}"
-    return HeldValues(picked(values, positions), positions, others, problem)
-
-
-def picked(values: Sequence[Any] | Array, positions: NDArray[np.intp]) -> Any:
-    """The values at these positions, of the same kind."""
-    if isinstance(values, np.ndarray):
-        return values[positions]
-    return tuple(values[at] for at in positions.tolist())
+    return HeldValues(picked(values, held), np.array(held, np.intp), others, problem)
 
 
 class HeldAnswers(NamedTuple):

@@ -27,7 +27,7 @@ from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.reads.columns import telling, whole_column
 from parquet_bloom.storage.cache import CacheUse
 from parquet_bloom.storage.left_out import LeftOut
-from parquet_bloom.values.given import python_values, show_values
+from parquet_bloom.values.given import picked, python_values, show_values
 from parquet_bloom.values.types import CANNOT_BE
 from parquet_bloom.verbs.asked_files import AnsweredBy, AskedFile, AskedFiles
 from parquet_bloom.verbs.found import (
@@ -37,7 +37,7 @@ from parquet_bloom.verbs.found import (
     UnknownFile,
     UnverifiedFile,
 )
-from parquet_bloom.verbs.held_values import held_values, picked
+from parquet_bloom.verbs.held_values import held_values
 from parquet_bloom.verbs.listed_files import SOURCE_GONE
 from parquet_bloom.verbs.several import Lacking, message_of
 from parquet_bloom.vocabulary import NULL_BY_NAME, WITHOUT_FILTERS
@@ -443,9 +443,10 @@ class RowSearch:
         if not reasons or len(reasons) == len(among):
             return encoded
         self._unsure.update(reasons)
-        left = np.array([at for at in among.tolist() if at not in reasons], np.intp)
+        left = [at for at in among.tolist() if at not in reasons]
         problem = "; ".join(filter(None, (encoded.problem, _not_looked_for(reasons, self.values))))
-        return _Encoded(file.encode(column, picked(self.values, left)), left, problem)
+        asked = file.encode(column, picked(self.values, left))
+        return _Encoded(asked, np.array(left, np.intp), problem)
 
     def _rows(self, files: ListedFiles, file: Askable, found: Sequence[FoundIn]) -> list[FoundRow]:
         first_rows = list(accumulate(file.part_rows, initial=0))
@@ -534,23 +535,40 @@ class RowSearch:
         by_filters = 0
         by_statistics = file.num_parts - len(within)
         for part, groups in within.items():
-            left, num_groups, is_by_filters = [], 0, False
-            for number, answers in enumerate(file.prober(column, part).answers(asked)):
-                num_groups += 1
-                if groups is not None and number not in groups:
-                    continue
-                is_by_filters = is_by_filters or any(
-                    each.num_rows and each.reason not in WITHOUT_FILTERS for each in answers.given
-                )
-                if not answers.are_absent:
-                    left.append(number)
-            if left:
-                places[part] = left if len(left) < num_groups else None
+            left, are_asked = _groups_left(file, column, part, groups, asked)
+            if left is None or left:
+                places[part] = left
             else:
                 # What has no rows, only nulls in them, or a type that holds none of the values, no filter ruled out.
-                by_filters += is_by_filters
-                by_statistics += not is_by_filters
+                by_filters += are_asked
+                by_statistics += not are_asked
         return _Left(places, by_statistics, by_filters)
+
+
+def _groups_left(
+    file: Askable, column: Column, part: int, among: Collection[int] | None, asked: object
+) -> tuple[Sequence[int] | None, bool]:
+    """The groups of a part that may have one of the values, None for all; and whether any filter of those `among`
+    which they are was asked."""
+    left: set[int] = set()
+    some: dict[int, Sequence[int]] = {}
+    num_groups, are_asked = 0, False
+    for number, answers in enumerate(file.prober(column, part).answers(asked)):
+        num_groups += 1
+        if among is not None and number not in among:
+            continue
+        are_asked = are_asked or any(
+            each.num_rows and each.reason not in WITHOUT_FILTERS for each in answers.given
+        )
+        values = answers.not_absent
+        if len(values) == len(answers.picks):
+            left.add(number)
+        elif len(values):
+            some[number] = values
+    if some:
+        # Those that a filter has by chance may be out of bounds, where others are within them.
+        left.update(file.groups_within_bounds(column, part, asked, some))
+    return (sorted(left) if len(left) < num_groups else None), are_asked
 
 
 # So many values are named that a file cannot look for.

@@ -299,6 +299,39 @@ def test_row_groups_that_min_max_excludes_are_not_read(tmp_path):
     assert asked.answered_by == "statistics"
 
 
+KINDS = {
+    "int": np.arange(4000) * 3,
+    "float": np.arange(4000) * 0.5,
+    "time": np.arange(4000).astype("datetime64[s]"),
+    "text": np.char.zfill(np.arange(4000).astype(str), 5),
+}
+
+
+@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize("suffix", ["parquet", "orc"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_filter_has_by_chance_is_compared_with_bounds(tmp_path, kind, suffix, few):
+    """So many values are read for as for each of them alone, not where one is within bounds, and another is in the
+    filter by chance."""
+    path, values = tmp_path / f"a.{suffix}", KINDS[kind]
+    table = pa.table({"c": values[1::2]})
+    if suffix == "orc":
+        orc.write_table(table, path, row_index_stride=1000, stripe_size=1 << 30)
+    else:
+        pq.write_table(table, path, row_group_size=100)
+    pb.build(path, in_place=True, columns=["c"], fpp=0.2 if few else 0.005)
+    # Few are within the bounds of each, and none is there.
+    asked = values[:: 500 if few else 10]
+    together = pb.find(path, "c", asked)
+    alone = [pb.find(path, "c", [each]) for each in asked]
+    assert not together.rows
+    read = [each.row_groups_read + each.pages_read for each in alone]
+    assert together.row_groups_read + together.pages_read <= sum(read)
+    stored = values[[1, 1001, 3999]]
+    found = pb.find(path, "c", np.concatenate([asked, stored]))
+    assert [row.row for row in found.rows] == [0, 500, 1999]
+
+
 @pytest.mark.parametrize("kind", ["int32", "uint32", "uint64", "float32", "float64", "text"])
 def test_many_values_are_compared_with_bounds_at_once(tmp_path, kind):
     numbers = np.arange(0, 8000, 4) + (2**31 - 4000 if kind[0] == "u" else -4000)

@@ -24,7 +24,7 @@ from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.footer.value_order import key_of, number_kind
 from parquet_bloom.parquet.pages.runs import FixedRun, Run, run_of
 from parquet_bloom.values.encode import NAN, Encodings, integer_range
-from parquet_bloom.values.given import python_values
+from parquet_bloom.values.given import picked, python_values
 from parquet_bloom.values.literals import encode_given
 from parquet_bloom.values.types import LeafType, zeros
 from parquet_bloom.vocabulary import NOT_HELD
@@ -80,17 +80,42 @@ class Asked:
     def keys(self) -> Sequence[Any] | None:
         """The places of all that in the order of the type, ascending; None if it has none. Of many numbers an array,
         which takes a fifth of the memory. NaN has no place."""
-        key, kind = key_of(self._leaf), number_kind(self._leaf)
+        key = key_of(self._leaf)
         if key is None:
             return None
-        if self.is_many and kind and isinstance(self.stored.run, FixedRun):
-            numbers: Any = np.sort(self.stored.run.numbers(kind))
-            end = np.searchsorted(numbers, np.nan) if self._leaf.is_float else len(numbers)
-            known: Sequence[Any] = numbers[:end]
-            return known
+        if self._numbers is not None:
+            return self._in_order(self._numbers)
         found: list[Any] = [key(each) for each in self.plain]
         # No bytes at all, which are a zero of DECIMAL, have no place; others are the same zero.
         return sorted(each for each in found if each is not None)
+
+    def keys_at(self, positions: Sequence[int]) -> Sequence[Any] | None:
+        """The same of some of the values, by their positions; None also if one is unknown."""
+        doubted = {at for at, why in self.unknown.items() if why not in NOT_HELD}
+        if not doubted.isdisjoint(positions):
+            return None
+        numbers = self._numbers
+        if numbers is None:
+            return Asked(self._leaf, picked(self._values, positions)).keys
+        if (owners := self.stored.owners) is None:
+            return self._in_order(numbers[positions])
+        are_asked = np.zeros(len(self), np.bool_)
+        are_asked[positions] = True
+        return self._in_order(numbers[are_asked[owners]])
+
+    @read_once
+    def _numbers(self) -> Array | None:
+        """All that may be stored for many numbers; None for others."""
+        kind = number_kind(self._leaf)
+        if not self.is_many or not kind or not isinstance(self.stored.run, FixedRun):
+            return None
+        return self.stored.run.numbers(kind)
+
+    def _in_order(self, numbers: Array) -> Sequence[Any]:
+        in_order: Any = np.sort(numbers)
+        end = np.searchsorted(in_order, np.nan) if self._leaf.is_float else len(in_order)
+        known: Sequence[Any] = in_order[:end]
+        return known
 
 
 asked_of: Final[AskedOnce[LeafType, Asked]] = AskedOnce(Asked)

@@ -9,7 +9,7 @@ Bounds that are damaged, the wrong way round, or in an order that nobody can rel
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from parquet_bloom.parquet.footer.value_order import is_signed, key_of
@@ -55,7 +55,11 @@ def among(leaf: LeafType, asked: Asked, slack: int = 0) -> Bounds | None:
     `slack`: by which they are wider on each side."""
     if any(reason not in NOT_HELD for reason in asked.unknown.values()):
         return None
-    keys = asked.keys
+    return reaching(leaf, asked.keys, slack)
+
+
+def reaching(leaf: LeafType, keys: Sequence[Any] | None, slack: int = 0) -> Bounds | None:
+    """The same for values that have these places, in order; None if bounds do not tell."""
     if keys is None or not len(keys):
         return None
 
