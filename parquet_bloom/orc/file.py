@@ -255,7 +255,11 @@ class OrcContainer(OrcReader):
         if asked is None or not by_filters:
             return PartsLeft(within, within)
         answers = {part: self._answers(column, part, groups[part], asked) for part in within}
-        left = [part for part in within if not all(answer.are_absent for answer in answers[part])]
+        left = [
+            part
+            for part in within
+            if self._are_left(column, part, groups[part], answers[part], asked)
+        ]
         # What statistics that do not count as bounds show to be null, no filter excludes.
         asked_of = {part for part in within if any(each.was_asked for each in answers[part])}
         within = [part for part in within if part in asked_of or part in left]
@@ -280,6 +284,24 @@ class OrcContainer(OrcReader):
         """Those of the index groups of a stripe that are `within` bounds."""
         answers = self.prober(column, part).answers(asked)
         return [answer for is_within, answer in zip(within, answers, strict=True) if is_within]
+
+    def _are_left(
+        self,
+        column: OrcColumn,
+        part: int,
+        within: Sequence[bool],
+        answers: Sequence[GroupAnswers],
+        asked: AskedValues,
+    ) -> bool:
+        """Whether any of the index groups that are `within` bounds may have one of the values that are."""
+        some: dict[int, Sequence[int]] = {}
+        for number, answer in zip(compress(range(len(within)), within), answers, strict=True):
+            values = answer.not_absent
+            if len(values) == len(asked):
+                return True
+            if len(values):
+                some[number] = values
+        return bool(some and self.groups_within_bounds(column, part, asked, some))
 
     def _within(self, column: OrcColumn, part: int, holds: MayHold | None) -> list[bool]:
         """Of each index group of a stripe, whether its statistics do not exclude it."""

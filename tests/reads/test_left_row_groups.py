@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from datetime import date, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from make.encrypted_files import OWN, encrypted, keys_of
+from make.encrypting import Recipe
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -213,3 +216,41 @@ def test_many_integers_are_asked_by_bounds(tmp_path: Path, kind: str) -> None:
     ):
         left = pb.row_groups(path, {"id": np.array(asked, kind)})
         assert left["row_group"].to_pylist() == wanted
+
+
+KINDS = {
+    "int": np.arange(-2000, 2000) * 3,
+    "float": np.arange(-2000, 2000) * -0.5,
+    "text": np.char.zfill(np.arange(4000).astype(str), 5),
+}
+
+
+@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "suffix"),
+    [
+        *((kind, suffix) for kind in KINDS for suffix in ("parquet", "encrypted")),
+        ("int", "orc"),
+        ("text", "orc"),
+    ],
+)
+def test_a_filter_is_asked_about_the_values_within_bounds(
+    tmp_path: Path, kind: str, suffix: str, few: bool
+) -> None:
+    """What it has by chance besides leaves no row group: so many values leave what each of them alone leaves."""
+    path, values = tmp_path / f"plain.{suffix}", KINDS[kind]
+    table = pa.table({"c": values[::2]})
+    options: dict[str, Any] = {}
+    if suffix == "orc":
+        orc.write_table(table, path, row_index_stride=1000, stripe_size=1 << 14, batch_size=100)
+    else:
+        pq.write_table(table, path, row_group_size=100)
+    if suffix == "encrypted":
+        recipe = Recipe(columns={"c": OWN})
+        path, options = encrypted(tmp_path, recipe, path), {"keys": keys_of(recipe)}
+    pb.build(path, in_place=True, columns=["c"], fpp=0.2 if few else 0.005, **options)
+    # Few are within the bounds of each; but for one zero, none is there.
+    asked = [*values[1 :: 500 if few else 10], *[0.0] * (kind == "float")]
+    alone = {found for each in asked for found in left(path, {"c": [each]}, **options)}
+    assert left(path, {"c": asked}, **options) == sorted(alone)
+    assert len(alone) < 15

@@ -89,6 +89,19 @@ class Asked:
         # No bytes at all, which are a zero of DECIMAL, have no place; others are the same zero.
         return sorted(each for each in found if each is not None)
 
+    @read_once
+    def in_order(self) -> tuple[Sequence[Any], Sequence[int]] | None:
+        """`keys`, and for each the position of what has it among all that may be stored; None unless all have one."""
+        if (numbers := self._numbers) is not None:
+            order: Any = np.argsort(numbers, kind="stable")
+            return numbers[order], order
+        key = key_of(self._leaf)
+        keys: list[Any] = [] if key is None else [key(each) for each in self.plain]
+        if not keys or None in keys:
+            return None
+        positions = sorted(range(len(keys)), key=lambda at: keys[at])
+        return [keys[at] for at in positions], positions
+
     def keys_at(self, positions: Sequence[int]) -> Sequence[Any] | None:
         """The same of some of the values, by their positions; None also if one is unknown."""
         doubted = {at for at, why in self.unknown.items() if why not in NOT_HELD}

@@ -43,11 +43,18 @@ class Bounds:
             return True
         if self._finds_nan and not file.footer.lacks_nan(part, column):
             return True
+        places = self.places(file, column, part)
+        return places is None or self._reaches(*places)
+
+    def places(self, file: OpenFile, column: LeafColumn, part: int) -> tuple[Any, Any] | None:
+        """Those of the least and the greatest value of a chunk; None if nobody can rely on them. Raises as hold."""
+        if self._key is None:
+            return None
         stored = file.footer.stored_bounds(part, column, self._takes_deprecated)
         if stored is None:
-            return True
+            return None
         low, high = map(self._key, stored)
-        return low is None or high is None or low > high or self._reaches(low, high)  # type: ignore[operator]
+        return None if low is None or high is None or low > high else (low, high)  # type: ignore[operator]
 
 
 def among(leaf: LeafType, asked: Asked, slack: int = 0) -> Bounds | None:

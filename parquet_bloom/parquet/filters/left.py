@@ -9,9 +9,10 @@ A row group is excluded only by what no engine reads otherwise, see `agreed`; an
 from __future__ import annotations
 
 import operator
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from parquet_bloom.container.conditions import Compared, Condition, In, PartsLeft
 from parquet_bloom.errors import ColumnError, ValueTypeError
@@ -31,7 +32,7 @@ from parquet_bloom.parquet.filters.ahead import (
 )
 from parquet_bloom.parquet.filters.asked import Asked
 from parquet_bloom.parquet.filters.bloom import encode_header
-from parquet_bloom.parquet.filters.bounds import Bounds, among, compared
+from parquet_bloom.parquet.filters.bounds import Bounds, among, compared, reaching
 from parquet_bloom.parquet.filters.clear import are_clear
 from parquet_bloom.parquet.filters.probe import BYTES_PER_VALUE, ChunkProber
 from parquet_bloom.parquet.footer import shredded
@@ -123,10 +124,22 @@ def _test(leaf: LeafType, condition: Condition) -> _Test | None:
 
 
 class _Hashed:
-    """What is looked up: `asked`, and all that may be stored for it."""
+    """What is looked up: `asked`, and all that may be stored for it; or `some` of `every`."""
 
-    def __init__(self, asked: Asked) -> None:
-        self.asked = asked
+    def __init__(
+        self, asked: Asked, every: _Hashed | None = None, some: Sequence[int] = ()
+    ) -> None:
+        self.asked, self._every, self._some = asked, every, some
+
+    def between(self, low: Any, high: Any) -> _Hashed:
+        """What of it has a place between these two, which a filter is asked about: other values may be in it by
+        chance, and are not in its chunk."""
+        in_order = self.asked.in_order
+        if in_order is None:
+            return self
+        keys, order = in_order
+        some = order[bisect_left(keys, low) : bisect_right(keys, high)]
+        return self if len(some) == len(keys) else _Hashed(self.asked, self, some)
 
     @read_once
     def few(self) -> Sequence[tuple[bytes, int]] | None:
@@ -136,10 +149,14 @@ class _Hashed:
     @read_once
     def each(self) -> Sequence[tuple[bytes, int]]:
         """With the half of its hash that selects the block."""
+        if self._every is not None:
+            return [self._every.each[at] for at in self._some]
         return [(each, _kernel.xxh64(each) >> 32) for each in self.asked.plain]
 
     @read_once
     def hashes(self) -> NDArray[np.uint64]:
+        if self._every is not None:
+            return self._every.hashes[self._some]
         if self.asked.is_many:
             return self.asked.stored.hashes
         return np.array([_kernel.xxh64(each) for each in self.asked.plain], np.uint64)
@@ -158,23 +175,26 @@ class _Found(NamedTuple):
 
 
 def _by_filters(
-    file: OpenFile, column: LeafColumn, parts: Sequence[int], hashed: _Hashed
+    file: OpenFile, column: LeafColumn, parts: Sequence[int], every: _Hashed
 ) -> PartsLeft:
     is_plain = file.footer.protection is UNPROTECTED
     chunks = file.footer.chunks_of([column])
     left: list[int] = []
     by_chance: list[float] = []
     without_filter: list[int] = []
-    several = Bounds(column.type, operator.lt)
+    bounds = Bounds(column.type, operator.lt)
     for part in parts:
         offset = chunks.one("bloom_filter_offset", part, column.index)
         length = chunks.one("bloom_filter_length", part, column.index)
         has_none = is_plain and offset == _kernel.ABSENT
         if has_none:
             left.append(part)
-            if several.hold(file, column, part):
+            if bounds.hold(file, column, part):
                 without_filter.append(part)
             continue
+        # One value is within them, or would not be asked.
+        places = bounds.places(file, column, part) if len(every.asked) > 1 else None
+        hashed = every if places is None else every.between(*places)
         header = usual_header(length) if is_plain else b""
         if header and file.footer.layout.is_alone(offset, offset + length):
             found = _asked_usually(file, offset, length, header, hashed)
@@ -276,10 +296,15 @@ def _asked_by_blocks(
 
 def _asked_otherwise(file: OpenFile, part: int, column: LeafColumn, hashed: _Hashed) -> _Found:
     """What any filter says."""
+    asked = hashed.asked
     prober = ChunkProber(file, file.footer.chunk(part, column), None, None)
-    (answer,) = prober.answers(hashed.asked)
+    (answer,) = prober.answers(asked)
+    found = answer.not_absent
     by_chance = None if answer.fpp is None else hashed.by_chance(answer.fpp)
-    return _Found(not answer.are_absent, by_chance)
+    if not 0 < len(found) < len(asked):
+        return _Found(len(found) > 0, by_chance)
+    within = reaching(column.type, asked.keys_at(found))
+    return _Found(within is None or within.hold(file, column, part), by_chance)
 
 
 @lru_cache(maxsize=64)
