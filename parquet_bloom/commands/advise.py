@@ -22,7 +22,7 @@ from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.parameters import FILE
 from parquet_bloom.commands.sections import Command, output_option, values_option
 from parquet_bloom.container import UNITS, Units, number_of, without_numbers
-from parquet_bloom.container.in_commands import AsTable, InCommands, command_for
+from parquet_bloom.container.in_commands import MOST_JUDGED, AsTable, InCommands, command_for
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engines_named
 from parquet_bloom.errors import quoted_name
@@ -33,7 +33,6 @@ from parquet_bloom.program import options_again
 from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.engine_use import in_words, limits, notes, users
 from parquet_bloom.render.hints import (
-    MOST_JUDGED,
     for_all,
     on_replaced_too,
     united,

@@ -304,7 +304,7 @@ class ProbeView(SummarizedView[ProbeReport]):
         if reasons == {NO_FILTER}:
             # And not build: in a sorted column, for one, a filter would save nothing.
             column = quoted_name(report.column)
-            for line in self._next_lines.lines(report.path, "advise FILE -c COLUMN", column):
+            for line in self._next_lines.lines(report.path, "advise FILES -c COLUMN", column):
                 write_line(line)
 
 

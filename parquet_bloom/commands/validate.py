@@ -96,6 +96,8 @@ def validate(
 
     def work(path: str) -> ValidationReport:
         with progress(path) as show, inputs.open(path, keys) as file:
+            # A page of `report` has the advice on all of them itself.
+            file.stand_for(inputs.in_commands(path))
             there.update(file.columns, filter(file.lacks, policy.columns))
             there.update(policy.called_otherwise(file))
             if not options.union_by_name:
