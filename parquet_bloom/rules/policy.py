@@ -156,9 +156,17 @@ class Policy:
 
     def highest_rates(self) -> dict[str | None, float]:
         """The limits of rates by leaf column, and by None that of all others."""
-        limits: dict[str | None, float | None] = {None: self.max_fpp}
-        limits.update((name, self.for_column(name).max_fpp) for name in self.columns)
+        of_others = ColumnPolicy(max_fpp=self.max_fpp, ignore=self.ignore)
+        limits: dict[str | None, float | None] = {None: self._highest_rate(of_others)}
+        limits.update((name, self._highest_rate(self.for_column(name))) for name in self.columns)
         return {name: rate for name, rate in limits.items() if rate is not None}
+
+    def _highest_rate(self, column: ColumnPolicy) -> float | None:
+        """The one that it names, or else that above which a filter is too full, if this fails a file."""
+        too_full = find_rule("PB302")
+        does_fail = self.fail_on is not None and too_full.severity >= self.fail_on
+        is_limit = does_fail and too_full.id not in column.ignore
+        return column.highest_fpp if is_limit else column.max_fpp
 
     def for_advice(self) -> dict[str, Any]:
         """What advice heeds, as options.AdviseOptions calls it."""
