@@ -535,8 +535,8 @@ which_policy = together(
         type=FILE,
         help='TOML file of what is required: require = ["user_id"], max-fpp = 0.02, max-bytes, ignore, fail-on or'
         " no-values in [validate], or in [tool.pbloom.validate] of a pyproject.toml; for one column in"
-        ' [validate.columns."user.id"], there with require = true.  [default: the nearest pbloom.toml or'
-        " pyproject.toml]",
+        ' [validate.columns."user.id"], there with require = true.  [default: the pbloom.toml, or such a'
+        " pyproject.toml, in the working folder, or else in the nearest folder above]",
     ),
     checks_option("--no-config", is_flag=True, help="Use no configuration file."),
 )

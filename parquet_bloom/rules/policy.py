@@ -91,7 +91,8 @@ class Policy:
 
     `fail_on`: the lowest severity that fails a file, or its word; None and `never`: none does. `require`: columns
     that must have a filter in every row group. `no_values`: whether findings name values by hashes. `arguments`: the
-    options with which another command takes it from the same place. Otherwise as in ColumnPolicy.
+    options with which another command takes it from the same place; `found_at`: that place, if nobody named it.
+    Otherwise as in ColumnPolicy.
     """
 
     # A word becomes a severity.
@@ -103,6 +104,7 @@ class Policy:
     columns: Mapping[str, ColumnPolicy] = field(default_factory=dict)
     no_values: bool = False
     arguments: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    found_at: str | None = field(default=None, repr=False, compare=False)
     _by_column: dict[str, ColumnPolicy] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -234,6 +236,7 @@ class Policy:
             columns=columns,
             no_values=self.no_values or flag_given("no_values", no_values),
             arguments=self.arguments,
+            found_at=self.found_at,
         )
         if policy.fail_on is None:
             object.__setattr__(policy, "_failing", self._failing)

@@ -889,10 +889,20 @@ def test_commands_with_a_policy(for_policy, monkeypatch):
         in outcome("advise", path.name).stdout
     )
     assert " build filters for id\n" in outcome("advise", path.name, "--no-config").stdout
-    outcome("build", path.name, "--auto", "-o", "again.parquet")
+    again = outcome("build", path.name, "--auto", "-o", "again.parquet")
     assert (
         path.with_name("again.parquet").read_bytes() == path.with_name("built.parquet").read_bytes()
     )
+    # Nobody named it.
+    note = "note: pbloom.toml requires seq, kind and limits rates; --no-config leaves it out"
+    assert again.stderr.splitlines()[0] == f"pbloom: {note}"
+    assert note in outcome("advise", path.name).stdout.splitlines()
+    (path.parent / "below").mkdir()
+    monkeypatch.chdir(path.parent / "below")
+    (told,) = re.findall("note: (.*) requires .*", outcome("advise", path).stdout)
+    assert told == str(path.with_name("pbloom.toml"))
+    for given in (["-c", "id", "--no-config"], ["--config", told]):
+        assert "leaves it out" not in outcome("advise", path, *given).stdout
 
 
 def test_a_policy_is_for_what_is_advised(for_policy):
