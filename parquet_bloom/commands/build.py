@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -34,6 +34,7 @@ from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.changes import BUILD, TABLE_BUILD
 from parquet_bloom.render.engine_use import limits, notes
 from parquet_bloom.render.hints import command, for_all
+from parquet_bloom.render.reports import Remark, lines_of_alike
 from parquet_bloom.render.terminal import MOST_ROWS, complain, no_progress, progress
 
 if TYPE_CHECKING:
@@ -252,16 +253,29 @@ def _judged(
     )
     why = for_all(command("advise", "FILE", *alike), "FILE", answers.inputs.narrowed_read_names)
     asked = engines_named(wanted.engines)
-    for table in tables:
-        # A table that has none of the columns which were asked about needs no reason.
-        if table.columns and not table.recommended:
-            complain(f"{table.path}: no column that advise would build; `{why}` says why")
-        if table.budget is not None and table.budget.concerns_some:
-            in_full = answers.verbose or len(table.columns) <= MOST_ROWS
-            for line in budget_lines(table.budget, UNITS[table.format].group, in_full):
-                complain(f"{table.path}: note: {line}")
-        to_build = [each for each in table.columns if each.to_do in ("build", "rebuild")]
-        said = ((note, each) for each in to_build for note in limits(each, asked))
-        for line in notes(said):
-            complain(f"{table.path}: {line}")
+    said = (
+        (table.path, remark)
+        for table in tables
+        for remark in _remarks_on(table, why, asked, in_full=answers.verbose)
+    )
+    for line in lines_of_alike(said, len(tables), "schema"):
+        complain(line)
     return _Judged(advisor, tables, failed)
+
+
+def _remarks_on(
+    table: AdviceReport, why: str, asked: Sequence[str], *, in_full: bool
+) -> Iterator[Remark]:
+    """What to know of a table before it is built: `why` is the command that says why nothing is; `asked`: the engines
+    that the advice is for."""
+    # A table that has none of the columns which were asked about needs no reason.
+    if table.columns and not table.recommended:
+        none = f"no column that advise would build; `{why}` says why"
+        yield Remark("", none, none)
+    if table.budget is not None and table.budget.concerns_some:
+        in_full = in_full or len(table.columns) <= MOST_ROWS
+        for line in budget_lines(table.budget, UNITS[table.format].group, in_full):
+            yield Remark("note", line, f"note: {line}")
+    to_build = [each for each in table.columns if each.to_do in ("build", "rebuild")]
+    for line in notes((note, each) for each in to_build for note in limits(each, asked)):
+        yield Remark("", line, line)

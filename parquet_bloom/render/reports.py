@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from parquet_bloom.container import number_of, without_numbers
@@ -223,6 +223,21 @@ class Summary:
         are_all = len(paths) == self._states.total()
         concerned = concerned_of(paths, names, are_all, self._num_failed > 0)
         return f"{files}: {about_alike([remark for _, remark in alike], names, concerned)}"
+
+
+def lines_of_alike(
+    said: Iterable[tuple[str, Remark]], num_files: int, noun: str = "file"
+) -> Iterator[str]:
+    """What is said of some of so many files, by their paths: what is alike once, but all that is said of one."""
+    alike: dict[tuple[object, int], dict[str, Remark]] = {}
+    before: Counter[tuple[str, object]] = Counter()
+    for path, remark in said:
+        alike.setdefault((remark.likeness, before[path, remark.likeness]), {})[path] = remark
+        before[path, remark.likeness] += 1
+    for remarks in alike.values():
+        first = next(iter(remarks.values()))
+        text = about_alike([*remarks.values()]) if len(remarks) > 1 else first.text
+        yield f"{files_of([*remarks], num_files, noun)}: {text}"
 
 
 class Complaints:
