@@ -846,11 +846,10 @@ def test_what_a_policy_requires_takes_no_more_than_it_has_to(for_policy, setting
     pb.build(path, in_place=True, advice=enough)
     assert pb.validate(path, policy=policy).ok
     # None that is smaller passes.
-    smaller = pb.build(
-        path, in_place=True, columns=["seq"], fpp=min(0.9, 2 * rate), existing="replace"
-    )
-    is_smaller = sum(each.length for each in smaller.filters) < needs
-    assert not (is_smaller and pb.validate(path, policy=policy).ok)
+    for other, is_ok in ((rate, True), (min(0.9, 8 * rate), False)):
+        built = pb.build(path, in_place=True, columns="seq", fpp=other, existing="replace")
+        assert pb.validate(path, policy=policy).ok == is_ok
+        assert (sum(each.length for each in built.filters) == needs) == is_ok
 
 
 def test_what_a_policy_does_not_accept_is_built_again(for_policy):
