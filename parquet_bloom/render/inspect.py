@@ -60,7 +60,7 @@ class InspectionView(SummarizedView["FileInspection"]):
     """Which filters files have. `next_lines`: the commands that help next; `columns`, `parts`: those that were
     asked for, if not all."""
 
-    named = "without"
+    named = ("without", "with filters")
     in_short = "--summary shows a row per column, over all files; --verbose shows each file."
 
     def __init__(

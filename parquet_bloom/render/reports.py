@@ -114,11 +114,11 @@ class ReportView(ABC, Generic[SomeReport]):
 
 class SummarizedView(ReportView[SomeReport]):
     """The same; of several files each has but a line, unless more is asked for. `in_short`: what a terminal shows
-    below more than a few lines, about the option that sums them up; `named`: a state of which the first files are
-    named where only some are in it, and none has a line."""
+    below more than a few lines, about the option that sums them up; `named`: states of which the one with the fewest
+    files has the first of them named, where only some are in it, and none has a line."""
 
     in_short: ClassVar[str] = ""
-    named: ClassVar[str] = ""
+    named: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def summarize(self, report: SomeReport) -> FileSummary:
@@ -163,8 +163,7 @@ class Summary:
         self._hint = view.hint
         self._stopwatch = Stopwatch()
         self._in_short = view.in_short
-        self._named_state = view.named
-        self._named: list[str] = []
+        self._named: dict[str, list[str]] = {state: [] for state in view.named}
         self._num_failed = 0
         self._states: Counter[str] = Counter()
         self._numbers: Counter[str] = Counter()
@@ -172,8 +171,9 @@ class Summary:
 
     def add(self, path: str, file: FileSummary) -> None:
         self._states[file.state] += 1
-        if file.state == self._named_state and len(self._named) < MOST_IN_STATE:
-            self._named.append(path)
+        named = self._named.get(file.state)
+        if named is not None and len(named) < MOST_IN_STATE:
+            named.append(path)
         # What Counter.update does for any mapping, in a third of the time for so few.
         for name, number in file.numbers.items():
             self._numbers[name] += number
@@ -195,9 +195,10 @@ class Summary:
                 write_text(self._grouped(these, ()))
             else:
                 write_text(self._grouped(alike, names))
-        in_state = self._states[self._named_state]
-        if self._num_files > self._few and 0 < in_state < self._states.total():
-            write_text(f"{self._named_state}: {first_of(self._named, in_state)}")
+        there = [state for state in self._named if self._states[state]]
+        fewest = min(there, key=self._states.__getitem__, default=None)
+        if self._num_files > self._few and fewest and len(self._states) > 1:
+            write_text(f"{fewest}: {first_of(self._named[fewest], self._states[fewest])}")
         states = [f"{count:,} {painted(state)}" for state, count in self._states.most_common()]
         if self._num_failed:
             states.append(f"{self._num_failed:,} {painted('failed')}")

@@ -444,6 +444,12 @@ def test_inspect_names_some_of_the_files_without_filters(built, ending):
         assert named == f"without: {', '.join(paths[: min(count, 5)])}{more}"
         assert total.startswith(f"24 files: {24 - count} with filters, {count} without; ")
     assert "without:" not in "".join(said("inspect", *paths)[0])
+    # Where those with filters are fewer, they are what was looked for.
+    for number in range(7, 21):
+        outcome("strip", f"{built}/{number:02d}.{ending}", "--in-place")
+    few, total = said("inspect", built)[0]
+    assert few == f"with filters: {built}/21.{ending}, {built}/22.{ending}, {built}/23.{ending}"
+    assert total.startswith("24 files: 21 without, 3 with filters; ")
 
 
 def test_a_file_of_filters_that_cannot_be_used_is_not_one_without(tmp_path):
