@@ -91,6 +91,8 @@ def probe(
     With several columns, each is probed for the same values and has an answer of its own. Exit code 1:
     every value is absent everywhere; 0: a value may be in a file, or nobody knows.
 
+    Only filters are asked: a value beyond the min/max of a row group may be `maybe`, too. `pbloom find` goes by both.
+
     \b
     Examples:
       pbloom probe events.bloom.parquet -c user_id -v 123456
