@@ -118,8 +118,8 @@ def advise(
     For each column: how large its filters would be, and how many row groups (index groups in ORC files) a point
     look-up reads, with min/max statistics alone and with a filter, judged by the stored values or by
     --value-sample. Files with the same columns, of those that -c names if it is given, are judged together, as one
-    table, and all files of a --table, whatever columns they lack. Behind ±, NDV has its standard error, which is no
-    bound: one estimate in three is further off.
+    table, and all files of a --table, whatever columns they lack. NDV is the number of distinct values. Behind ±, NDV
+    has its standard error, which is no bound: one estimate in three is further off.
 
     A pbloom.toml, or pyproject.toml, in the working folder or the nearest above, is heeded as by `pbloom validate`:
     columns that it requires are among those to build, and rates are not above its max-fpp; --no-config leaves it out.

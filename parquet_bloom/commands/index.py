@@ -157,7 +157,7 @@ def build(
     FILE is a path, a glob, a folder or a URL, or with --table a table; `index add` looks at all of them again.
     Columns that are encrypted are left out, unless --include-encrypted: the index holds hashes of values in the open.
     Files need not have every column: of one that a file lacks, the file is `unknown` to `index probe` and `find`, or
-    without the value with their --union-by-name.
+    without the value with their --union-by-name. Exit code 2: a file could not be read in full.
 
     \b
     Examples:

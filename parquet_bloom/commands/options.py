@@ -188,8 +188,8 @@ filter_budget = filters_option(
     callback=budget_size,
     metavar=f"{SIZE}|PERCENT",
     help="The most bytes that the filters of all files may take together, those that stay included; or a share of "
-    "the files' bytes, as 1%. It goes to the columns and rates that spare look-ups the most row groups; --fpp is the "
-    "rate of all. `build` takes it with --auto.",
+    "the files' bytes, as 1%. It goes to the columns and rates that spare look-ups the most row groups, after what "
+    "a policy (--config) requires; --fpp is the rate of all. `build` takes it with --auto.",
 )
 max_bytes = filters_option(
     "--max-bytes",
