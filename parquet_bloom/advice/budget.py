@@ -70,11 +70,11 @@ def rates_of(options: AdviseOptions, column: str) -> tuple[float, ...]:
     wanted = {options.target_for(column)}
     if options.fpp is None:
         accepted = options.accepted_rate(column)
-        if accepted is None and column in options.required:
-            # A policy that wants filters wants none that `validate` warns of.
-            accepted = HIGH_FPP
         may_be = LOWER_RATES if options.budget is None else RATES
         wanted.update(rate for rate in may_be if accepted is None or rate <= accepted)
+        if options.budget is not None and accepted is not None and accepted < max(RATES):
+            # What it takes at the least is at this one.
+            wanted.add(accepted)
     if options.rates:
         wanted.update(SHOWN_RATES)
     return tuple(sorted(wanted)[::-1])

@@ -215,9 +215,11 @@ class OrcSurveyor:
 
 
 def _rates_of(options: AdviseOptions, column: str) -> list[float]:
-    """Without one that bits may exceed until the filter is an error, unless it is asked for."""
+    """Without one that bits may exceed until the filter is an error, or no policy accepts it, unless it is asked
+    for."""
     asked = options.target_for(column)
-    return [rate for rate in rates_of(options, column) if rate < USELESS_FPP or rate == asked]
+    most = min(USELESS_FPP, options.accepted_rate(column) or 1.0)
+    return [rate for rate in rates_of(options, column) if rate < most or rate == asked]
 
 
 def _is_ignored(survey: GroupSurvey) -> None:

@@ -16,13 +16,13 @@ import click
 from parquet_bloom.advice.samples import read_value_sample
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.check_options import policy_of, words_of_policy
+from parquet_bloom.commands.check_options import notes_on_policy, policy_of
 from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.parameters import FILE
 from parquet_bloom.commands.sections import Command, output_option, values_option
 from parquet_bloom.container import UNITS, Units, number_of, without_numbers
-from parquet_bloom.container.in_commands import AsTable, InCommands, command_for
+from parquet_bloom.container.in_commands import MOST_JUDGED, AsTable, InCommands, command_for
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engines_named
 from parquet_bloom.errors import quoted_name
@@ -33,7 +33,6 @@ from parquet_bloom.program import options_again
 from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.engine_use import in_words, limits, notes, users
 from parquet_bloom.render.hints import (
-    MOST_JUDGED,
     for_all,
     on_replaced_too,
     united,
@@ -119,9 +118,11 @@ def advise(
     For each column: how large its filters would be, and how many row groups (index groups in ORC files) a point
     look-up reads, with min/max statistics alone and with a filter, judged by the stored values or by
     --value-sample. Files with the same columns, of those that -c names if it is given, are judged together, as one
-    table, and all files of a --table, whatever columns they lack. The columns that `pbloom validate` requires by its
-    configuration are among those to build, and rates are not above its max-fpp. Behind ±, NDV has its standard
-    error, which is no bound: one estimate in three is further off.
+    table, and all files of a --table, whatever columns they lack. NDV is the number of distinct values. Behind ±, NDV
+    has its standard error, which is no bound: one estimate in three is further off.
+
+    A pbloom.toml, or pyproject.toml, in the working folder or the nearest above, is heeded as by `pbloom validate`:
+    columns that it requires are among those to build, and rates are not above its max-fpp; --no-config leaves it out.
 
     The verdict, with the reason, is one of these; --json has it as `to_do`:
 
@@ -145,9 +146,9 @@ def advise(
     inputs.take_once()
     inputs.check_columns((*texts, *(columns or ())))
     sample = {name: list(map(literal, each)) for name, each in texts.items()}
-    policy = policy_of(config, no_config).for_advice()
+    policy = policy_of(config, no_config)
     options = AdviseOptions(
-        columns=columns, value_sample=sample or None, rates=details, **policy, **given
+        columns=columns, value_sample=sample or None, rates=details, **policy.for_advice(), **given
     )
     if options.union_by_name:
         inputs.check_some_have(columns or (), keys)
@@ -185,7 +186,7 @@ def advise(
         different = list(differences(reports))
         for line in [""] * bool(details and different) + different:
             write_text(line)
-        judging = (*choosing(options), *words_of_policy(config, no_config))
+        judging = (*choosing(options), *policy.arguments)
         to_build = _to_build(reports, options, inputs, judging, advisor.in_need)
         lighter = list(_to_lighten(reports, inputs))
         steps = [*_to_repair(reports), *to_build]
@@ -195,7 +196,8 @@ def advise(
         lines = _next_lines(reports, options, inputs, [*steps, *lighter], of_keys)
         write_next = write_line if answers.verbose else write_text
         on_share = () if lighter else _on_share(reports, steps, advisor.heaviest)
-        lines = [*on_share, *lines]
+        judged = (each.column for report in reports for each in report.columns)
+        lines = [*notes_on_policy(policy, judged), *on_share, *lines]
         for line in [""] * bool(details and lines) + lines:
             write_next(line)
     inputs.tell_lacking(options.union_by_name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -34,6 +34,7 @@ from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.changes import BUILD, TABLE_BUILD
 from parquet_bloom.render.engine_use import limits, notes
 from parquet_bloom.render.hints import command, for_all
+from parquet_bloom.render.reports import Remark, lines_of_alike
 from parquet_bloom.render.terminal import MOST_ROWS, complain, no_progress, progress
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.parallel import Progress
+    from parquet_bloom.rules.policy import Policy
     from parquet_bloom.tables.table import LakeTable
     from parquet_bloom.verbs.advise import AdviceReport, TableAdvisor
     from parquet_bloom.verbs.build import BuildReport
@@ -118,11 +120,12 @@ def build(
     if budget is not None:
         _check_budgeted(dialect, given)
     options = BuildOptions(columns=columns, dialect=dialect, **given)
-    to_judge: AdviseOptions | None = None
+    judge: Judge | None = None
     if auto:
         from parquet_bloom.commands.check_options import policy_of
 
-        to_judge = AdviseOptions(
+        policy = policy_of(config, no_config)
+        wanted = AdviseOptions(
             columns=columns,
             parts=options.parts,
             fpp=options.fpp,
@@ -133,10 +136,11 @@ def build(
             union_by_name=options.union_by_name,
             ignore_checksums=options.ignore_checksums,
             threads=options.threads,
-            **policy_of(config, no_config).for_advice(),
+            **policy.for_advice(),
         )
+        judge = partial(_judged, answers, keys, wanted, policy)
     if of_table is not None:
-        sys.exit(_build_in_tables(answers, options, of_table, to_judge, keys))
+        sys.exit(_build_in_tables(answers, options, of_table, judge, keys))
     from parquet_bloom.verbs.build import build_file, without_filters
 
     inputs = answers.inputs
@@ -146,8 +150,8 @@ def build(
         wanted_of = partial(without_filters, columns=columns or ())
         inputs.tell_of_others(wanted_of, "without a filter", keys)
     chosen: Mapping[str, Choice] = {}
-    if to_judge is not None:
-        judged = _judged(answers, inputs, to_judge, keys)
+    if judge is not None:
+        judged = judge(inputs)
         chosen = {**judged.failed, **dict(judged.advisor.to_build(judged.tables, options))}
     at_a_time, of_each = inputs.threads_to_change(options.threads)
     bar = progress if at_a_time == 1 else no_progress
@@ -169,17 +173,16 @@ def _build_in_tables(
     answers: Answers,
     options: BuildOptions,
     of_table: TableOptions,
-    to_judge: AdviseOptions | None,
+    judge: Judge | None,
     keys: Keys | None,
 ) -> int:
-    """The exit code. `to_judge`: how columns are chosen, None for those of `options` or of the tables' properties."""
+    """The exit code. `judge`: how columns are chosen, None for those of `options` or of the tables' properties."""
     from parquet_bloom.commands.table_inputs import change_tables, files_to_change
     from parquet_bloom.verbs.build_table import advised_of, build_in_table
 
     advised: Sequence[AdviceReport] | None = None
-    if to_judge is not None:
-        files = files_to_change(answers.inputs, of_table)
-        advised = _judged(answers, files, to_judge, keys).tables
+    if judge is not None:
+        advised = judge(files_to_change(answers.inputs, of_table)).tables
 
     def change(table: LakeTable, show: Progress) -> TableBuildReport:
         of_this = None if advised is None else advised_of(table, advised)
@@ -214,9 +217,15 @@ class _Judged:
     failed: Mapping[str, Exception]
 
 
-def _judged(answers: Answers, inputs: Inputs, wanted: AdviseOptions, keys: Keys | None) -> _Judged:
+Judge: TypeAlias = Callable[[Inputs], _Judged]
+
+
+def _judged(
+    answers: Answers, keys: Keys | None, wanted: AdviseOptions, policy: Policy, inputs: Inputs
+) -> _Judged:
     """What `pbloom advise` would recommend for these files, and what it would note. `inputs`: those of `answers`, or
     the files of its tables."""
+    from parquet_bloom.commands.check_options import notes_on_policy
     from parquet_bloom.engines.reading import engines_named
     from parquet_bloom.verbs.advise import TableAdvisor
 
@@ -233,23 +242,40 @@ def _judged(answers: Answers, inputs: Inputs, wanted: AdviseOptions, keys: Keys 
 
     inputs.each(work, complaints=answers.inputs.complaints(answers.at_once))
     tables = list(advisor.tables())
-    asked = engines_named(wanted.engines)
+    for line in notes_on_policy(
+        policy, (each.column for table in tables for each in table.columns)
+    ):
+        complain(line)
     alike = (
         *options_again(click.get_current_context(), _JUDGED_BY),
         *store_options_again(),
         *arguments_of(keys),
     )
     why = for_all(command("advise", "FILE", *alike), "FILE", answers.inputs.narrowed_read_names)
-    for table in tables:
-        # A table that has none of the columns which were asked about needs no reason.
-        if table.columns and not table.recommended:
-            complain(f"{table.path}: no column that advise would build; `{why}` says why")
-        if table.budget is not None and table.budget.concerns_some:
-            in_full = answers.verbose or len(table.columns) <= MOST_ROWS
-            for line in budget_lines(table.budget, UNITS[table.format].group, in_full):
-                complain(f"{table.path}: note: {line}")
-        to_build = [each for each in table.columns if each.to_do in ("build", "rebuild")]
-        said = ((note, each) for each in to_build for note in limits(each, asked))
-        for line in notes(said):
-            complain(f"{table.path}: {line}")
+    asked = engines_named(wanted.engines)
+    said = (
+        (table.path, remark)
+        for table in tables
+        for remark in _remarks_on(table, why, asked, in_full=answers.verbose)
+    )
+    for line in lines_of_alike(said, len(tables), "schema"):
+        complain(line)
     return _Judged(advisor, tables, failed)
+
+
+def _remarks_on(
+    table: AdviceReport, why: str, asked: Sequence[str], *, in_full: bool
+) -> Iterator[Remark]:
+    """What to know of a table before it is built: `why` is the command that says why nothing is; `asked`: the engines
+    that the advice is for."""
+    # A table that has none of the columns which were asked about needs no reason.
+    if table.columns and not table.recommended:
+        none = f"no column that advise would build; `{why}` says why"
+        yield Remark("", none, none)
+    if table.budget is not None and table.budget.concerns_some:
+        in_full = in_full or len(table.columns) <= MOST_ROWS
+        for line in budget_lines(table.budget, UNITS[table.format].group, in_full):
+            yield Remark("note", line, f"note: {line}")
+    to_build = [each for each in table.columns if each.to_do in ("build", "rebuild")]
+    for line in notes((note, each) for each in to_build for note in limits(each, asked)):
+        yield Remark("", line, line)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
@@ -118,7 +118,25 @@ def policy_of(config: Path | None, no_config: bool) -> Policy:
         raise click.UsageError("expected at most one of --config and --no-config")
     path = find_config(Path.cwd()) if config is None and not no_config else config
     policy = Policy() if path is None else read_policy(path)
-    return replace(policy, arguments=words_of_policy(config, no_config))
+    found_at = None if path is None or config is not None else _from_here(path)
+    return replace(policy, arguments=words_of_policy(config, no_config), found_at=found_at)
+
+
+def _from_here(path: Path) -> str:
+    """Its name in the working folder, or all of the path to one above."""
+    return path.name if path.parent == Path.cwd() else str(path)
+
+
+def notes_on_policy(policy: Policy, judged: Iterable[str]) -> Iterator[str]:
+    """`note: pbloom.toml requires user_id; --no-config leaves it out`, if a file that nobody named decides on columns
+    that were `judged`."""
+    columns = {*judged}
+    required = [quoted_name(name) for name in policy.required_columns() if name in columns]
+    rates = policy.highest_rates()
+    does = [f"requires {shortened(required)}"] * bool(required)
+    does += ["limits rates"] * any(None in rates or name in rates for name in columns)
+    if policy.found_at is not None and does:
+        yield f"note: {policy.found_at} {' and '.join(does)}; --no-config leaves it out"
 
 
 def words_of_policy(config: Path | None, no_config: bool) -> tuple[str, ...]:

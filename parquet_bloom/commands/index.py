@@ -78,6 +78,11 @@ if TYPE_CHECKING:
 
 # What is shown of the files of one value, or with one problem; all of them are in the document.
 MOST_FILES = 20
+# Nobody has to make it anew for that.
+_LACKING = (
+    "where a file has no such column, it is `unknown` to index probe and find, unless their --union-by-name takes the"
+    " column as null there"
+)
 
 _NOTHING = "nothing is indexed, so that every answer is unknown: --form map indexes values instead"
 # So many places of an index are named in a line; of more, some.
@@ -151,6 +156,8 @@ def build(
 
     FILE is a path, a glob, a folder or a URL, or with --table a table; `index add` looks at all of them again.
     Columns that are encrypted are left out, unless --include-encrypted: the index holds hashes of values in the open.
+    Files need not have every column: of one that a file lacks, the file is `unknown` to `index probe` and `find`, or
+    without the value with their --union-by-name. Exit code 2: a file could not be read in full.
 
     \b
     Examples:
@@ -727,6 +734,8 @@ def _write_change(report: IndexChange, quiet: bool, took: str) -> None:
         _name_in_sum(report.not_indexed, report.files)
     else:
         _name(report.not_indexed)
+        if any(each.is_lacking for each in report.not_indexed):
+            complain(_LACKING)
     counts = changes_in_words(report.added, report.changed, report.removed)
     written = f"; {_written(report.keys, report.filters, report.bytes_written)}"
     is_written = bool(report.keys or report.filters)

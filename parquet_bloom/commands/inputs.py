@@ -133,7 +133,7 @@ class Inputs:
 
     def in_commands(self, path: str) -> InCommands:
         """How the command that helps next names one of the files."""
-        return AsFile(path)
+        return AsFile(path, self.names if len(self.files) > 1 else ())
 
     def notes_on_readers(self) -> Sequence[str]:
         """What engines do with filters in the tables that are read, unlike in plain files; none for these."""

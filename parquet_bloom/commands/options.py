@@ -188,8 +188,8 @@ filter_budget = filters_option(
     callback=budget_size,
     metavar=f"{SIZE}|PERCENT",
     help="The most bytes that the filters of all files may take together, those that stay included; or a share of "
-    "the files' bytes, as 1%. It goes to the columns and rates that spare look-ups the most row groups; --fpp is the "
-    "rate of all. `build` takes it with --auto.",
+    "the files' bytes, as 1%. It goes to the columns and rates that spare look-ups the most row groups, after what "
+    "a policy (--config) requires; --fpp is the rate of all. `build` takes it with --auto.",
 )
 max_bytes = filters_option(
     "--max-bytes",
@@ -535,8 +535,8 @@ which_policy = together(
         type=FILE,
         help='TOML file of what is required: require = ["user_id"], max-fpp = 0.02, max-bytes, ignore, fail-on or'
         " no-values in [validate], or in [tool.pbloom.validate] of a pyproject.toml; for one column in"
-        ' [validate.columns."user.id"], there with require = true.  [default: the nearest pbloom.toml or'
-        " pyproject.toml]",
+        ' [validate.columns."user.id"], there with require = true.  [default: the pbloom.toml, or such a'
+        " pyproject.toml, in the working folder, or else in the nearest folder above]",
     ),
     checks_option("--no-config", is_flag=True, help="Use no configuration file."),
 )

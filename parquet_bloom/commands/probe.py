@@ -91,6 +91,8 @@ def probe(
     With several columns, each is probed for the same values and has an answer of its own. Exit code 1:
     every value is absent everywhere; 0: a value may be in a file, or nobody knows.
 
+    Only filters are asked: a value beyond the min/max of a row group may be `maybe`, too. `pbloom find` goes by both.
+
     \b
     Examples:
       pbloom probe events.bloom.parquet -c user_id -v 123456
@@ -304,7 +306,7 @@ class ProbeView(SummarizedView[ProbeReport]):
         if reasons == {NO_FILTER}:
             # And not build: in a sorted column, for one, a filter would save nothing.
             column = quoted_name(report.column)
-            for line in self._next_lines.lines(report.path, "advise FILE -c COLUMN", column):
+            for line in self._next_lines.lines(report.path, "advise FILES -c COLUMN", column):
                 write_line(line)
 
 

@@ -73,7 +73,8 @@ def report(
     Of one Parquet file, it shows which columns have filters, their sizes beside the data, their false
     positive probabilities (computed and measured), and maps of their blocks. Of a lake, a table or an ORC
     file, it shows sizes and rates by column and by partition, and the worst files. Either has the findings
-    of `pbloom validate` and, unless --no-deep, the advice of `pbloom advise`. The page needs no network and
+    of `pbloom validate` and, unless --no-deep, the advice of `pbloom advise`, by the pbloom.toml, or pyproject.toml,
+    in the working folder or the nearest above, unless --no-config is given. The page needs no network and
     no script. Exit code 2: a file could not be read, or not all of its values, which the page says, too; findings
     do not change the exit code, as they do that of `pbloom validate`.
 

@@ -456,8 +456,9 @@ def _build_in_tables(
 def advise() -> None:
     """Say which columns deserve a filter, and what it would save.
 
-    All files with the same columns are judged together, as one table. The columns that `pbloom validate` requires by
-    its configuration are among those to build, and rates are not above its max-fpp.
+    All files with the same columns are judged together, as one table. A pbloom.toml, or pyproject.toml, in the
+    working folder or the nearest above, is heeded as by `pbloom validate`: columns that it requires are among those
+    to build, and rates are not above its max-fpp; --no-config leaves it out.
 
     \b
     Examples:

@@ -63,7 +63,8 @@ def validate(
     """Prove filters right, or say what is wrong with them.
 
     Checks structure, portability, quality, security, and the truth: every stored value is looked
-    up. `pbloom rule` explains each rule. Exit code 1: a finding is at or above --fail-on.
+    up. `pbloom rule` explains each rule. Exit code 1: a finding is at or above --fail-on. Requirements are also taken
+    from a pbloom.toml, or pyproject.toml, in the working folder or the nearest above; --no-config leaves it out.
 
     \b
     Examples:
@@ -96,6 +97,8 @@ def validate(
 
     def work(path: str) -> ValidationReport:
         with progress(path) as show, inputs.open(path, keys) as file:
+            # A page of `report` has the advice on all of them itself.
+            file.stand_for(inputs.in_commands(path))
             there.update(file.columns, filter(file.lacks, policy.columns))
             there.update(policy.called_otherwise(file))
             if not options.union_by_name:

@@ -3,6 +3,8 @@
 pbloom build FILE -c COLUMN --in-place               as the catalogue of rules has it
 pbloom build events.parquet -c user_id --in-place    a file
 pbloom build lake/events -c user_id --table delta    a file of a table
+pbloom advise FILES -c COLUMN                        what is judged together with the others that the user named
+pbloom advise lake/ -c user_id --union-by-name
 
 Where a file is a table's, and that was not named with --table, no command changes it.
 """
@@ -15,7 +17,7 @@ from functools import cached_property
 from typing import ClassVar, Final, TypeAlias
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.storage import file_in_commands, store_arguments
+from parquet_bloom.storage import file_in_commands, name_in_commands, store_arguments
 from parquet_bloom.vocabulary import TableKind
 
 # What single files take, and tables do not: these are changed by appending and one commit.
@@ -29,13 +31,18 @@ _APPEND: Final = frozenset(("build", "repair"))
 ALL_SIZES: Final = "--all-sizes"
 # What commands name where there are several tables that they are for.
 ANY_TABLE: Final = "TABLE"
+# In a command, all files that the user named, as others decide with each.
+ALL_NAMED: Final = "FILES"
+# Up to so many names stand for files that are judged together: with fewer, others would be the answer.
+MOST_JUDGED: Final = 10
 
 
 @dataclass(frozen=True)
 class AsFile:
-    """A file that stands for itself."""
+    """A file that stands for itself; `among`: the words with which the user named it and others, none if alone."""
 
     place: str
+    among: tuple[str, ...] = ()
     left_out: ClassVar[frozenset[str]] = frozenset()
 
     @cached_property
@@ -48,8 +55,16 @@ class AsFile:
 
     def options(self, words: Sequence[str]) -> tuple[str, ...] | None:
         """Those that a command takes besides, None if the command is not to be had."""
+        if self.among and {ALL_NAMED, "-c"} <= {*words}:
+            # The others need not have the column.
+            return ("--union-by-name",)
         is_changed = _OF_FILES & {*words}
         return None if is_changed and (self.is_of_web_server or self.is_of_table) else ()
+
+    @property
+    def together(self) -> tuple[str, ...]:
+        """What stands for it and the others; if that is too long for a command, all that were named, called FILES."""
+        return self.among if len(self.among) <= MOST_JUDGED else (ALL_NAMED,)
 
     @property
     def is_of_web_server(self) -> bool:
@@ -69,6 +84,11 @@ class AsTable:
     changing: tuple[str, ...] | None
     is_small: bool = False
     left_out: ClassVar[frozenset[str]] = _OF_FILES
+
+    @property
+    def together(self) -> tuple[()]:
+        """See AsFile. The table stands for all of its files."""
+        return ()
 
     def options(self, words: Sequence[str]) -> tuple[str, ...] | None:
         """See AsFile."""
@@ -106,7 +126,11 @@ def command_for(
 
     words = [word for word in command.split() if word not in named.left_out]
     options = named.options(words)
-    filled = [{"FILE": file_in_commands(named.place), **values}.get(word, word) for word in words]
+    place = file_in_commands(named.place)
+    filled = [{"FILE": place, ALL_NAMED: place, **values}.get(word, word) for word in words]
     if options is None or None in filled:
         return None
+    if named.together and ALL_NAMED in words:
+        at = words.index(ALL_NAMED)
+        filled[at : at + 1] = map(name_in_commands, named.together)
     return shlex.join([*filter(None, filled), *options, *store_arguments(named.place), *again])

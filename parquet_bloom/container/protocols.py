@@ -151,6 +151,9 @@ class Overview(Protocol):
     def in_commands(self) -> InCommands:
         """How the command that helps next names it."""
 
+    def stand_for(self, in_commands: InCommands) -> None:
+        """Let that command name it otherwise."""
+
     @property
     def num_rows(self) -> int: ...
     @property

@@ -75,6 +75,7 @@ class OrcContainer(OrcReader):
     unverified: None = None
     key_arguments: tuple[str, ...] = ()
     missing_key_arguments: tuple[str, ...] = ()
+    _in_commands: InCommands | None = None
 
     def missing_column_keys(self, names: Collection[str] | None) -> Mapping[str, tuple[str, ...]]:
         return {}
@@ -93,7 +94,10 @@ class OrcContainer(OrcReader):
 
     @property
     def in_commands(self) -> InCommands:
-        return AsFile(self.path)
+        return self._in_commands or AsFile(self.path)
+
+    def stand_for(self, in_commands: InCommands) -> None:
+        self._in_commands = in_commands
 
     def ignore_checksums(self) -> None:
         """Pages of ORC files have none."""

@@ -147,7 +147,6 @@ class OpenFile:
         return self._in_commands or AsFile(self.path)
 
     def stand_for(self, in_commands: InCommands) -> None:
-        """Let commands that help next name it otherwise."""
         self._in_commands = in_commands
 
     @property

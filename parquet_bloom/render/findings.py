@@ -265,7 +265,7 @@ class ValidationView(SummarizedView[ValidationReport]):
         if not found and not report.checked.filters:
             of_columns = " -c COLUMN" * bool(self._columns)
             for line in self._next_lines.lines(
-                report.path, f"advise FILE{of_columns}", self._columns
+                report.path, f"advise FILES{of_columns}", self._columns
             ):
                 write_line(f"  {line}")
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from parquet_bloom.container.in_commands import AsFile, InCommands, command_for
+from parquet_bloom.container.in_commands import MOST_JUDGED, AsFile, InCommands, command_for
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
     COLUMN_KEY_GIVEN_BY,
@@ -205,9 +205,8 @@ def on_replaced_too(columns: Sequence[str]) -> str:
 
 # Up to so many names stand for all files in a command.
 MOST_NAMES: Final = 5
-# What judges files together is told which of them it is about even if they are more: others would decide with them.
-# So is what builds upon that.
-MOST_JUDGED: Final = 10
+# What judges files together is told up to MOST_JUDGED of those that it is about: others would decide with them. So is
+# what builds upon that.
 TAKES_IN_OTHERS: Final = "this command takes in the other files, too"
 # What may be done to all files where it helps some: it changes nothing that is in order.
 _SPARING: Final = frozenset(("build", "repair", "validate"))
@@ -289,6 +288,9 @@ def for_all(command: str, path: str, names: Sequence[str], most: int = MOST_NAME
 
     files = [*map(name_in_commands, names)] if 0 < len(names) <= most else ["FILE"]
     words, named = shlex.split(command), file_in_commands(path)
+    if len(options_in(words)[0]) > len(("pbloom", "verb", "FILE")):
+        # It names all that it is for.
+        return command
     return shlex.join(word for each in words for word in (files if each == named else (each,)))
 
 

@@ -60,7 +60,7 @@ class InspectionView(SummarizedView["FileInspection"]):
     """Which filters files have. `next_lines`: the commands that help next; `columns`, `parts`: those that were
     asked for, if not all."""
 
-    named = "without"
+    named = ("without", "with filters")
     in_short = "--summary shows a row per column, over all files; --verbose shows each file."
 
     def __init__(
@@ -160,11 +160,11 @@ class InspectionView(SummarizedView["FileInspection"]):
         if groups:
             header = (units.part, "column", units.group, *_OF_GROUP)
             write_table(header, groups, _GROUP_GIVES, verbose, more=_MORE)
-        verb = _next_verb(report)
-        if verb:
+        command = _next_command(report)
+        if command:
             of_columns = " -c COLUMN" * bool(self._columns)
             for line in self._next_lines.lines(
-                report.path, f"{verb} FILE{of_columns}", self._columns
+                report.path, f"{command}{of_columns}", self._columns
             ):
                 write_line(line)
 
@@ -224,16 +224,16 @@ def _ends(earlier: Sequence[int]) -> str:
     )
 
 
-def _next_verb(report: FileInspection) -> str | None:
+def _next_command(report: FileInspection) -> str | None:
     """The command that helps: to say what is wrong with filters, or which there should be."""
     chunks = [column for part in report.parts for column in part.columns]
     if any(_is_damaged(column) for column in chunks):
-        return "validate"
+        return "validate FILE"
     has_any = any(
         column.filter or column.legacy_filters or (column.reason or "").startswith(NO_KEY)
         for column in chunks
     )
-    return None if has_any or not chunks else "advise"
+    return None if has_any or not chunks else "advise FILES"
 
 
 def _is_damaged(column: ChunkDescription) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from parquet_bloom.container import number_of, without_numbers
@@ -114,11 +114,11 @@ class ReportView(ABC, Generic[SomeReport]):
 
 class SummarizedView(ReportView[SomeReport]):
     """The same; of several files each has but a line, unless more is asked for. `in_short`: what a terminal shows
-    below more than a few lines, about the option that sums them up; `named`: a state of which the first files are
-    named where only some are in it, and none has a line."""
+    below more than a few lines, about the option that sums them up; `named`: states of which the one with the fewest
+    files has the first of them named, where only some are in it, and none has a line."""
 
     in_short: ClassVar[str] = ""
-    named: ClassVar[str] = ""
+    named: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def summarize(self, report: SomeReport) -> FileSummary:
@@ -163,8 +163,7 @@ class Summary:
         self._hint = view.hint
         self._stopwatch = Stopwatch()
         self._in_short = view.in_short
-        self._named_state = view.named
-        self._named: list[str] = []
+        self._named: dict[str, list[str]] = {state: [] for state in view.named}
         self._num_failed = 0
         self._states: Counter[str] = Counter()
         self._numbers: Counter[str] = Counter()
@@ -172,8 +171,9 @@ class Summary:
 
     def add(self, path: str, file: FileSummary) -> None:
         self._states[file.state] += 1
-        if file.state == self._named_state and len(self._named) < MOST_IN_STATE:
-            self._named.append(path)
+        named = self._named.get(file.state)
+        if named is not None and len(named) < MOST_IN_STATE:
+            named.append(path)
         # What Counter.update does for any mapping, in a third of the time for so few.
         for name, number in file.numbers.items():
             self._numbers[name] += number
@@ -195,9 +195,10 @@ class Summary:
                 write_text(self._grouped(these, ()))
             else:
                 write_text(self._grouped(alike, names))
-        in_state = self._states[self._named_state]
-        if self._num_files > self._few and 0 < in_state < self._states.total():
-            write_text(f"{self._named_state}: {first_of(self._named, in_state)}")
+        there = [state for state in self._named if self._states[state]]
+        fewest = min(there, key=self._states.__getitem__, default=None)
+        if self._num_files > self._few and fewest and len(self._states) > 1:
+            write_text(f"{fewest}: {first_of(self._named[fewest], self._states[fewest])}")
         states = [f"{count:,} {painted(state)}" for state, count in self._states.most_common()]
         if self._num_failed:
             states.append(f"{self._num_failed:,} {painted('failed')}")
@@ -223,6 +224,21 @@ class Summary:
         are_all = len(paths) == self._states.total()
         concerned = concerned_of(paths, names, are_all, self._num_failed > 0)
         return f"{files}: {about_alike([remark for _, remark in alike], names, concerned)}"
+
+
+def lines_of_alike(
+    said: Iterable[tuple[str, Remark]], num_files: int, noun: str = "file"
+) -> Iterator[str]:
+    """What is said of some of so many files, by their paths: what is alike once, but all that is said of one."""
+    alike: dict[tuple[object, int], dict[str, Remark]] = {}
+    before: Counter[tuple[str, object]] = Counter()
+    for path, remark in said:
+        alike.setdefault((remark.likeness, before[path, remark.likeness]), {})[path] = remark
+        before[path, remark.likeness] += 1
+    for remarks in alike.values():
+        first = next(iter(remarks.values()))
+        text = about_alike([*remarks.values()]) if len(remarks) > 1 else first.text
+        yield f"{files_of([*remarks], num_files, noun)}: {text}"
 
 
 class Complaints:

@@ -29,7 +29,7 @@ _ADVISE: Final = "pbloom advise FILE"
 # Where filters are too much already, and others are not to be advised.
 _ADVISE_FILTERED: Final = "pbloom advise FILE -c FILTERED"
 # Where only the user knows if a high rate is wanted.
-_ADVISE_COLUMN: Final = "pbloom advise FILE -c COLUMN"
+_ADVISE_COLUMN: Final = "pbloom advise FILES -c COLUMN"
 _BUILD: Final = "pbloom build FILE -c COLUMN --in-place"
 # Where a filter is required, and nobody asks if it is worth its bytes; or its rate is.
 _REBUILD: Final = "pbloom build FILE -c COLUMN --existing replace --in-place"

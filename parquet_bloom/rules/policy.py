@@ -91,7 +91,8 @@ class Policy:
 
     `fail_on`: the lowest severity that fails a file, or its word; None and `never`: none does. `require`: columns
     that must have a filter in every row group. `no_values`: whether findings name values by hashes. `arguments`: the
-    options with which another command takes it from the same place. Otherwise as in ColumnPolicy.
+    options with which another command takes it from the same place; `found_at`: that place, if nobody named it.
+    Otherwise as in ColumnPolicy.
     """
 
     # A word becomes a severity.
@@ -103,6 +104,7 @@ class Policy:
     columns: Mapping[str, ColumnPolicy] = field(default_factory=dict)
     no_values: bool = False
     arguments: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    found_at: str | None = field(default=None, repr=False, compare=False)
     _by_column: dict[str, ColumnPolicy] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -156,9 +158,17 @@ class Policy:
 
     def highest_rates(self) -> dict[str | None, float]:
         """The limits of rates by leaf column, and by None that of all others."""
-        limits: dict[str | None, float | None] = {None: self.max_fpp}
-        limits.update((name, self.for_column(name).max_fpp) for name in self.columns)
+        of_others = ColumnPolicy(max_fpp=self.max_fpp, ignore=self.ignore)
+        limits: dict[str | None, float | None] = {None: self._highest_rate(of_others)}
+        limits.update((name, self._highest_rate(self.for_column(name))) for name in self.columns)
         return {name: rate for name, rate in limits.items() if rate is not None}
+
+    def _highest_rate(self, column: ColumnPolicy) -> float | None:
+        """The one that it names, or else that above which a filter is too full, if this fails a file."""
+        too_full = find_rule("PB302")
+        does_fail = self.fail_on is not None and too_full.severity >= self.fail_on
+        is_limit = does_fail and too_full.id not in column.ignore
+        return column.highest_fpp if is_limit else column.max_fpp
 
     def for_advice(self) -> dict[str, Any]:
         """What advice heeds, as options.AdviseOptions calls it."""
@@ -226,6 +236,7 @@ class Policy:
             columns=columns,
             no_values=self.no_values or flag_given("no_values", no_values),
             arguments=self.arguments,
+            found_at=self.found_at,
         )
         if policy.fail_on is None:
             object.__setattr__(policy, "_failing", self._failing)

@@ -16,7 +16,7 @@
     repair = "set length"           what `repair` does about it
     instead = "…"                   what to do if `repair` can only report it
     next = "strip FILE -c COLUMN"   the command that helps, if that is not `repair`; other words
-                                    that it fills in: ROW_GROUP, LIMIT
+                                    that it fills in: ROW_GROUP, LIMIT, and FILES for all that the user named
     first = "validate FILE --pages" the command before it, where what that says decides if it helps
     by_hand = "…"                   what helps, if no command does; every error has one or the other
     prose = '''…'''               one paragraph of Markdown; {not a power of two} stands for what engines

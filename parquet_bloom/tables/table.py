@@ -265,13 +265,6 @@ class TableColumns:
         return not GROUPS.isdisjoint(leaf.split(".")) or self.types.get(leaf, _VARIANT) == _VARIANT
 
 
-class _DataFile(Container, Protocol):
-    """A Parquet file, whose columns are called as a table calls them."""
-
-    def stand_for(self, in_commands: AsTable) -> None:
-        """Let commands that help next name the table."""
-
-
 def opened_as(
     names: StoredNames,
     columns: Collection[str],
@@ -281,7 +274,7 @@ def opened_as(
     opener: Opener = open_source,
     valued: Collection[str] = (),
     types: Mapping[str, str] = MappingProxyType({}),
-) -> _DataFile:
+) -> Container:
     """A data file of a table: so much of it as is recorded, with these columns of the table, by its names.
     `valued`: those that, with all in them, may have values in the table where files lack them; `types`: see
     TableColumns. Raises as open_file, and StoredNames."""
@@ -303,7 +296,7 @@ def opened_as(
     except BaseException:
         opened.close()
         raise
-    return cast("_DataFile", opened)
+    return cast("Container", opened)
 
 
 # Of a file that an older version has, or the newest, and the store has not.
@@ -562,7 +555,7 @@ class LakeTable(ABC):
         """The same, as verbs know it."""
         return self._opened(file, keys, opener)
 
-    def _opened(self, file: TableFile, keys: Keys | None, opener: Opener) -> _DataFile:
+    def _opened(self, file: TableFile, keys: Keys | None, opener: Opener) -> Container:
         if not isinstance(file, TableFile):
             raise TypeError(f"file: {file!r}, expected one of the table's files()")
         if file.unfit is not None:

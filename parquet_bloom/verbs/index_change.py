@@ -90,6 +90,11 @@ class NotIndexed:
     column: str
     reason: str
 
+    @property
+    def is_lacking(self) -> bool:
+        """Whether the file has no such column."""
+        return self.reason.startswith("no column ")
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexChange(VerbReport):

@@ -417,3 +417,19 @@ def test_help_says_where_files_are_that_no_join_by_value_has(tmp_path, monkeypat
         ("b.parquet", "asked"),
         ("c.parquet", "unknown"),
     ]
+
+
+def test_find_goes_by_bounds_where_probe_asks_filters_alone(tmp_path, monkeypatch):
+    """As the help of probe says."""
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"id": range(100)}), "a.parquet")
+    outcome("build", "a.parquet", "-c", "id", "--fpp", "0.5", "--in-place")
+    beyond = range(1_000, 1_100)
+    probed = outcome(
+        "probe", "a.parquet", "-c", "id", *(f"-v{each}" for each in beyond), "--only", "maybe"
+    )
+    assert probed.code == 0
+    for value in probed.stdout.split():
+        found = outcome("find", "a.parquet", "-c", "id", "-v", value)
+        assert (found.code, "1 row group by statistics" in found.stdout) == (1, True)
+    assert "goes by both" in outcome("probe", "--help").stdout

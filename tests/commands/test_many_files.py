@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import stat
 import subprocess
@@ -380,7 +381,7 @@ def test_the_next_command_is_for_the_files_that_need_it(ending, tmp_path, monkey
     for name in Path("lake").iterdir():
         outcome("build", name, "-c", "n", "--fpp", "0.3", "--existing", "replace", "--in-place")
     high = said("validate", "lake", "--no-config")[0][-2]
-    assert high.endswith("; next: pbloom advise lake -c n --no-config")
+    assert high.endswith("; next: pbloom advise lake -c n --union-by-name --no-config")
 
 
 @pytest.mark.parametrize("broken", ["0 broken", "z broken"])
@@ -443,6 +444,12 @@ def test_inspect_names_some_of_the_files_without_filters(built, ending):
         assert named == f"without: {', '.join(paths[: min(count, 5)])}{more}"
         assert total.startswith(f"24 files: {24 - count} with filters, {count} without; ")
     assert "without:" not in "".join(said("inspect", *paths)[0])
+    # Where those with filters are fewer, they are what was looked for.
+    for number in range(7, 21):
+        outcome("strip", f"{built}/{number:02d}.{ending}", "--in-place")
+    few, total = said("inspect", built)[0]
+    assert few == f"with filters: {built}/21.{ending}, {built}/22.{ending}, {built}/23.{ending}"
+    assert total.startswith("24 files: 21 without, 3 with filters; ")
 
 
 def test_a_file_of_filters_that_cannot_be_used_is_not_one_without(tmp_path):
@@ -993,3 +1000,29 @@ def test_values_of_which_a_file_knows_nothing_are_named_beside_those_that_it_may
     said = outcome("probe", data, other, "-c", "id", "-v", 5, "-v", 150).stdout.splitlines()
     assert said[0] == f"{data}: maybe 150 (unknown: 5): row groups 0, 1, 200 rows to read"
     assert said[1] == f"{other}: absent"
+
+
+def test_what_judges_files_together_names_all_that_were_given(ending, tmp_path, monkeypatch):
+    """Of one file, or of those with a finding, the advice is another; and others may lack the column."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lake").mkdir()
+    values = np.random.default_rng(2).permutation(22_000)
+    for number in range(12):
+        names = ("n", "m") if number < 11 else ("m",)
+        table = pa.table(dict.fromkeys(names, values))
+        (orc if ending == "orc" else pq).write_table(table, f"lake/{number:02}.{ending}")
+    for number in range(2):
+        outcome("build", f"lake/{number:02}.{ending}", "-c", "n", "--fpp", "0.3", "--in-place")
+    every = sorted(map(str, Path("lake").iterdir()))
+
+    def commands(*given):
+        text = outcome("validate", *given, "--fail-on", "never", "--no-config").stdout
+        return set(re.findall(r"next: (pbloom advise .*? --no-config)", text))
+
+    lake = "pbloom advise lake -c n --union-by-name --no-config"
+    assert commands("lake") == commands("lake", "--format", "github") == {lake}
+    assert lake in commands("lake", "--verbose")
+    assert commands(*every[1:4]) == {lake.replace("lake", " ".join(every[1:4]))}
+    assert commands(*every) == {lake.replace("lake", "FILES")}
+    assert commands(every[0]) == {f"pbloom advise {every[0]} -c n --no-config"}
+    assert outcome(*shlex.split(lake)[1:]).code == 0

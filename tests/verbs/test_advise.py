@@ -812,9 +812,44 @@ def test_a_budget_is_spent_on_what_a_policy_requires_first(for_policy):
     both = pb.advise(path, policy=policy, budget=small.for_all)
     assert both.recommended == ("id", "seq")
     pb.build(path, in_place=True, advice=both)
-    # None is missing, and none of those that are required too small; a budget may choose others that are.
-    findings = pb.validate(path, policy=policy).findings
-    assert {each.column for each in findings} <= {"id"}
+    # None is missing; a budget may choose filters that let much pass.
+    report = pb.validate(path, policy=policy)
+    assert report.ok
+    assert {each.rule for each in report.findings} <= {"PB302"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "rate"),
+    [
+        ("", 0.5),
+        ("max-fpp = 0.05\n", 0.05),
+        ('fail-on = "warning"\n', 0.1),
+        ('fail-on = "warning"\nignore = ["PB302"]\n', 0.5),
+        ('fail-on = "warning"\nmax-fpp = 0.2\n', 0.2),
+    ],
+)
+def test_what_a_policy_requires_takes_no_more_than_it_has_to(for_policy, settings, rate):
+    """The highest rate with which `validate` passes: a byte less is too little for all, and that is enough."""
+    path, config = for_policy
+    config.write_text(f'[validate]\nrequire = ["seq"]\n{settings}')
+    policy = pb.read_policy(config)
+    (needs,) = (
+        each.needs
+        for each in pb.advise(path, policy=policy, budget=1).budget.left_out
+        if each.column == "seq"
+    )
+    less = pb.advise(path, policy=policy, budget=needs - 1)
+    assert "seq" in {each.column for each in less.budget.left_out}
+    enough = pb.advise(path, policy=policy, budget=needs)
+    (seq,) = enough.budget.columns
+    assert seq.fpp <= rate
+    pb.build(path, in_place=True, advice=enough)
+    assert pb.validate(path, policy=policy).ok
+    # None that is smaller passes.
+    for other, is_ok in ((rate, True), (min(0.9, 8 * rate), False)):
+        built = pb.build(path, in_place=True, columns="seq", fpp=other, existing="replace")
+        assert pb.validate(path, policy=policy).ok == is_ok
+        assert (sum(each.length for each in built.filters) == needs) == is_ok
 
 
 def test_what_a_policy_does_not_accept_is_built_again(for_policy):
@@ -853,10 +888,20 @@ def test_commands_with_a_policy(for_policy, monkeypatch):
         in outcome("advise", path.name).stdout
     )
     assert " build filters for id\n" in outcome("advise", path.name, "--no-config").stdout
-    outcome("build", path.name, "--auto", "-o", "again.parquet")
+    again = outcome("build", path.name, "--auto", "-o", "again.parquet")
     assert (
         path.with_name("again.parquet").read_bytes() == path.with_name("built.parquet").read_bytes()
     )
+    # Nobody named it.
+    note = "note: pbloom.toml requires seq, kind and limits rates; --no-config leaves it out"
+    assert again.stderr.splitlines()[0] == f"pbloom: {note}"
+    assert note in outcome("advise", path.name).stdout.splitlines()
+    (path.parent / "below").mkdir()
+    monkeypatch.chdir(path.parent / "below")
+    (told,) = re.findall("note: (.*) requires .*", outcome("advise", path).stdout)
+    assert told == str(path.with_name("pbloom.toml"))
+    for given in (["-c", "id", "--no-config"], ["--config", told]):
+        assert "leaves it out" not in outcome("advise", path, *given).stdout
 
 
 def test_a_policy_is_for_what_is_advised(for_policy):

@@ -595,3 +595,20 @@ def test_options_take_one_name(tmp_path):
     advisor.add(tmp_path / "a.parquet")
     (report,) = advisor.reports()
     assert [each.column for each in report.columns] == ["id"]
+
+
+def test_what_build_notes_of_a_budget_for_several_schemas_is_said_once(tmp_path):
+    """And all that is said of one of them, even if it differs in nothing but numbers."""
+    values = [f"user-{each:x}" for each in np.random.default_rng(4).integers(0, 1 << 60, 4_000)]
+    for number, names in enumerate((["u1", "u2"], ["u1", "u2", "v"], ["u1", "u2", "w"])):
+        for file in range(2):
+            table = pa.table(dict.fromkeys(names, values))
+            pq.write_table(table, tmp_path / f"{number}{file}.parquet", row_group_size=1_000)
+    lines = outcome(
+        "build", tmp_path, "--auto", "--budget", "12KiB", "--dry-run"
+    ).stderr.splitlines()
+    assert sum("KiB budget used" in line for line in lines) == 1
+    assert sum("has room for all of them" in line for line in lines) == 1
+    assert len(lines) == len({*lines})
+    for name in ("u1", "u2", "v", "w"):
+        assert any(f" {name}: " in line for line in lines), name

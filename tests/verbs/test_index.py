@@ -1190,6 +1190,19 @@ def test_no_line_for_each_file_that_is_not_indexed(lake, tmp_path):
     assert both.complaint == "--quiet: expected without --json"
 
 
+def test_files_that_lack_a_column_are_told_of_with_the_way_out(lake, tmp_path):
+    index = tmp_path / "index"
+    pq.write_table(pa.table({"other": [1]}), lake / "other.parquet")
+    built = outcome("index", "build", "--index", index, "-c", "id", lake)
+    assert built.code == 0
+    assert built.stderr.splitlines()[-1] == (
+        "pbloom: where a file has no such column, it is `unknown` to index probe and find, unless their"
+        " --union-by-name takes the column as null there"
+    )
+    asked = ("index", "probe", "--index", index, "-c", "id", "-v", "-5")
+    assert [outcome(*asked, *by_name).code for by_name in ((), ("--union-by-name",))] == [2, 1]
+
+
 def test_a_damaged_page_ends_the_command_with_2(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pq.write_table(pa.table({"id": range(1000)}), "a.parquet", use_dictionary=False)
