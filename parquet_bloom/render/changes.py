@@ -249,13 +249,15 @@ def _difference(num_bytes: int) -> str:
 def _of_file(
     report: FileChange, what: str, remarks: Sequence[Remark], numbers: dict[str, int]
 ) -> FileSummary:
-    named = f"{report.path} (dry run)" if report.dry_run else report.output or report.path
+    output = None if report.dry_run else report.output
+    named = f"{report.path} (dry run)" if report.dry_run else output or report.path
     return FileSummary(
         report.state,
         what,
         [*remarks, *_notes(report.notes)],
         {**numbers, "dry": report.dry_run},
         heading=f"{named}: {what}, {report.seconds:.2f} s",
+        output=output,
     )
 
 

@@ -94,7 +94,7 @@ class FileSummary(NamedTuple):
     """One of many files. `state`: what became of it, which is counted; `line`: about it, without its
     path; `numbers`: what is added up for the total, where `dry` says that nothing was written;
     `is_answer`: whether the line is what was asked for, however many files there are; `heading`: the
-    first line about it where it is the only one."""
+    first line about it where it is the only one; `output`: the file that was written, if it is another."""
 
     state: str
     line: str
@@ -102,6 +102,7 @@ class FileSummary(NamedTuple):
     numbers: Mapping[str, int] = {}
     is_answer: bool = False
     heading: str = ""
+    output: str | None = None
 
 
 class ReportView(ABC, Generic[SomeReport]):
@@ -171,6 +172,7 @@ class Summary:
         self._remarks: dict[tuple[str, str, str | None], list[tuple[str, Remark]]] = {}
 
     def add(self, path: str, file: FileSummary) -> None:
+        path = file.output or path
         self._states[file.state] += 1
         if file.state == self._named_state and len(self._named) < MOST_IN_STATE:
             self._named.append(path)

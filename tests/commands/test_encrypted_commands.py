@@ -427,3 +427,18 @@ def test_a_prefix_that_is_missing_names_its_option(folder, plaintext_footer):
     missing = "no AAD prefix given, and the file does not store its own; --aad-prefix gives it"
     assert about in said
     assert f": {missing}\n" in said
+
+
+def test_what_is_said_of_files_that_were_written_names_them(folder):
+    """DuckDB still reads the files that were read: these got no filter."""
+    Path("other.parquet").write_bytes(Path("file.parquet").read_bytes())
+    keys = ("--keys", "keys.json", "-c", "int64")
+    build = ("build", "file.parquet", "other.parquet", *keys, "--output-dir")
+    first, second, note, _ = outcome(*build, "out").stdout.splitlines()
+    assert first.startswith("out/file.parquet: 3 filters, ")
+    assert second.startswith("out/other.parquet: 3 filters, ")
+    assert note.startswith("2 files: note: DuckDB ")
+    shutil.copytree("out", "in")
+    Path("other.parquet").rename("in/third.parquet")
+    *_, note, _ = outcome("build", "in", *keys, "--output-dir", "new").stdout.splitlines()
+    assert note.startswith("new/third.parquet: note: DuckDB ")
