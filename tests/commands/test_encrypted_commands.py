@@ -112,6 +112,38 @@ def test_a_key_for_a_column_that_no_file_has_is_told(command, code, folder):
     assert run.complaint.startswith("other.parquet: ")
 
 
+@pytest.mark.parametrize("is_signed", [False, True])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("inspect",),
+        ("validate", "--json"),
+        ("find", "-c", "int32", "-v", "1"),
+        ("build", "-c", "int32", "--dry-run"),
+    ],
+    ids=" ".join,
+)
+def test_a_key_for_a_column_that_no_file_has_encrypted_is_told(command, is_signed, folder):
+    """But not where some file has it encrypted, or may have, as nobody could verify the footer."""
+    recipe = Recipe(columns={"int64": OWN}, plaintext_footer=is_signed)
+    for name, own in (("own.parquet", recipe), ("other.parquet", RECIPE)):
+        Path(name).write_bytes(encrypt(PLAIN.read_bytes(), own).data)
+    shutil.copy(PLAIN, "plain.parquet")
+    verb, *more = command
+    mine = ("--footer-key", "env:FOOTER,hex", "--column-key", f"int64=ascii:{OWN.decode()}")
+    other = ("--column-key", f"string=ascii:{OWN.decode()}")
+    ignored = "--column-key: column string: not encrypted in the file, so its key was ignored"
+    assert outcome(verb, "own.parquet", *more, *mine).stderr == ""
+    assert outcome(verb, "own.parquet", *more, *mine, *other).complaint == ignored
+    several = outcome(verb, "own.parquet", "other.parquet", *more, *mine, *other)
+    assert "--column-key" not in several.stderr
+    assert outcome(verb, "plain.parquet", *more, *other).complaint == ignored
+    if is_signed:
+        assert ignored not in outcome(verb, "own.parquet", *more, *other).stderr
+    both = outcome(verb, "plain.parquet", PLAIN, *more, *other)
+    assert f"pbloom: {ignored.replace('the file', 'any of the files')}\n" in both.stderr
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_without_keys_it_says_so(command, folder):
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
