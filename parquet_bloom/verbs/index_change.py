@@ -819,7 +819,9 @@ class PlaceGoneError(FileNotFoundError):
     is said of the first; `names`: of all, as `remove` takes them."""
 
     def __init__(self, problem: str, names: Sequence[str], shown: str) -> None:
-        super().__init__(errno.ENOENT, f"{problem}: index remove forgets them", shown)
+        forgets = "Index.remove forgets what is gone for good or has moved"
+        message = f"{problem}: {forgets}, then Index.add adds what is elsewhere by now"
+        super().__init__(errno.ENOENT, message, shown)
         self.problem, self.names = problem, names
 
 
