@@ -148,6 +148,7 @@ NO_KEY: Final = "encrypted, no key"
 # More on that, of a column that has no key of its own.
 OF_FOOTER: Final = "its key is the footer's"
 NO_PREFIX: Final = "no AAD prefix given, and the file does not store its own"
+UNLISTED: Final = "a folder that cannot be listed"
 NO_OBJECT: Final = "no such object"
 NO_OBJECT_OR_FOLDER: Final = "no such object or folder"
 NO_INDEX: Final = "no index, expected a folder with manifest-*.json"
@@ -202,6 +203,11 @@ def is_out_of_sight(reason: str) -> bool:
     """Whether a reason says that nobody sees the filter, nor, it may be, whether there is one: without a key, or in
     an encrypted column of an ORC file."""
     return reason == ENCRYPTED or reason.startswith(NO_KEY)
+
+
+def is_unlisted(reason: str) -> bool:
+    """Whether a reason is that of a folder, of whose files nobody knows, and of no file."""
+    return reason.startswith(f"{UNLISTED}: ")
 
 
 def check_word(name: str, word: str, literal: object) -> None:

@@ -48,6 +48,7 @@ from parquet_bloom.verbs.find import find as find_rows
 from parquet_bloom.verbs.found import FindReport
 from parquet_bloom.verbs.index_probe import terms_of
 from parquet_bloom.verbs.left_out_files import left_out
+from parquet_bloom.vocabulary import is_unlisted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -349,7 +350,7 @@ def _gives(column: str, part: str, names: Sequence[str], num_values: int) -> lis
 
 def _complain_of_unknown(report: FindReport, asked: Sequence[object]) -> None:
     unknown = ((file.path, file.reason) for file in report.unknown)
-    for line in about_unknown(unknown, report.num_files, asked):
+    for line in about_unknown(unknown, report.num_files - _num_folders(report), asked):
         complain(line)
 
 
@@ -380,16 +381,24 @@ def _which(values: Sequence[object], lists_values: str) -> str:
     return f" ({lists_values} lists them)" * bool(lists_values)
 
 
+def _num_folders(report: FindReport) -> int:
+    """How many of what is unknown are no files, but folders of whose files nobody knows."""
+    return sum(is_unlisted(file.reason) for file in report.unknown)
+
+
 def _unknown(report: FindReport) -> str:
     """How many files may hold any of the values, or some of them, which stderr says one by one."""
     of_some = report.files_unknown_of_some
-    of_any = len({file.path for file in report.unknown}) - of_some
+    folders = _num_folders(report)
+    of_any = len({file.path for file in report.unknown}) - of_some - folders
     counts = {"unknown": of_any, "unknown for some of the values": of_some}
-    return "".join(
-        f"; {some_of(count, report.num_files, 'file')} {what}"
-        for what, count in counts.items()
-        if count
-    )
+    num_files = report.num_files - folders
+    told = [
+        f"{some_of(count, num_files, 'file')} {what}" for what, count in counts.items() if count
+    ]
+    if folders:
+        told.append(f"{number_of(folders, 'folder')} not listed")
+    return "".join(f"; {each}" for each in told)
 
 
 def _shown_values(report: FindReport) -> tuple[Sequence[str], Iterable[Sequence[str]]]:

@@ -505,6 +505,8 @@ def check(
         write_json(report)
     else:
         _write_check(report, stopwatch.so_far(report.files_checked))
+        if report.is_about_nothing:
+            complain(_about_nothing(report))
         again = *store_options_again(), *arguments_of(keys), *hash_key_arguments(hash_key)
         if report.is_mended_by_add:
             named = _to_add(report, files, view)
@@ -623,6 +625,11 @@ def _write_findings(findings: Sequence[IndexFinding]) -> None:
             write_text(f"{problem}: {len(messages) - MOST_FILES:,} more: --json shows all")
 
 
+def _about_nothing(report: IndexChange | IndexCheck) -> str:
+    add_it = command("index", "add", "--index", report.index, "FILE...", *store_options_again())
+    return f"{report.index}: is about no file or folder any more: `{add_it}` names some"
+
+
 def _proved(report: IndexCheck) -> str:
     """Against what is in the files."""
     if not report.deep:
@@ -707,10 +714,7 @@ def _end_with(
                 f"what is still there comes back with the next `{add_it}`, which looks at {where}"
             )
         if report.is_about_nothing:
-            add_it = command(
-                "index", "add", "--index", report.index, "FILE...", *store_options_again()
-            )
-            complain(f"{report.index}: is about no file or folder any more: `{add_it}` names some")
+            complain(_about_nothing(report))
         for problem in report.not_listed[:MOST_FILES]:
             complain(f"{problem}; what the index knows of that stays until somebody may look")
         if len(report.not_listed) > MOST_FILES:

@@ -31,6 +31,7 @@ from parquet_bloom.render.wording import shortened
 from parquet_bloom.storage.paths import Input, links_to_others, without_output
 from parquet_bloom.threads import threads_for_files, threads_to_change
 from parquet_bloom.verbs.left_out_files import left_out
+from parquet_bloom.vocabulary import is_unlisted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -356,8 +357,11 @@ class Answers:
                 self.write(report, view)
 
             return self.inputs.each(work, failed, complaints, take=write, threads=threads)
-        # What was not found failed, too.
-        num_files = len(self.inputs.files) + len(self.inputs.errors)
+        # What was not found failed, too; of a folder, nobody knows how many files are in it.
+        unlisted = [
+            str(each.filename) for each in self.inputs.errors if is_unlisted(each.strerror or "")
+        ]
+        num_files = len(self.inputs.files) + len(self.inputs.errors) - len(unlisted)
         summary = Summary(num_files, view, self.inputs.noun, self._few)
 
         def add(path: str, report: Result) -> None:
@@ -365,7 +369,10 @@ class Answers:
             summary.add(path, view.summarize(report))
 
         def fail(path: str, message: str) -> None:
-            summary.add_failed()
+            if path in unlisted:
+                summary.add_unlisted()
+            else:
+                summary.add_failed()
             failed(path, message)
 
         try:

@@ -397,7 +397,7 @@ def _doubts(report: ProbeReport) -> list[Remark]:
     return [
         Remark(
             painted(verdict),
-            reason,
+            with_key_hint(reason),
             f"{painted(verdict)}, {where(None, sorted(set(places)))}: {with_key_hint(reason)}",
         )
         for (verdict, reason), places in report.results.doubts.items()

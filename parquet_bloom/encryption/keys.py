@@ -137,9 +137,14 @@ class Keys(Secretive):
         self._asked_for.opened += 1
         return keys
 
-    def note_columns(self, file: str, columns: Sequence[tuple[str, ...]]) -> None:
-        """Take note of the leaf columns of a file, whether they are encrypted or not."""
-        self._asked_for.note(file, columns)
+    def note_columns(
+        self,
+        file: str,
+        columns: Sequence[tuple[str, ...]],
+        may_be_encrypted: Callable[[int], bool],
+    ) -> None:
+        """Take note of the leaf columns of a file; `may_be_encrypted`: whether one of them is, by its index."""
+        self._asked_for.note(file, columns, may_be_encrypted)
 
     def note_of_footer(self, path: tuple[str, ...], footer_key: Key) -> None:
         """Take note of a leaf column that is encrypted with the footer's key, whichever was given for it."""
@@ -150,7 +155,8 @@ class Keys(Secretive):
     @property
     def useless(self) -> dict[str, str]:
         """What is wrong with the columns whose keys were of no use, by their names: that no file had them, which may
-        be misspelt, unless there was a file whose columns nobody knows; or that their key is the footer's."""
+        be misspelt, or none had them encrypted, unless there was a file whose columns nobody knows; or that their key
+        is the footer's."""
         return self._asked_for.problems
 
     def footer_key(self, key_metadata: bytes | None) -> Key:
@@ -296,6 +302,8 @@ class _AskedFor:
 
     def __init__(self, names: Iterable[str]) -> None:
         self._left = {*names}
+        # Those that no file has encrypted yet.
+        self._in_plaintext = {*names}
         # Those of columns that have a key of their own, and of others that have the footer's.
         self.used: set[str] = set()
         self.of_footer: set[str] = set()
@@ -306,14 +314,22 @@ class _AskedFor:
         self._columns: Sequence[tuple[str, ...]] = ()
         self._are_several = False
 
-    def note(self, file: str, columns: Sequence[tuple[str, ...]]) -> None:
+    def note(
+        self,
+        file: str,
+        columns: Sequence[tuple[str, ...]],
+        may_be_encrypted: Callable[[int], bool],
+    ) -> None:
         self._noted += 1
-        if not self._left:
+        if not self._in_plaintext:
             return
         self._are_several |= self._file not in ("", file)
         self._file, self._columns = file, columns
-        for path in columns:
-            self._left -= {".".join(path[:length]) for length in range(1, len(path) + 1)}
+        for index, path in enumerate(columns):
+            names = {".".join(path[:length]) for length in range(1, len(path) + 1)}
+            self._left -= names
+            if not names.isdisjoint(self._in_plaintext) and may_be_encrypted(index):
+                self._in_plaintext -= names
 
     @property
     def problems(self) -> dict[str, str]:
@@ -323,9 +339,14 @@ class _AskedFor:
         }
         if not self._noted or self._noted != self.opened:
             return ignored
-        what = "files" if self._are_several else "file"
+        what, where = ("files", "any of the files") if self._are_several else ("file", "the file")
         names = [".".join(path) for path in self._columns]
-        return ignored | {name: no_column(name, names, what) for name in sorted(self._left)}
+        plain = {
+            name: f"column {quoted_name(name)}: not encrypted in {where}, so its key was ignored"
+            for name in sorted(self._in_plaintext - self._left)
+        }
+        missing = {name: no_column(name, names, what) for name in sorted(self._left)}
+        return ignored | plain | missing
 
 
 def _like(names: Sequence[str], column: str) -> str:

@@ -148,14 +148,11 @@ def _add_place(units: list[Unit], file: Unit, part: int, num_rows: int) -> None:
 @dataclass(frozen=True, slots=True)
 class LeftColumn:
     """Why a column of a file is not indexed; `num_rows`: FAILED if it is damaged there, WITHOUT if it certainly is
-    not there."""
+    not there; `damage`: by which error, empty for none."""
 
     reason: str
     num_rows: int = 0
-
-    @property
-    def is_damaged(self) -> bool:
-        return self.num_rows == FAILED
+    damage: str = ""
 
 
 def _in_place_of_rows(file: Container, column: str, error: ParquetBloomError) -> int:
@@ -201,7 +198,8 @@ class SegmentsBuilder:
             left = LeftColumn(reason)
         except ParquetBloomError as error:
             reason = str(error).removeprefix(f"{file.path}: ")
-            left = LeftColumn(reason, _in_place_of_rows(file, column, error))
+            damage = type(error).__name__ if isinstance(error, FormatError) else ""
+            left = LeftColumn(reason, _in_place_of_rows(file, column, error), damage)
         self.add_whole(
             file.path, file.source.size, version, column, left.reason, read_as, left.num_rows
         )

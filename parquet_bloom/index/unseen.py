@@ -8,8 +8,8 @@ look.
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from parquet_bloom.container import number_of
@@ -32,7 +32,13 @@ def unseen(missing: Iterable[str], sources: Iterable[str], errors: Iterable[OSEr
     What no source means was of a table, whose log knows."""
     met = _Met([error for error in errors if not isinstance(error, FileNotFoundError)], sources)
     paths: set[str] = set()
-    in_folders: Counter[tuple[str, str]] = Counter()
+    # By folder and reason, of those that are there and cannot be looked at.
+    in_folders: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+
+    def note(path: str, error: OSError) -> None:
+        reason = complaint(error).removeprefix(f"{path}: ")
+        in_folders[os.path.dirname(path), reason].add(path)
+
     for path in missing:
         if not met.sources.meaning(path):
             continue
@@ -41,15 +47,27 @@ def unseen(missing: Iterable[str], sources: Iterable[str], errors: Iterable[OSEr
         except OSError as error:
             paths.add(path)
             if not met.named.meaning(path):
-                reason = complaint(error).removeprefix(f"{path}: ")
-                in_folders[os.path.dirname(path), reason] += 1
+                note(path, error)
         else:
             if is_there and met.has_kept_from(path):
                 paths.add(path)
-    told = [complaint_about("", error) for error in met.errors]
-    for (folder, reason), count in sorted(in_folders.items()):
-        told.append(f"{folder}: {number_of(count, 'file')} that cannot be looked at: {reason}")
-    return Unseen(frozenset(paths), tuple(told))
+    told: list[str] = []
+    for each in met.errors:
+        name = str(each.filename or "")
+        if not is_url(name) and os.path.abspath(name) in paths:
+            note(name, each)
+        else:
+            told.append(complaint_about("", each))
+    return Unseen(frozenset(paths), (*dict.fromkeys(told), *_in_folders(in_folders)))
+
+
+def _in_folders(found: Mapping[tuple[str, str], Collection[str]]) -> Iterator[str]:
+    """A line for each folder, as one that nobody may enter can have any number of files; one file has its own."""
+    for (folder, reason), paths in sorted(found.items()):
+        if len(paths) > 1:
+            yield f"{folder}: {number_of(len(paths), 'file')} that cannot be looked at: {reason}"
+        else:
+            yield f"{next(iter(paths))}: {reason}"
 
 
 class _Met:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from parquet_bloom.container import AnswerToAll, by_name, one_of
 from parquet_bloom.container.in_commands import AsFile, InCommands
-from parquet_bloom.errors import ColumnError, FormatError, quoted_name
+from parquet_bloom.errors import ColumnError, FormatError, UnsupportedError, quoted_name
 from parquet_bloom.parquet.footer import shredded
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -47,9 +47,11 @@ class OpenFile:
         self.legacy = legacy
         self.footer: Footer = read_footer(source, keys)
         if keys is not None:
-            # What is wrong with a schema is said by those who ask for it.
-            with suppress(FormatError):
-                keys.note_columns(self.path, [leaf.path for leaf in self.footer.leaves])
+            # What is wrong with a schema or chunks is said by those who ask for them.
+            with suppress(FormatError, UnsupportedError):
+                keys.note_columns(
+                    self.path, [leaf.path for leaf in self.footer.leaves], self.footer.may_encrypt
+                )
         # By whoever reads rows: data pages, and where they are, as far as anybody has asked.
         self.pages_read = 0
         self.page_places: dict[ChunkKey, Any] = {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from parquet_bloom.container import BuiltFilters, LeftChunk, number_of, without_numbers
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import percent
-from parquet_bloom.render.hints import command, hint_for, with_hint
+from parquet_bloom.render.hints import command, hint_for, with_hint, with_key_hint
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import Cells, write_table, write_text
@@ -70,6 +70,7 @@ _BUILT_GIVES = ("bits of each", "hashes", "largest", "skipped…", "column…")
 _DROPPING = ("pointer dropped", "filters dropped")
 
 NOT_LOOKED_UP = "no stored value was looked up: --drop-bad and --rebuild do that"
+_WITH_KEYS = f"{NOT_LOOKED_UP} where no key is missing"
 
 
 class BuildView(SummarizedView["BuildReport"]):
@@ -150,6 +151,7 @@ class RepairView(SummarizedView["RepairReport"]):
             "repaired": _num_filters(report.repaired), "dropped": _num_filters(_dropped(report)),
             "wrong": _num_left(report, is_wrong=True),
             "not checked": _num_left(report, is_wrong=False),
+            "hidden": sum(each.is_hidden for each in report.left),
             "useless": report.useless, "bytes": report.bytes_added, "looked up": report.looked_up,
         }  # fmt: skip
         remarks = [*_repair_remarks(report), *self._without_filter(report)]
@@ -180,11 +182,16 @@ class RepairView(SummarizedView["RepairReport"]):
         super().write(report, verbose)
         if not report.looked_up:
             also = f"so does {command('validate', report.output or report.path, *self._again)}"
-            write_text(f"{painted('note')}: {NOT_LOOKED_UP}, and {also}")
+            write_text(f"{painted('note')}: {_not_looked_up(report.left)}, and {also}")
 
 
 def _repaired_in_all(numbers: Mapping[str, int]) -> str:
-    return _repaired(numbers) + ("" if numbers["looked up"] else f"; {NOT_LOOKED_UP}")
+    why = _WITH_KEYS if numbers["hidden"] else NOT_LOOKED_UP
+    return _repaired(numbers) + ("" if numbers["looked up"] else f"; {why}")
+
+
+def _not_looked_up(left: Iterable[LeftFilter | LeftColumn]) -> str:
+    return _WITH_KEYS if any(each.is_hidden for each in left) else NOT_LOOKED_UP
 
 
 def _num_filters(items: Sequence[RepairedFilter]) -> int:
@@ -217,6 +224,9 @@ def _repaired(numbers: Mapping[str, int]) -> str:
         done.append(f"{useless:,} exclude{'s' * (useless == 1)} next to nothing")
     if numbers["not checked"]:
         done.append(f"{numbers['not checked']:,} not checked")
+    # Nobody knows how many filters they have.
+    if hidden := numbers["hidden"]:
+        done.append(f"{number_of(hidden, 'encrypted column chunk')} without a key")
     return f"{', '.join(done)}, {_difference(numbers['bytes'])}"
 
 
@@ -239,13 +249,15 @@ def _difference(num_bytes: int) -> str:
 def _of_file(
     report: FileChange, what: str, remarks: Sequence[Remark], numbers: dict[str, int]
 ) -> FileSummary:
-    named = f"{report.path} (dry run)" if report.dry_run else report.output or report.path
+    output = None if report.dry_run else report.output
+    named = f"{report.path} (dry run)" if report.dry_run else output or report.path
     return FileSummary(
         report.state,
         what,
         [*remarks, *_notes(report.notes)],
         {**numbers, "dry": report.dry_run},
         heading=f"{named}: {what}, {report.seconds:.2f} s",
+        output=output,
     )
 
 
@@ -367,8 +379,8 @@ def _rule_remark(
     column = where(item.column, [])
     return Remark(
         what=f"{painted(action)}: {column}{': ' if column else ''}{rule}",
-        why=item.reason,
-        text=f"{painted(action)}: {place}{rule}: {reason}",
+        why=with_key_hint(item.reason),
+        text=f"{painted(action)}: {place}{rule}: {with_key_hint(reason)}",
         varies=reason != item.reason,
     )
 
@@ -458,7 +470,10 @@ class TableRepairView(_TableView["TableRepairReport"]):
             "repaired": _num_chunks(report.repaired),
             "dropped": _num_chunks([each for each in report.repaired if each.action in _DROPPING]),
             "wrong": _num_chunks([each for each in report.left if each.is_wrong]),
-            "not checked": _num_chunks([each for each in report.left if not each.is_wrong]),
+            "not checked": _num_chunks(
+                [each for each in report.left if not each.is_wrong and not each.is_hidden]
+            ),
+            "hidden": _num_chunks([each for each in report.left if each.is_hidden]),
             "useless": report.useless, "bytes": report.bytes_added, "looked up": report.looked_up,
         }  # fmt: skip
         done: list[tuple[str, RepairedColumn | LeftColumn]] = [
@@ -476,7 +491,7 @@ class TableRepairView(_TableView["TableRepairReport"]):
         if not report.looked_up:
             validate = command("validate", report.path, "--table", report.table, *self._again)
             also = f"so does {validate}"
-            write_text(f"{painted('note')}: {NOT_LOOKED_UP}, and {also}")
+            write_text(f"{painted('note')}: {_not_looked_up(report.left)}, and {also}")
 
 
 class TableStripView(_TableView["TableStripReport"]):

@@ -30,7 +30,7 @@ _COLORS: Final = {
     "built": _GREEN, "stripped": _GREEN, "repaired": _GREEN, "committed": _GREEN, "added": _GREEN,
     "skipped": _YELLOW, "left": _YELLOW, "to read": _YELLOW, "not committed": _YELLOW,
     "would change": _GREEN,
-    "still wrong": _RED, "failed": _RED, "not reached": _RED,
+    "still wrong": _RED, "failed": _RED, "not reached": _RED, "not listed": _RED,
     "unchanged": _DIM,
 }  # fmt: skip
 

@@ -94,7 +94,7 @@ class FileSummary(NamedTuple):
     """One of many files. `state`: what became of it, which is counted; `line`: about it, without its
     path; `numbers`: what is added up for the total, where `dry` says that nothing was written;
     `is_answer`: whether the line is what was asked for, however many files there are; `heading`: the
-    first line about it where it is the only one."""
+    first line about it where it is the only one; `output`: the file that was written, if it is another."""
 
     state: str
     line: str
@@ -102,6 +102,7 @@ class FileSummary(NamedTuple):
     numbers: Mapping[str, int] = {}
     is_answer: bool = False
     heading: str = ""
+    output: str | None = None
 
 
 class ReportView(ABC, Generic[SomeReport]):
@@ -164,12 +165,13 @@ class Summary:
         self._stopwatch = Stopwatch()
         self._in_short = view.in_short
         self._named: dict[str, list[str]] = {state: [] for state in view.named}
-        self._num_failed = 0
+        self._num_failed = self._num_unlisted = 0
         self._states: Counter[str] = Counter()
         self._numbers: Counter[str] = Counter()
         self._remarks: dict[tuple[str, str, str | None], list[tuple[str, Remark]]] = {}
 
     def add(self, path: str, file: FileSummary) -> None:
+        path = file.output or path
         self._states[file.state] += 1
         named = self._named.get(file.state)
         if named is not None and len(named) < MOST_IN_STATE:
@@ -184,6 +186,10 @@ class Summary:
 
     def add_failed(self) -> None:
         self._num_failed += 1
+
+    def add_unlisted(self) -> None:
+        """Take note of a folder of whose files nobody knows."""
+        self._num_unlisted += 1
 
     def finish(self, names: Sequence[str] = ()) -> None:
         """Write what is alike, and the total. `names`: what means all of the files that could be read."""
@@ -202,6 +208,8 @@ class Summary:
         states = [f"{count:,} {painted(state)}" for state, count in self._states.most_common()]
         if self._num_failed:
             states.append(f"{self._num_failed:,} {painted('failed')}")
+        if self._num_unlisted:
+            states.append(f"{number_of(self._num_unlisted, 'folder')} {painted('not listed')}")
         if rest := self._num_files - self._states.total() - self._num_failed:
             states.append(f"{rest:,} {painted('not reached')}")
         done = number_of(self._num_files, self._noun)
@@ -213,8 +221,12 @@ class Summary:
         write_text("; ".join(filter(None, (done, total, dry))) + took)
         if self._in_short and self._states and self._num_files > FEW and sys.stdout.isatty():
             write_text(self._in_short)
-        if not self._num_failed and (hint := self._hint(self._states, self._numbers)):
+        if not self._has_failed and (hint := self._hint(self._states, self._numbers)):
             complain(hint)
+
+    @property
+    def _has_failed(self) -> bool:
+        return self._num_failed > 0 or self._num_unlisted > 0
 
     def _grouped(self, alike: Sequence[tuple[str, Remark]], names: Sequence[str]) -> str:
         paths = list(dict.fromkeys(path for path, _ in alike))
@@ -222,7 +234,7 @@ class Summary:
         if len(alike) == 1:
             return f"{files}: {alike[0][1].text}"
         are_all = len(paths) == self._states.total()
-        concerned = concerned_of(paths, names, are_all, self._num_failed > 0)
+        concerned = concerned_of(paths, names, are_all, self._has_failed)
         return f"{files}: {about_alike([remark for _, remark in alike], names, concerned)}"
 
 

@@ -131,6 +131,7 @@ class ParquetExamination(Examination[Item, LeafColumn]):
             opening.has_lost_bytes = lost is not None
         places = sorted(self._places())
         opening.num_filters += len(places)
+        opening.num_filters += sum(map(security.is_of_sealed_filter, opening.findings))
         for chunk in candidates(footer, self.columns, {key for key, _, _ in places}):
             if chunk.meta_start is None or chunk.has_file_path or chunk.has_crypto_metadata:
                 continue

@@ -49,6 +49,12 @@ def does_not_open(chunk: Chunk, message: str, opens_as: str | None) -> Finding:
     return chunk_finding("PB502", chunk, message, found=opens_as)
 
 
+def is_of_sealed_filter(found: Finding) -> bool:
+    """Whether it is about a filter that does not open: it is one all the same, since the ColumnMetaData that points
+    to it did open."""
+    return found.rule in ("PB502", "PB505")
+
+
 def check_signature(unverified: str | None, is_signed: bool) -> Iterator[Finding]:
     """Without the key, a reader believes a footer that anyone may have changed."""
     if unverified and is_signed:

@@ -16,7 +16,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import FormatError
 from parquet_bloom.index.building import SegmentsBuilder
 from parquet_bloom.index.collecting import KeyRoom
 from parquet_bloom.index.compaction import merge
@@ -95,11 +94,11 @@ def _indexed(
         version=read.version,
         message=reasons or None,
     )
-    if not read.is_damaged:
+    if not read.damage:
         return outcome
     # The others are indexed all the same.
-    message, error_class = f"{file.path}: {reasons}", FormatError.__name__
-    return replace(outcome, status="error", message=message, error_class=error_class)
+    message = f"{file.path}: {reasons}"
+    return replace(outcome, status="error", message=message, error_class=read.damage)
 
 
 @dataclass(frozen=True, slots=True)

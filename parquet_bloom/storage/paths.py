@@ -29,7 +29,7 @@ from parquet_bloom.storage.source import (
     local_path,
     making_in,
 )
-from parquet_bloom.vocabulary import IS_INDEX
+from parquet_bloom.vocabulary import IS_INDEX, UNLISTED
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -130,7 +130,7 @@ def _spelled_alike(path: str) -> str:
 
 
 def not_listed(folder: str, reason: str) -> PermissionError:
-    return PermissionError(errno.EACCES, f"a folder that cannot be listed: {reason}", folder)
+    return PermissionError(errno.EACCES, f"{UNLISTED}: {reason}", folder)
 
 
 def stands_for_several(name: str) -> bool:

@@ -256,13 +256,14 @@ def _folder(
 @dataclass(frozen=True, slots=True)
 class ReadFile:
     """A file that was read for an index. `version`: of the state that it was in; `reasons`: why columns are not
-    indexed, by name; `lacking`: those that the file does not have; `is_damaged`: whether a column is; `error`: what
-    the file failed of as a whole; `is_as_known`: whether the index knows just that."""
+    indexed, by name; `lacking`: those that the file does not have; `damage`: the name of the error by which a column
+    is damaged, empty if none is; `error`: what the file failed of as a whole; `is_as_known`: whether the index knows
+    just that."""
 
     version: str
     reasons: Mapping[str, str]
     lacking: tuple[str, ...] = ()
-    is_damaged: bool = False
+    damage: str = ""
     error: Exception | None = None
     is_as_known: bool = False
 
@@ -307,7 +308,7 @@ class FileIndexer:
                     version,
                     {column: each.reason for column, each in found.items()},
                     tuple(column for column in found if not _has(opened, column)),
-                    is_damaged=any(each.is_damaged for each in found.values()),
+                    damage=next((each.damage for each in found.values() if each.damage), ""),
                 )
         except _FAILURES as error:
             # Whatever was added of it is about a state that it may not be in any more, or is not all of it.
@@ -565,7 +566,7 @@ class _Change:
                     self._as_known += 1
                 else:
                     self._states[file.path] = read.version
-                if read.is_damaged or read.error is not None:
+                if read.damage or read.error is not None:
                     self._failed.add(file.path)
                 self._not_indexed += [
                     NotIndexed(file.path, column, reason) for column, reason in read.reasons.items()
@@ -824,7 +825,9 @@ class PlaceGoneError(FileNotFoundError):
     is said of the first; `names`: of all, as `remove` takes them."""
 
     def __init__(self, problem: str, names: Sequence[str], shown: str) -> None:
-        super().__init__(errno.ENOENT, f"{problem}: index remove forgets them", shown)
+        forgets = "Index.remove forgets what is gone for good or has moved"
+        message = f"{problem}: {forgets}, then Index.add adds what is elsewhere by now"
+        super().__init__(errno.ENOENT, message, shown)
         self.problem, self.names = problem, names
 
 

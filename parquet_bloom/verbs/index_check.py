@@ -79,9 +79,9 @@ class IndexCheck(VerbReport):
     `files_checked`: of the files, those that it was to look at; `failed`: how many of these, as they are now, could
     not be read, or not all of them; `not_indexed`: what is unknown in every answer;
     `values`: how many were read and looked up; `unneeded`: files in its folder, of `bytes_unneeded`, that
-    compact_index will remove. `places_gone`: what the index is about and means no file any more; `closed`: how many
-    findings are about places where nobody may look, without which `add` goes on; `readable`: the files of findings of
-    this name, which `add` reads once the index has forgotten them."""
+    compact_index will remove. `places_gone`: what the index is about and means no file any more; `is_about_nothing`:
+    as in IndexChange; `closed`: how many findings are about places where nobody may look, without which `add` goes
+    on; `readable`: the files of findings of this name, which `add` reads once the index has forgotten them."""
 
     _rows: ClassVar = ("findings",)
 
@@ -107,6 +107,7 @@ class IndexCheck(VerbReport):
     places_gone: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
     closed: int = field(default=0, metadata=IN_PYTHON)
+    is_about_nothing: bool = field(default=False, metadata=IN_PYTHON)
 
     @property
     def ok(self) -> bool:
@@ -191,6 +192,7 @@ def check_index(
         places_gone=work.places_gone,
         readable=tuple(work.readable),
         closed=work.num_closed,
+        is_about_nothing=not (manifest.sources or manifest.tables),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -26,7 +26,7 @@ from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.file_runner import Changing, changing, changing_opened
 from parquet_bloom.verbs.several import change_each, changes_several
-from parquet_bloom.vocabulary import FileLayout, Format, RepairAction
+from parquet_bloom.vocabulary import FileLayout, Format, RepairAction, is_out_of_sight
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -58,8 +58,8 @@ class RepairedFilter(NamedAsShown, Located):
 @dataclass(frozen=True, slots=True)
 class LeftFilter(NamedAsShown, Located):
     """A rule that is still broken, or a filter that could not be looked at; `reason`: what is wrong, and
-    what would repair it. `column`: None if a whole stripe is meant. `num_filters`: how many break it; `groups`: as in
-    RepairedFilter."""
+    what would repair it. `column`: None if a whole stripe is meant. `num_filters`: how many break it, 0 where nobody
+    knows if there is one; `groups`: as in RepairedFilter."""
 
     place: Place | None
     column: str | None
@@ -72,6 +72,11 @@ class LeftFilter(NamedAsShown, Located):
     def is_wrong(self) -> bool:
         """False of what could not be looked at."""
         return self.rule != NOT_CHECKED
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether its chunk is encrypted, and there is no key for it."""
+        return not self.is_wrong and is_out_of_sight(self.reason)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -316,4 +321,5 @@ def _left(
     """`of_chunk`: how many filters there are, all of which are meant unless it is about some `groups`."""
     place = why.place and Place(why.place.part, units=why.place.units)
     num_filters = len(groups) if groups else of_chunk
-    return LeftFilter(place, why.column, why.rule, why.statement + more, num_filters, groups)
+    left = LeftFilter(place, why.column, why.rule, why.statement + more, num_filters, groups)
+    return replace(left, num_filters=0) if left.is_hidden else left

@@ -40,7 +40,7 @@ from parquet_bloom.verbs.found import (
 from parquet_bloom.verbs.held_values import held_values
 from parquet_bloom.verbs.listed_files import SOURCE_GONE
 from parquet_bloom.verbs.several import Lacking, message_of
-from parquet_bloom.vocabulary import NULL_BY_NAME, WITHOUT_FILTERS
+from parquet_bloom.vocabulary import NULL_BY_NAME, UNLISTED, WITHOUT_FILTERS
 
 if TYPE_CHECKING:
     from parquet_bloom.container import FoundIn
@@ -249,7 +249,7 @@ class RowSearch:
         not_listed = [
             *self._not_listed,
             *(
-                UnknownFile(path, f"a folder that cannot be listed: {reason}")
+                UnknownFile(path, f"{UNLISTED}: {reason}")
                 for path, reason in self.left_out.all_unlisted
             ),
         ]

@@ -15,7 +15,7 @@ from parquet_bloom.options import Destination, TableOptions
 from parquet_bloom.rules.finding import NOT_CHECKED
 from parquet_bloom.storage.traffic import Requests
 from parquet_bloom.tables.table import TableFile, top
-from parquet_bloom.vocabulary import RepairAction, TableAction
+from parquet_bloom.vocabulary import RepairAction, TableAction, is_out_of_sight
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -99,6 +99,11 @@ class LeftColumn:
     def is_wrong(self) -> bool:
         """See repair.LeftFilter."""
         return self.rule != NOT_CHECKED
+
+    @property
+    def is_hidden(self) -> bool:
+        """See repair.LeftFilter."""
+        return not self.is_wrong and is_out_of_sight(self.reason)
 
 
 OfColumn = TypeVar("OfColumn", SkippedColumn, RepairedColumn, LeftColumn)

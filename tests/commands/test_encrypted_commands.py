@@ -112,6 +112,38 @@ def test_a_key_for_a_column_that_no_file_has_is_told(command, code, folder):
     assert run.complaint.startswith("other.parquet: ")
 
 
+@pytest.mark.parametrize("is_signed", [False, True])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("inspect",),
+        ("validate", "--json"),
+        ("find", "-c", "int32", "-v", "1"),
+        ("build", "-c", "int32", "--dry-run"),
+    ],
+    ids=" ".join,
+)
+def test_a_key_for_a_column_that_no_file_has_encrypted_is_told(command, is_signed, folder):
+    """But not where some file has it encrypted, or may have, as nobody could verify the footer."""
+    recipe = Recipe(columns={"int64": OWN}, plaintext_footer=is_signed)
+    for name, own in (("own.parquet", recipe), ("other.parquet", RECIPE)):
+        Path(name).write_bytes(encrypt(PLAIN.read_bytes(), own).data)
+    shutil.copy(PLAIN, "plain.parquet")
+    verb, *more = command
+    mine = ("--footer-key", "env:FOOTER,hex", "--column-key", f"int64=ascii:{OWN.decode()}")
+    other = ("--column-key", f"string=ascii:{OWN.decode()}")
+    ignored = "--column-key: column string: not encrypted in the file, so its key was ignored"
+    assert outcome(verb, "own.parquet", *more, *mine).stderr == ""
+    assert outcome(verb, "own.parquet", *more, *mine, *other).complaint == ignored
+    several = outcome(verb, "own.parquet", "other.parquet", *more, *mine, *other)
+    assert "--column-key" not in several.stderr
+    assert outcome(verb, "plain.parquet", *more, *other).complaint == ignored
+    if is_signed:
+        assert ignored not in outcome(verb, "own.parquet", *more, *other).stderr
+    both = outcome(verb, "plain.parquet", PLAIN, *more, *other)
+    assert f"pbloom: {ignored.replace('the file', 'any of the files')}\n" in both.stderr
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_without_keys_it_says_so(command, folder):
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -427,3 +459,18 @@ def test_a_prefix_that_is_missing_names_its_option(folder, plaintext_footer):
     missing = "no AAD prefix given, and the file does not store its own; --aad-prefix gives it"
     assert about in said
     assert f": {missing}\n" in said
+
+
+def test_what_is_said_of_files_that_were_written_names_them(folder):
+    """DuckDB still reads the files that were read: these got no filter."""
+    Path("other.parquet").write_bytes(Path("file.parquet").read_bytes())
+    keys = ("--keys", "keys.json", "-c", "int64")
+    build = ("build", "file.parquet", "other.parquet", *keys, "--output-dir")
+    first, second, note, _ = outcome(*build, "out").stdout.splitlines()
+    assert first.startswith("out/file.parquet: 3 filters, ")
+    assert second.startswith("out/other.parquet: 3 filters, ")
+    assert note.startswith("2 files: note: DuckDB ")
+    shutil.copytree("out", "in")
+    Path("other.parquet").rename("in/third.parquet")
+    *_, note, _ = outcome("build", "in", *keys, "--output-dir", "new").stdout.splitlines()
+    assert note.startswith("new/third.parquet: note: DuckDB ")

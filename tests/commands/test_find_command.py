@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -238,6 +239,15 @@ def test_a_folder_that_cannot_be_listed_may_hold_any_value(path, monkeypatch):
     asked = outcome("probe", ".", "-c", "id", "-v", "9")
     told = "secret: a folder that cannot be listed: Permission denied"
     assert (asked.code, asked.complaint) == (2, told)
+    # It is no file: nobody knows how many are in it.
+    shutil.copy(path, "other.parquet")
+    asked = outcome("probe", ".", "-c", "id", "-v", "9")
+    assert asked.stdout.splitlines()[-1].startswith("2 files: 2 absent, 1 folder not listed; ")
+    found = outcome("find", ".", "-c", "id", "-v", "9").stdout.splitlines()[-1]
+    assert " in 2 files: " in found
+    assert "; 1 folder not listed" in found
+    assert "unknown" not in found
+    Path("other.parquet").unlink()
     # Of one that is hidden, too, but who changes files leaves it as it is.
     Path("secret").rename(".secret")
     asked = outcome("probe", ".", "-c", "id", "-v", "9")

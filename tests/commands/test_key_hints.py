@@ -190,6 +190,8 @@ def test_of_several_files_that_are_alike_it_is_said_which_option_helps(write):
     why = "encrypted, no key: its key is the footer's"
     said = outcome("inspect", "t.parquet", "u.parquet").stdout
     assert f"\n2 files: id, email: {why}{GIVES}\n" in said
+    said = outcome("probe", "t.parquet", "u.parquet", "-c", "email", "-v", "u1").stdout
+    assert f"\n2 files: unknown: {why}{GIVES}\n" in said
     write()
     Path("u.parquet").write_bytes(Path("t.parquet").read_bytes())
     pq.write_table(pa.table({"email": ["u1"]}), "plain.parquet")

@@ -269,6 +269,16 @@ def test_validate_finds_it(plain, kind, fault, tmp_path):
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("kind", IN_FILTERS)
+def test_a_filter_that_does_not_open_is_one_of_those_checked(plain, kind, fault, tmp_path):
+    """Whether it is the header or the bits: a sum of errors in filters counts those with the errors."""
+    path = tmp_path / "tampered.parquet"
+    path.write_bytes(FAULTS[fault](plain, SEALED, kind))
+    keys = pb.Keys(footer=FOOTER_KEY, columns=COLUMN_KEYS)
+    assert pb.validate(path, keys=keys).checked.filters == 4
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("kind", IN_FILTERS)
 def test_a_filter_that_does_not_open_hides_no_others(plain, kind, fault, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words, _, _ = KINDS[kind]

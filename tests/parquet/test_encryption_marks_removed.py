@@ -110,6 +110,19 @@ def test_a_column_with_a_key_is_not_believed_to_be_in_plaintext(signed, tmp_path
         pb.open(path, ALL)
 
 
+@pytest.mark.parametrize("make", [bytes, forged])
+def test_nobody_is_advised_to_repair_filters_of_a_column_that_poses_as_plaintext(
+    make, signed, tmp_path
+):
+    """They may be right; and the key that proves them would not mend them, if they are not."""
+    path, keys = put(tmp_path, make(signed)), pb.Keys(columns={"a": A_KEY, "c": A_KEY})
+    of_a, of_c = pb.advise(path, keys=keys).columns
+    assert (of_c.verdict, of_c.reason) == ("skip", DOUBT)
+    assert (of_a.reason == DOUBT) == (make is forged)
+    assert "next: pbloom repair" not in outcome("advise", path, A_OPTION).stdout
+    assert DOUBT not in {each.reason for each in pb.advise(path, keys=OF_A).columns[1:]}
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -247,11 +247,28 @@ def test_repair_leaves_what_is_locked_and_says_so(plain, tmp_path):
     result = outcome("repair", path, "--dry-run", "--rebuild", FOOTER_ONLY)
     # As validate has it: nothing that could be looked at is wrong.
     assert result.code == outcome("validate", path, FOOTER_ONLY).code == 0
-    assert ": 0 filters repaired, 0 still wrong, 4 not checked, 0 B added" in result.stdout
+    hidden = "4 encrypted column chunks without a key, 0 B added"
+    assert f": 0 filters repaired, 0 still wrong, {hidden}" in result.stdout
+    why = "PB408 not-checked: encrypted, no key; --column-key or --keys gives it"
     assert (
-        "left: column a, row groups 0, 1: PB408 not-checked: encrypted, no key\n"
-        "left: column b, row groups 0, 1: PB408 not-checked: encrypted, no key\n"
+        f"left: column a, row groups 0, 1: {why}\nleft: column b, row groups 0, 1: {why}\n"
     ) in result.stdout
+
+
+def test_repair_counts_no_filters_that_nobody_sees(plain, tmp_path):
+    """Nor says that validate would look up their values, with the keys that there are."""
+    path = put(tmp_path, encrypt(plain, RECIPE).data)
+    left = pb.repair(path, dry_run=True, keys=B_ONLY).left
+    assert [each.num_filters for each in left] == [0, 0]
+    said = outcome("repair", path, "--dry-run", FOOTER_ONLY).stdout
+    assert ": 0 filters repaired, 4 encrypted column chunks without a key, 0 B added" in said
+    where = ": --drop-bad and --rebuild do that where no key is missing"
+    assert f"{where}, and so does pbloom validate {path} --footer-key KEYSPEC\n" in said
+    other = tmp_path / "other.parquet"
+    other.write_bytes(path.read_bytes())
+    total = outcome("repair", path, other, "--dry-run", FOOTER_ONLY).stdout.splitlines()[-1]
+    assert "; 0 filters repaired, 8 encrypted column chunks without a key, 0 B added; " in total
+    assert f"{where}; dry run" in total
 
 
 def test_repair_does_not_keep_quiet_about_a_leak_that_it_cannot_mend(plain, tmp_path):

@@ -290,7 +290,7 @@ def test_a_folder_whose_files_are_all_gone_may_not_be_mounted(lake, tmp_path, so
     lake.rename(tmp_path / "elsewhere")
     if is_left:
         lake.mkdir()
-    told = rf"; the index has {FILES} files of it: index remove forgets them: '.*lake"
+    told = rf"; the index has {FILES} files of it: Index.remove forgets .*, then Index.add adds .*: '.*lake"
     with pb.Index(tmp_path / "index") as index:
         for files in ((), tmp_path / source):
             with pytest.raises(FileNotFoundError, match=told):

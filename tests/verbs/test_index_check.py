@@ -517,7 +517,7 @@ def test_a_folder_that_is_away_by_then_is_not_forgotten(of_two, lake, tmp_path):
             lake.rename(tmp_path / "away")
             lake.mkdir()
 
-    with of_two, pytest.raises(FileNotFoundError, match="index remove forgets them"):
+    with of_two, pytest.raises(FileNotFoundError, match=r"Index\.remove forgets what is gone"):
         of_two.add(progress=away)
     with pb.Index(index) as now:
         assert {unit.path for unit, _ in now._asked.units("id")} == files

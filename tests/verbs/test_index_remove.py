@@ -75,7 +75,7 @@ def test_an_index_that_is_about_nothing_any_more_says_so(lake, tmp_path):
     index = tmp_path / "index"
     pb.Index.build(index, lake, "id").close()
     told = f"{index}: is about no file or folder any more: `pbloom index add --index {index} FILE...` names some"
-    for words in (("remove", lake), ("add",), ("add", "--quiet")):
+    for words in (("remove", lake), ("add",), ("add", "--quiet"), ("check",), ("check", "--deep")):
         found = outcome("index", *words, "--index", index)
         assert (found.code, found.complaint) == (0, told)
     assert outcome("index", "add", "--index", index, lake).stderr == ""

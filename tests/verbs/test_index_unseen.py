@@ -267,7 +267,8 @@ def test_files_in_a_folder_that_can_be_listed_and_not_entered(lake, tmp_path, mo
 
     def refusing(looks: Any) -> Any:
         def look(path: Any, *args: Any, **kwargs: Any) -> Any:
-            if str(path).startswith(f"{lake}/d=1/") and str(path).endswith(".parquet"):
+            name = "" if isinstance(path, int) else os.path.abspath(os.fsdecode(path))
+            if name.startswith(f"{lake}/d=1/") and name.endswith(".parquet"):
                 raise PermissionError(errno.EACCES, DENIED, path)
             return looks(path, *args, **kwargs)
 
@@ -276,10 +277,23 @@ def test_files_in_a_folder_that_can_be_listed_and_not_entered(lake, tmp_path, mo
     with pb.Index.build(tmp_path / "index", str(tmp_path / source), "id") as index:
         monkeypatch.setattr(os, "stat", refusing(os.stat))
         monkeypatch.setattr(os, "lstat", refusing(os.lstat))
-        told = [f"{lake}/d=1/{number}.parquet: {DENIED}" for number in (2, 3)]
-        assert found(index.check()) == [("unlisted", each) for each in told]
+        told = f"{lake}/d=1: 2 files that cannot be looked at: {DENIED}"
+        assert found(index.check()) == [("unlisted", told)]
         change = index.add()
-        assert (change.removed, change.files, change.not_listed) == (0, 6, tuple(told))
+        assert (change.removed, change.files, change.not_listed) == (0, 6, (told,))
+        monkeypatch.chdir(tmp_path)
+        own = told.replace(f"{tmp_path}/", "")
+        assert found(index.check(files="lake")) == [("unlisted", own)]
+        checked = index.check(files=["lake/d=0", "lake/d=1/3.parquet"])
+        assert found(checked) == [("unlisted", f"lake/d=1/3.parquet: {DENIED}")]
+
+
+def test_a_folder_that_several_places_mean_is_told_once(lake, tmp_path, shut):
+    with pb.Index.build(tmp_path / "index", [lake, lake / "*"], "id") as index:
+        shut(lake / "d=1")
+        told = f"{lake}/d=1: a folder that cannot be listed: {DENIED}"
+        assert found(index.check()) == [("unlisted", told)]
+        assert index.add().not_listed == (told,)
 
 
 @pytest.mark.parametrize("closed", ["", "d=0 d=1 d=2"])

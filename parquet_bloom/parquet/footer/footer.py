@@ -335,6 +335,19 @@ class Footer:
         """The same, where those of other columns do not matter, and are not decrypted."""
         return self._opened.table_of([leaf.index for leaf in leaves])
 
+    def may_encrypt(self, column: int) -> bool:
+        """Whether a leaf column, by its index, is encrypted in any row group, or may be, as nobody could verify the
+        footer. Raises as check_chunks, but decrypts nothing."""
+        if self.protection.unverified or not self.num_row_groups:
+            return True
+        if not self.protection.is_encrypted:
+            return False
+        one = self.chunks_of(()).one
+        return any(
+            one("has_crypto_metadata", row_group, column)
+            for row_group in range(self.num_row_groups)
+        )
+
     def check_chunks(self) -> None:
         """Raise FooterError if what the footer says of them is damaged, UnsupportedError if it does not
         fit the memory budget, EncryptionError if it cannot be decrypted."""
