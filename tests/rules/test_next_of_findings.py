@@ -28,7 +28,7 @@ from parquet_bloom.verbs.validate import validate
 HELPLESS = {
     "PB115", "PB116", "PB117", "PB118", "PB119", "PB120", "PB121", "PB123", "PB124", "PB125", "PB126", "PB127", "PB128",
     "PB129", "PB130", "PB206", "PB208", "PB212", "PB313", "PB408", "PB503", "PB504", "PB506", "PB507",
-    "PB508", "PB601", "PB608", "PB611", "PB612", "PB613", "PB622", "PB626", "PB628",
+    "PB508", "PB601", "PB608", "PB611", "PB612", "PB613", "PB614", "PB622", "PB626", "PB628",
     "PB651",
 }  # fmt: skip
 
