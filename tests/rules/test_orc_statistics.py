@@ -396,3 +396,29 @@ def test_files_of_pyorc_are_sound(tmp_path: Path, zone: str) -> None:
             )
             writer.write((*texts, time, time, row, 0.1))
     assert {each.column for each in found_in(path)} == {"f"}
+
+
+NESTED = {
+    "struct<l:array<int>>": (None, [], [1, None], [2]),
+    "struct<m:map<string,int>>": (None, {}, {"a": None}, {"b": 2}),
+    "struct<s:struct<x:int,y:struct<z:string>>>": (None, (None, None), (1, ("a",)), (2, (None,))),
+    "struct<l:array<struct<x:int>>>": (None, [None, (1,)], [(None,)], []),
+    "struct<u:uniontype<int,string>>": (1, "a", 2, "b"),
+    "struct<s:struct<u:uniontype<int,string>>>": ((1,), ("a",), (2,), ("b",)),
+}
+
+
+@pytest.mark.parametrize("schema", NESTED)
+def test_nested_values_of_pyorc_are_sound(tmp_path: Path, schema: str) -> None:
+    chance, path = random.Random(schema), tmp_path / "a.orc"
+    with path.open("wb") as out, pyorc.Writer(out, schema, row_index_stride=STRIDE) as writer:
+        writer.writerows([(chance.choice(NESTED[schema]),) for _ in range(2500)])
+    assert found_in(path) == []
+
+
+def test_a_null_in_a_union_is_counted_by_pyorc(tmp_path: Path) -> None:
+    """As a value of its first variant. Of more than one batch, it reads other values than it has written."""
+    path = tmp_path / "a.orc"
+    with path.open("wb") as out, pyorc.Writer(out, "struct<a:uniontype<int,string>>") as writer:
+        writer.writerows([(1,), ("x",), (None,), (2,)])
+    assert found_in(path) == []
