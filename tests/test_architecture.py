@@ -215,6 +215,7 @@ OF_ONE_FORMAT = {
     "rules.portability": "parquet",
     "rules.repair_orc": "orc",
     "rules.repair_parquet": "parquet",
+    "rules.statistics_orc": "orc",
     "rules.security": "parquet",
     "rules.pages_parquet": "parquet",
     "rules.structure_parquet": "parquet",

@@ -108,8 +108,7 @@ def find(
     the index knew when it was last brought up to date; with --table, into the live files of tables. Rows of a file,
     like its row groups, are counted from 0. What cannot be read is listed as `unknown`; if no file has the column,
     or a key for it, that is an error. What filters, bounds or an index rule out is not read: `validate --pages`, or
-    `index check --deep`, proves these, but nothing proves the bounds of ORC files. Exit code 1: no row holds any of
-    the values; 2: a file is `unknown`.
+    `index check --deep`, proves these. Exit code 1: no row holds any of the values; 2: a file is `unknown`.
 
     \b
     Examples:

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 @checks_option(
     "--pages",
     is_flag=True,
-    help="Decode every page of Parquet files, and compare counts, statistics, sizes and places.",
+    help="Decode every page of Parquet files, and compare counts, statistics, sizes and places; read all values of"
+    " ORC files, of columns without filters, too, and compare them with the statistics.",
 )
 @option.ignore_checksums
 @output_option(

@@ -149,10 +149,9 @@ def _bytes_lost(lacking: Lacking) -> Diagnosis | None:
     """Whether empty bytes in a row are no luck, and the missing values are found once these have all their bits."""
     found = _bytes_of(lacking.filter)
     first, count = longest_run(found == 0)
-    if not 0 < count < found.size:
-        return None
-    fill = min(_MOST_FILL, lacking.filter.bits_set / (8 * (found.size - count)))
-    if log(found.size) + 8 * count * log1p(-fill) > MAX_LOG_LUCK:
+    if not (0 < count < found.size and _is_beyond_fill(count, lacking.filter)):
+        first, count = _emptied(lacking)
+    if not count:
         return None
     filled = found.copy()
     filled[first : first + count] = 0xFF
@@ -165,6 +164,31 @@ def _bytes_lost(lacking: Lacking) -> Diagnosis | None:
         f"{where} {is_} empty: overwritten or never written; the missing values have bits there"
     )
     return Diagnosis(_BYTES_LOST, explanation, trial.hits, trial.tried)
+
+
+def _is_beyond_fill(num_empty: int, filter: KHashFilter) -> bool:
+    """Whether a filter that is as full elsewhere has so many empty bytes in a row by no luck."""
+    num_bytes = filter.num_bits // 8
+    fill = min(_MOST_FILL, filter.bits_set / (8 * (num_bytes - num_empty)))
+    return log(num_bytes) + 8 * num_empty * log1p(-fill) <= MAX_LOG_LUCK
+
+
+def _emptied(lacking: Lacking) -> tuple[int, int]:
+    """The first byte and the number of empty ones in a row among which all bits are that values lack, closer together
+    than by luck: of a filter with few bits, many bytes in a row are empty anyway. None: (0, 0)."""
+    found = _bytes_of(lacking.filter)
+    needed = KHashFilter.empty(lacking.filter.num_bits, lacking.filter.num_hashes)
+    hashes = lookup_hashes(lacking.column, lacking.values, lacking.key_form)[:, 0]
+    needed.insert_hashes(hashes.copy())
+    lost = _bytes_of(needed) & ~found
+    (places,) = np.nonzero(lost)
+    if not places.size:
+        return 0, 0
+    first, count = int(places[0]), int(places[-1] - places[0]) + 1
+    num_lost = int(np.unpackbits(lost).sum())
+    by_luck = log(found.size) + (num_lost - 1) * log(count / found.size)
+    is_empty = not found[first : first + count].any()
+    return (first, count) if is_empty and by_luck <= MAX_LOG_LUCK else (0, 0)
 
 
 def overwritten(group: Lacking) -> str | None:

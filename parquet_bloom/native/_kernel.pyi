@@ -315,6 +315,9 @@ def orc_picked(
 ) -> tuple[memoryview, memoryview]:
     """Entries of a dictionary one after the other, at most `limit` bytes, and their starts."""
 
+def orc_extremes(data: _Bytes, starts: _Numbers) -> tuple[int, int]:
+    """The positions of the first and the last of some texts by their bytes; there must be one."""
+
 def struct_end(data: _Bytes, start: int = 0) -> int:
     """The end of the Thrift struct at `start`. Raises ScanError, as do all functions below."""
 

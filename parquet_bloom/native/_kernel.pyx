@@ -170,6 +170,8 @@ cdef extern from "kernel.h" nogil:
     void c_orc_pick "orc_pick"(
         const uint8_t *data, const int64_t *starts, const int64_t *picks, size_t count,
         uint8_t *picked)
+    void c_orc_extremes "orc_extremes"(
+        const uint8_t *data, const int64_t *starts, size_t count, int64_t *least, int64_t *greatest)
     int64_t thrift_struct_end(
         const uint8_t *data, int64_t size, int64_t start, int64_t *where)
     int64_t thrift_list_size(

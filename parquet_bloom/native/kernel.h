@@ -381,6 +381,10 @@ int64_t orc_used(const int64_t *picks, size_t count, uint8_t *is_used, int64_t n
 void orc_pick(const uint8_t *data, const int64_t *starts, const int64_t *picks, size_t count,
               uint8_t *picked);
 
+/* The positions of the first and the last of these texts by their bytes, of which there is at least one. */
+void orc_extremes(const uint8_t *data, const int64_t *starts, size_t count, int64_t *least,
+                  int64_t *greatest);
+
 /* ---- thrift_scan.c: byte spans in the compact protocol -------------------------------------- */
 
 enum {

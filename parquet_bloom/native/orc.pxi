@@ -181,3 +181,13 @@ def orc_picked(
         with nogil:
             c_orc_pick(&data[0], &starts[0], first, picks.shape[0], &bytes_out[0])
     return memoryview(picked), picked_starts
+
+
+def orc_extremes(const uint8_t[::1] data not None, const int64_t[::1] starts not None):
+    cdef int64_t count = _num_slices(data, starts, 0), least = 0, greatest = 0
+    if not count:
+        raise ValueError("no text")
+    cdef const uint8_t *first = &data[0] if data.shape[0] else NULL
+    with nogil:
+        c_orc_extremes(first, &starts[0], count, &least, &greatest)
+    return least, greatest

@@ -214,3 +214,48 @@ void orc_pick(const uint8_t *data, const int64_t *starts, const int64_t *picks, 
         picked += length;
     }
 }
+
+/* A text, and its first eight bytes as a number, with zeros behind a shorter one: mostly these tell the order. */
+typedef struct {
+    const uint8_t *bytes;
+    size_t length;
+    uint64_t head;
+} headed_text;
+
+static inline headed_text text_at(const uint8_t *data, const int64_t *starts, size_t count, size_t i) {
+    headed_text text = {data + starts[i], (size_t)(starts[i + 1] - starts[i]), 0};
+    size_t in_head = text.length < 8 ? text.length : 8;
+    if (starts[count] - starts[i] >= 8) {
+        uint64_t loaded;
+        memcpy(&loaded, text.bytes, 8);
+        if (in_head) text.head = __builtin_bswap64(loaded) & ~UINT64_C(0) << (64 - 8 * in_head);
+    } else {
+        for (size_t at = 0; at < in_head; at++)
+            text.head |= (uint64_t)text.bytes[at] << (56 - 8 * at);
+    }
+    return text;
+}
+
+/* Whether the first of two comes before the other. */
+static inline int comes_first(headed_text one, headed_text other) {
+    if (one.head != other.head) return one.head < other.head;
+    size_t common = one.length < other.length ? one.length : other.length;
+    int order = common > 8 ? memcmp(one.bytes + 8, other.bytes + 8, common - 8) : 0;
+    return order < 0 || (order == 0 && one.length < other.length);
+}
+
+void orc_extremes(const uint8_t *data, const int64_t *starts, size_t count, int64_t *least,
+                  int64_t *greatest) {
+    headed_text low = text_at(data, starts, count, 0), high = low;
+    *least = *greatest = 0;
+    for (size_t i = 1; i < count; i++) {
+        headed_text text = text_at(data, starts, count, i);
+        if (comes_first(text, low)) {
+            low = text;
+            *least = (int64_t)i;
+        } else if (comes_first(high, text)) {
+            high = text;
+            *greatest = (int64_t)i;
+        }
+    }
+}

@@ -6,8 +6,10 @@ A group is excluded only by what no engine reads otherwise:
 | type             | values                              | bounds count                                        |
 |------------------|-------------------------------------|-----------------------------------------------------|
 | BYTE … LONG      | int                                 | always                                              |
-| FLOAT, DOUBLE    | int, float that the type has exactly| if the sum, which NaN would make NaN, is finite     |
-| STRING           | str                                 | if they are text, and whole: some writers cut long ones |
+| FLOAT, DOUBLE    | int, float that the type has exactly| if the sum, which NaN would make NaN, is finite;    |
+|                  |                                     | of FLOAT, rounded as the values are by ORC C++      |
+| STRING           | str                                 | if they are text, and whole: some writers cut long ones; |
+|                  |                                     | not with NUL, where ORC C++ compares no further     |
 | DATE             | date from 1582-10-15 on             | from then on: earlier ones are of two calendars     |
 | others           | none: time zones of writers and readers, blanks, and a defect before ORC-517         |
 
@@ -160,15 +162,30 @@ def _bound(kind: str, stored: StatisticValue) -> Any:
     """The same for what statistics say; None if it does not count."""
     match kind:
         case "STRING":
-            # What is no text is shown with backslashes; ORC Java writes U+FFFD in its place.
-            is_whole = not {"\\", "\ufffd"} & {*str(stored)}
+            # What is no text is shown with backslashes; ORC Java writes U+FFFD in its place. ORC C++ compares texts
+            # up to a NUL that both have.
+            is_whole = not {"\\", "\ufffd", "\0"} & {*str(stored)}
             return _text(stored) if is_whole else None
         case "DATE":
             try:
                 return _key(kind, date.fromisoformat(str(stored)))
             except ValueError:
                 return None
+    if kind == "FLOAT":
+        return _nearest_float(stored)
     return stored if _is_finite(stored) else None
+
+
+def _nearest_float(stored: StatisticValue) -> float | None:
+    """ORC C++ takes bounds from the doubles that it is given, and stores the FLOATs nearest to these, which may be
+    outside; but not outside the bounds once these are rounded, too."""
+    if not isinstance(stored, int | float):
+        return None
+    try:
+        (nearest,) = struct.unpack("<f", struct.pack("<f", stored))
+    except OverflowError:
+        return None
+    return float(nearest) if isfinite(nearest) else None
 
 
 def _is_finite(stored: StatisticValue) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from parquet_bloom.container import by_name, one_of
 from parquet_bloom.errors import (
     ColumnError,
     FooterError,
+    FormatError,
     ParquetBloomError,
     UnsupportedError,
     no_column,
@@ -37,10 +38,14 @@ from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER
 if TYPE_CHECKING:
     from parquet_bloom.orc.row_index import IndexEntry
     from parquet_bloom.orc.tail import StripePlace
+    from parquet_bloom.orc.wire import Message
     from parquet_bloom.storage.source import Source
 
 # All indexes of a stripe, of all columns, that cost less to read than another request takes.
 _INDEX_BYTES: Final = 128 << 10
+
+
+_Read = TypeVar("_Read")
 
 
 class OrcReader:
@@ -271,12 +276,45 @@ class OrcReader:
         """
         from parquet_bloom.orc.row_index import read_row_index
 
-        read = self._checked(stripe, column)
-        stream = read.stream_of(column.id, (ROW_INDEX,))
+        return self._read_row_index(stripe, column, read_row_index)
+
+    def group_statistics(self, stripe: int, column: OrcColumn) -> list[Message | None] | None:
+        """The same statistics as they are stored. Raises as filters."""
+        from parquet_bloom.orc.row_index import read_statistics
+
+        return self._read_row_index(stripe, column, read_statistics)
+
+    def _read_row_index(
+        self, stripe: int, column: OrcColumn, read: Callable[[bytes, int, str], _Read]
+    ) -> _Read | None:
+        checked = self._checked(stripe, column)
+        stream = checked.stream_of(column.id, (ROW_INDEX,))
         if stream is None:
             return None
-        where = f"{read.where}, column {column.name}: ROW_INDEX"
-        return read_row_index(self.read_stream(read, stream), read.num_index_groups, where)
+        where = f"{checked.where}, column {column.name}: ROW_INDEX"
+        return read(self.read_stream(checked, stream), checked.num_index_groups, where)
+
+    def stripe_statistics(self, stripe: int, column: OrcColumn) -> Message | None:
+        """The ColumnStatistics of a chunk in the metadata of the file; None if there are none that can be read."""
+        stripes = self._metadata.stripeStats if self._metadata else ()
+        # Who puts files together may have those of some stripes only.
+        columns = stripes[stripe].colStats if len(stripes) == self.num_stripes else ()
+        return columns[column.id] if column.id < len(columns) else None
+
+    def file_statistics(self, column: OrcColumn) -> Message | None:
+        """Those of all stripes, in the footer."""
+        columns = self.tail.footer.statistics
+        return columns[column.id] if column.id < len(columns) else None
+
+    @cached_property
+    def _metadata(self) -> Message | None:
+        where, start = f"{self.path}: metadata", self.tail.metadata_start
+        try:
+            check_fits(f"{where}: takes", self.tail.footer_start - start)
+            stored = self.source.read_at(start, self.tail.footer_start - start)
+            return decode(orc_pb2.Metadata, expand(self.tail.compression, stored, where), where)
+        except (FormatError, UnsupportedError):
+            return None
 
     def read_stream(self, stripe: Stripe, stream: OrcStream) -> bytes:
         """A decompressed index stream. Raises FilterError if the stripe's index cannot be trusted,

@@ -73,16 +73,28 @@ def read_row_index(data: bytes, num_index_groups: int, where: str) -> tuple[Inde
 
     Raises FooterError if it is damaged, FilterError if the number of entries is wrong.
     """
-    entries = decode(orc_pb2.RowIndex, data, where).entry
-    if len(entries) != num_index_groups:
-        raise FilterError(f"{where}: {len(entries)} entries, expected {num_index_groups}")
     return tuple(
         IndexEntry(
             tuple(entry.positions),
             _group_statistics(entry.statistics) if entry.HasField("statistics") else None,
         )
-        for entry in entries
+        for entry in _entries(data, num_index_groups, where)
     )
+
+
+def read_statistics(data: bytes, num_index_groups: int, where: str) -> list[Message | None]:
+    """The ColumnStatistics in it as they are stored; None where there are none. Raises as read_row_index."""
+    return [
+        entry.statistics if entry.HasField("statistics") else None
+        for entry in _entries(data, num_index_groups, where)
+    ]
+
+
+def _entries(data: bytes, num_index_groups: int, where: str) -> Sequence[Message]:
+    entries: Sequence[Message] = decode(orc_pb2.RowIndex, data, where).entry
+    if len(entries) != num_index_groups:
+        raise FilterError(f"{where}: {len(entries)} entries, expected {num_index_groups}")
+    return entries
 
 
 def _group_statistics(stored: Message) -> GroupStatistics:

@@ -4,7 +4,7 @@
                     ^ statistics_start     ^ metadata_start    ^ postscript_start
                                                       ^ footer_start
 
-The postscript is never compressed. The metadata (statistics of the stripes) is not read.
+The postscript is never compressed. Only who proves the statistics of stripes reads the metadata, which has them.
 
 Spec: apache/orc-format, specification/ORCv1.md "File Tail".
 """

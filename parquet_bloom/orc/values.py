@@ -95,13 +95,14 @@ def check_readable(file: OrcReader, stripe: Stripe) -> None:
 
 @dataclass(frozen=True)
 class GroupValues:
-    """The values of an index group, without nulls.
+    """The values of an index group, without nulls, of which there are `num_nulls`.
 
     `distinct`: each of them at least once, in no order. `values`: all in order, and `rows`: the row
     of each, counted from the start of the group, int64, shape (n,). They are only made when asked for.
     """
 
     num_values: int
+    num_nulls: int
     _decoded: Decoded = field(repr=False)
     _rows: Callable[[], NDArray[np.int64]] = field(repr=False)
 
@@ -139,8 +140,10 @@ def groups(file: OrcReader, chunk: OrcChunk) -> Iterator[GroupValues]:
     stripe, reader = chunk.stripe, _Reader(file, chunk)
     for group in range(stripe.num_index_groups):
         steps: list[_Step] = []
-        count = reader.count(group, steps)
-        yield GroupValues(count, reader.decode(count), _Rows(stripe.group_num_rows(group), steps))
+        slots = reader.slots(group, steps)
+        count = reader.present(slots, steps)
+        rows = _Rows(stripe.group_num_rows(group), steps)
+        yield GroupValues(count, slots - count, reader.decode(count), rows)
 
 
 def batches(file: OrcReader, chunk: OrcChunk) -> Iterator[ValueBatch]:
@@ -190,17 +193,17 @@ class _Reader:
         streams = [ChunkStreams(file, stripe, each, chunk.where, reuse) for each in path]
         self._stripe = stripe
         self._levels = [
-            *(_level(each, below) for each, below in zip(streams[:-1], path[1:], strict=True)),
-            _present(streams[-1]),
+            _level(each, below) for each, below in zip(streams[:-1], path[1:], strict=True)
         ]
+        self.present: Final = _present(streams[-1])
         self.decode: Final = decoder(streams[-1])
         # A row of these has one value, and index groups share no entries.
         self.is_even: Final = not isinstance(self.decode, Dictionary) and all(
             each.kind == "STRUCT" for each in path[:-1]
         )
 
-    def count(self, group: int, steps: list[_Step]) -> int:
-        """The number of values in the next group, which adds its steps."""
+    def slots(self, group: int, steps: list[_Step]) -> int:
+        """The number of values in the next group with nulls, which adds its steps."""
         slots = self._stripe.group_num_rows(group)
         for level in self._levels:
             slots = level(slots, steps)
@@ -208,7 +211,7 @@ class _Reader:
 
     def batch(self, groups: range) -> ValueBatch:
         """The values of the next groups."""
-        num_values = [self.count(group, []) for group in groups]
+        num_values = [self.present(self.slots(group, []), []) for group in groups]
         values = self.decode(sum(num_values)).distinct()
         counts = num_values if len(groups) > 1 else [len(values)]
         return ValueBatch(groups, num_values, values, array("q", counts))

@@ -9,6 +9,7 @@ use the filter at all.
 | Java before HIVE-12055 (3)          | text in the charset of the writer's machine                |
 | Java before ORC-101 (5)             | BLOOM_FILTER streams: timestamps as instants               |
 | Java ORC-135 (6)                    | readers ignore filters of DECIMAL of up to 18 digits       |
+| Java before ORC-517 (7)             | minimum and maximum of the same may be wrong               |
 | C++ 1.6.0 to 1.6.11, 1.7.0          | integers hashed with logical shifts (ORC-1024)             |
 | C++                                 | BYTE, CHAR and FLOAT may be hashed from other values than  |
 |                                     | stored; of FLOAT, it depends on who calls it;              |
@@ -43,6 +44,7 @@ _WRITERS = ("ORC Java", "ORC C++", "Presto", "ORC Go", "Trino", "cuDF")
 HIVE_8732: Final = 1
 HIVE_12055: Final = 3
 ORC_135: Final = 6
+ORC_517: Final = 7
 
 # The last defined bloomEncoding: UTF-8 text and timestamps in UTC.
 UTF8_UTC: Final = 1

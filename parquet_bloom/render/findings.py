@@ -20,7 +20,7 @@ from parquet_bloom.render.hints import OF_FILES, NextLines, for_any, united
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import is_cut, write_line, write_text
-from parquet_bloom.render.wording import MOST_SHOWN, asked_for, shortened, where
+from parquet_bloom.render.wording import MOST_SHOWN, asked_for, rows_to_look_at, shortened, where
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import Severity
 from parquet_bloom.verbs.validate import Checked, ValidationReport
@@ -72,10 +72,25 @@ class FindingGroup:
         return f"{text}; {others:,} more in a similar way (--verbose)" if others else text
 
     @property
+    def to_look_at(self) -> tuple[str, ...]:
+        """Where rows are to be looked at, as nothing else tells what is wrong."""
+        has_several = len({each.column for each in self.findings}) > 1
+        return tuple(
+            _to_look_at(each, with_column=has_several)
+            for each in self.findings
+            if each.is_open and each.next is None and each.place is not None
+        )
+
+    @property
     def lines(self) -> list[str]:
-        """The text after severity and rule; the diagnosis, if any, on a line of its own."""
+        """The text after severity and rule; the diagnosis, if any, on a line of its own, and so the rows to be looked
+        at, if they are in several places."""
         lines = [f"{self.first.severity} {self.first.definition.heading}: {self.text}"]
-        return lines if self.diagnosis is None else [*lines, f"    {self.diagnosis}"]
+        if self.diagnosis is not None:
+            lines.append(f"    {self.diagnosis}")
+        if len(places := self.to_look_at) > 1:
+            lines.append(f"    {rows_to_look_at(places)}")
+        return lines
 
     @property
     def painted_lines(self) -> list[str]:
@@ -102,6 +117,7 @@ class FindingGroup:
             next=for_any(commands[0], path) if commands else None,
             comes_first=any(each.is_to_be_looked_at for each in self.findings),
             look=next(iter(looks), None),
+            places=self.to_look_at,
         )
 
 
@@ -179,6 +195,20 @@ def missing_rows(rows: MissingRows, group: str) -> str:
         first, last = rows.first_page, rows.last_page
         text += f", page {first}" if first == last else f", pages {first} to {last}"
     return f"{text}, only at the end of the {group}" if rows.only_at_end else text
+
+
+def _to_look_at(finding: Finding, *, with_column: bool) -> str:
+    """`stripe 0, index group 3, row 3050`; `stripe 0, index group 3, rows 3050 to 3970 (12)`"""
+    column = quoted_name(finding.column) if with_column and finding.column is not None else ""
+    return ", ".join(filter(None, (column, str(finding.place), _rows_of(finding.rows))))
+
+
+def _rows_of(rows: MissingRows | None) -> str:
+    if rows is None:
+        return ""
+    if rows.count == 1:
+        return f"row {rows.first}"
+    return f"rows {rows.first} to {rows.last} ({rows.count:,})"
 
 
 def explanation(diagnosis: Diagnosis) -> str:

@@ -26,6 +26,7 @@ from parquet_bloom.render.wording import (
     first_of,
     in_one,
     in_the_first,
+    rows_to_look_at,
 )
 from parquet_bloom.vocabulary import DRY_RUN
 
@@ -43,7 +44,8 @@ class Remark(NamedTuple):
     the file is called FILE: no shell takes a range of numbers. Those of the highest `rank` come first. `varies`: in
     the file itself there are several, and `why` is about the first; where it knows the `others`, it speaks of all.
     `comes_first`: before `repair` changes what may be the only trace of something else. `look`: the command that says
-    more of this file, before anything changes there; of several, one is enough."""
+    more of this file, before anything changes there; of several, one is enough. `places`: in the file, where people
+    have to look at rows, and need the evidence of one place rather than the range over all."""
 
     what: str
     why: str
@@ -54,6 +56,7 @@ class Remark(NamedTuple):
     next: str | None = None
     comes_first: bool = False
     look: str | None = None
+    places: tuple[str, ...] = ()
 
     @property
     def likeness(self) -> tuple[str, str, str | None]:
@@ -71,13 +74,19 @@ class Remark(NamedTuple):
 
 
 def about_alike(
-    remarks: Sequence[Remark], names: Sequence[str] = (), concerned: Sequence[str] = ()
+    remarks: Sequence[Remark],
+    names: Sequence[str] = (),
+    concerned: Sequence[str] = (),
+    places: Sequence[str] = (),
 ) -> str:
     """What several remarks that are alike say, once, and what helps with the files that `names` mean, or with those
-    that it is said of, `concerned`."""
+    that it is said of, `concerned`. `places`: where rows are to be looked at, in which file."""
     first, reasons = remarks[0], [why for each in remarks for why in (each.why, *each.others)]
-    are_varied = any(each.varies for each in remarks)
+    are_varied = any(each.varies for each in remarks) or (first.places and len({*reasons}) > 1)
     why = in_the_first(reasons[0]) if are_varied else in_one(reasons)
+    if places:
+        what_is_wrong, then, what_helps = why.partition("; next: ")
+        why = f"{what_is_wrong}; {rows_to_look_at(places)}{then}{what_helps}"
     text = f"{first.what}: {why}" if first.what else why
     if first.look is not None:
         text += f"; next: {first.look}"
@@ -235,7 +244,14 @@ class Summary:
             return f"{files}: {alike[0][1].text}"
         are_all = len(paths) == self._states.total()
         concerned = concerned_of(paths, names, are_all, self._has_failed)
-        return f"{files}: {about_alike([remark for _, remark in alike], names, concerned)}"
+        # Of several places in one file, the first has its name.
+        places = [
+            place if at else f"{path}, {place}"
+            for path, remark in alike
+            for at, place in enumerate(remark.places)
+        ]
+        remarks = [remark for _, remark in alike]
+        return f"{files}: {about_alike(remarks, names, concerned, places)}"
 
 
 def lines_of_alike(

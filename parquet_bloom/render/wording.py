@@ -43,6 +43,14 @@ def shortened(items: Sequence[str], in_all: int | None = None) -> str:
     return f"{shown}, … ({number:,} in all)" if number > MOST_SHOWN else shown
 
 
+def rows_to_look_at(places: Sequence[str]) -> str:
+    """`rows to look at: stripe 0, index group 3, row 3050; stripe 1, index group 0, rows 6000 to 6200 (2)`, the first
+    ten."""
+    more = len(places) - MOST_SHOWN
+    shown = [*places[:MOST_SHOWN], *([f"and {more:,} more (--verbose)"] if more > 0 else [])]
+    return f"rows to look at: {'; '.join(shown)}"
+
+
 def listed(items: Sequence[str], in_full: bool) -> str:
     """All of them, or the first ten."""
     return ", ".join(items) if in_full else shortened(items)

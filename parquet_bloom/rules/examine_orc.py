@@ -1,12 +1,13 @@
 """How the filters of an ORC file are examined: one stream per column and stripe, and in it one filter
-per index group. PB60x, PB61x: whether a stripe has filters where its footer says, in a valid layout."""
+per index group. PB60x, PB61x: whether a stripe has filters where its footer says, in a valid layout, and whether its
+values are as statistics say."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -45,7 +46,7 @@ from parquet_bloom.orc.stripe import (
     OrcStream,
     Stripe,
 )
-from parquet_bloom.orc.values import room_for_values
+from parquet_bloom.orc.values import groups, room_for_values
 from parquet_bloom.rules import portability, security
 from parquet_bloom.rules.finding import (
     Finding,
@@ -53,6 +54,7 @@ from parquet_bloom.rules.finding import (
     finding,
     not_checked,
 )
+from parquet_bloom.rules.statistics_orc import check_statistics
 from parquet_bloom.rules.view import Examination, Examined, FilterView, ItemView
 from parquet_bloom.values.literals import as_examples
 
@@ -80,6 +82,15 @@ class ChunkStream:
     is_asked: bool
 
 
+class ChunkValues(NamedTuple):
+    """A column in a stripe, all values of which are read."""
+
+    chunk: OrcChunk
+
+
+Item: TypeAlias = "ChunkStream | ChunkValues"
+
+
 @dataclass(frozen=True, slots=True)
 class IndexFilters:
     """The filters in a stream by index group; None where there is no usable one."""
@@ -90,8 +101,8 @@ class IndexFilters:
 
 
 @dataclass
-class OrcExamination(Examination[ChunkStream, OrcColumn]):
-    """An item is a ChunkStream. There are no pages, and so none to decode."""
+class OrcExamination(Examination[Item, OrcColumn]):
+    """An item is a ChunkStream, or a chunk whose values are read. Of pages, these files have index groups."""
 
     file: OrcContainer
 
@@ -118,27 +129,36 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
         opening.findings += [security.not_encrypted(chunk) for chunk in chunks if chunk.has_filters]
         return opening
 
-    def items(self) -> list[ChunkStream]:
-        """The streams whose bits can be read."""
-        items = [
-            item
-            for stripe in self._stripes
-            if not stripe.doubt
-            for column in self.columns
-            if not self.file.tail.is_encrypted_column(column)
-            for item in _filter_streams(OrcChunk(stripe, column))
-        ]
+    def items(self) -> list[Item]:
+        """The streams whose bits can be read. Then the chunks whose values are to be read, whether or not they have
+        filters: each is read by itself, as in Parquet files."""
+        chunks = [*self._readable()]
+        streams = [stream for chunk in chunks for stream in _filter_streams(chunk)]
+        if self.options.pages:
+            self.file.will_read_values(chunks)
+            return [*streams, *map(ChunkValues, chunks)]
         if self.options.deep:
-            self.file.will_read_values([item.chunk for item in items])
-        return items
+            self.file.will_read_values([item.chunk for item in streams])
+        return [*streams]
+
+    def _readable(self) -> Iterator[OrcChunk]:
+        for stripe in self._stripes:
+            for column in self.columns:
+                if not (stripe.doubt or self.file.tail.is_encrypted_column(column)):
+                    yield OrcChunk(stripe, column)
 
     # --------------------------------------------------------------------------------------------
     # Filters
 
-    def room(self, item: ChunkStream) -> int:
-        return room_for_values(self.file, item.chunk) + _ROOM_FOR_STREAMS * item.stream.length
+    def room(self, item: Item) -> int:
+        room = room_for_values(self.file, item.chunk)
+        if isinstance(item, ChunkValues):
+            return room
+        return room + _ROOM_FOR_STREAMS * item.stream.length
 
-    def view(self, item: ChunkStream) -> ItemView:
+    def view(self, item: Item) -> ItemView:
+        if isinstance(item, ChunkValues):
+            return self._read_values(item.chunk)
         chunk, column, generation = item.chunk, item.chunk.column, self.file.generation
         index, findings = read_index(self.file, item)
         if index is None:
@@ -161,6 +181,10 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
         sizes = [(each.num_bits, each.num_hashes) for each in index.filters if each is not None]
         findings += portability.check_evenness(chunk, sizes)
         memberships, problems = self._look_up(chunk, index)
+        if item.is_asked and not self.options.pages:
+            findings += check_statistics(
+                self.file, chunk, [each.group if each else None for each in memberships]
+            )
         # Of a writer whose filters all readers ignore, another rule says so.
         is_trusted = index.is_marked or generation.has_unknown_shifts
         if not is_trusted and not any(each and each.missing for each in memberships):
@@ -189,6 +213,18 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
         ]
         return ItemView(findings, views, problems, num_filters=len(views))
 
+    def _read_values(self, chunk: OrcChunk) -> ItemView:
+        seen = ItemView()
+        if not chunk.has_filters:
+            # Who looks at the filters says so of others.
+            seen.findings += self._check_row_index(chunk)
+        try:
+            seen.findings += check_statistics(self.file, chunk, groups(self.file, chunk))
+            seen.num_pages = seen.num_unsummed = chunk.stripe.num_index_groups
+        except (FormatError, UnsupportedError) as error:
+            seen.problems.append(_unread(chunk, error))
+        return seen
+
     def _look_up(
         self, chunk: OrcChunk, index: IndexFilters
     ) -> tuple[Sequence[GroupMembership | None], list[Finding]]:
@@ -196,14 +232,11 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
         nothing: list[GroupMembership | None] = [None] * len(index.filters)
         if not self.options.deep or chunk.column.kind in WITHOUT_KEYS:
             return nothing, []
-        places = chunk.where, chunk.stripe.where
         try:
             found = check_groups(self.file, chunk, index.filters, index.key_form, index.is_marked)
             return list(found), []
-        except UnsupportedError as error:
-            return nothing, [not_checked(chunk, without_place(error, *places))]
-        except FormatError as error:
-            return nothing, [chunk_finding("PB611", chunk, without_place(error, *places))]
+        except (FormatError, UnsupportedError) as error:
+            return nothing, [_unread(chunk, error)]
 
     def _diagnosis(
         self, chunk: OrcChunk, index: IndexFilters, group: int, membership: GroupMembership | None
@@ -318,6 +351,14 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
             return self.file.row_index(chunk.stripe.index, chunk.column)
         except ParquetBloomError:
             return None
+
+
+def _unread(chunk: OrcChunk, error: FormatError | UnsupportedError) -> Finding:
+    """Why values could not be read."""
+    reason = without_place(error, chunk.where, chunk.stripe.where)
+    if isinstance(error, UnsupportedError):
+        return not_checked(chunk, reason)
+    return chunk_finding("PB611", chunk, reason)
 
 
 def _filter_streams(chunk: OrcChunk) -> Iterator[ChunkStream]:

@@ -18,8 +18,9 @@ from parquet_bloom.diagnosis.diagnosis import (
 from parquet_bloom.errors import DID_YOU_MEAN, IS_PARTITION, quoted_name
 from parquet_bloom.rules.rule import Rule, Severity, rules
 
-# The rules of filters that are not there.
+# The rules of filters that are not there, and of statistics, whatever the filters.
 _NOT_THERE: Final = frozenset({"PB310", "PB313"})
+_OF_STATISTICS: Final = frozenset({"PB125", "PB614"})
 
 # Bits of values that are not there, which may have been in pages that have changed.
 OTHER_VALUES: Final = "PB405"
@@ -152,7 +153,7 @@ class Finding(Located):
         return (
             self.severity is Severity.ERROR
             and self.column is not None
-            and self.rule not in _NOT_THERE
+            and self.rule not in _NOT_THERE | _OF_STATISTICS
         )
 
     @property
@@ -166,12 +167,17 @@ class Finding(Located):
         )
 
     def hide_values(self) -> None:
-        """Put the hash of each example in its place, by which those who have the values find them."""
-        from hashlib import sha256
-
-        hashes = (sha256(text.encode(errors="surrogateescape")) for text in self.examples)
+        """Put the hash of each value in its place, by which those who have the values find them."""
         # A record can be changed.
-        vars(self)["examples"] = tuple(f"sha256:{each.hexdigest()[:16]}" for each in hashes)
+        vars(self)["examples"] = tuple(map(_hashed, self.examples))
+        if self.examples and self.found is not None and self.definition.found_is_value:
+            vars(self)["found"] = _hashed(self.found)
+
+
+def _hashed(text: str) -> str:
+    from hashlib import sha256
+
+    return f"sha256:{sha256(text.encode(errors='surrogateescape')).hexdigest()[:16]}"
 
 
 class DiagnosisFields(TypedDict, total=False):
@@ -230,8 +236,8 @@ def diagnosed(found: Diagnosis | str | None) -> DiagnosisFields:
 
 # The rule of what nobody could look at: it may be right.
 NOT_CHECKED: Final = "PB408"
-# Those of pages that cannot be read, or not here.
-UNREAD: Final = frozenset({"PB116", NOT_CHECKED})
+# Those of values that cannot be read, or not here.
+UNREAD: Final = frozenset({"PB116", "PB611", NOT_CHECKED})
 
 
 def not_checked(chunk: Chunk, reason: str) -> Finding:

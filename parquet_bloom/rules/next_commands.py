@@ -47,6 +47,8 @@ _UNREAD: Final = "PB116"
 _SHARE: Final = "PB309"
 # So many of its columns are named in a command.
 _MOST_NAMED: Final = 10
+# Of filters that no reader asks, whoever has built them.
+_UNASKED: Final = frozenset({"PB609", "PB621"})
 # Of filters that are the same; and of those whose values could not be looked up.
 _TWINS: Final = "PB407"
 _NOT_CHECKED: Final = "PB408"
@@ -130,11 +132,22 @@ class NextCommands:
         )
         commands = [(found, self._command(found)) for found in findings]
         replaced = {found.column for found, command in commands if command == _REBUILD}
+        unasked = {
+            found.column
+            for found, command in commands
+            if found.rule in _UNASKED and command == _STRIP_COLUMN
+        }
         for found, command in commands:
+            if command is None:
+                continue
+            # Filters that nobody asks need no others in their place, which would have to go as well.
+            if command.startswith("pbloom build ") and found.column in unasked:
+                self._add(found, _STRIP_COLUMN)
             # What replaces filters in some groups builds those that others lack, too.
-            is_in_that = command == _BUILD and found.column in replaced
-            if command is not None:
-                self._add(found, _REBUILD if is_in_that else command)
+            elif command == _BUILD and found.column in replaced:
+                self._add(found, _REBUILD)
+            else:
+                self._add(found, command)
 
     def _add(self, found: Finding, command: str) -> None:
         place = found.place if "ROW_GROUP" in command else None

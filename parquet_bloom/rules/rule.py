@@ -13,6 +13,7 @@
     formats = ["parquet"]
     needs_values = true             whether finding it takes the stored values
     needs_pages = true              whether it takes --pages
+    found_is_value = true           whether `found` may be a stored value, which --no-values hides
     repair = "set length"           what `repair` does about it
     instead = "…"                   what to do if `repair` can only report it
     next = "strip FILE -c COLUMN"   the command that helps, if that is not `repair`; other words
@@ -107,6 +108,7 @@ class Rule:
     prose: str
     needs_values: bool = False
     needs_pages: bool = False
+    found_is_value: bool = False
     instead: str | None = None
     next: str | None = None
     first: str | None = None

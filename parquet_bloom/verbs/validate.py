@@ -152,7 +152,8 @@ def validate(
 
     deep: look up every stored value; otherwise only footers and filters are read. diagnose: where
     values are missing, say what the writer did wrong. pages: decode every page of a Parquet file, and compare counts,
-    statistics, sizes and places with what footer and page index say. progress: called with (filters done, filters in
+    statistics, sizes and places with what footer and page index say; of an ORC file, read the values of all index
+    groups, and compare them with the statistics. progress: called with (filters done, filters in
     all); in ORC files, a column in a stripe counts as one, and so do small filters whose values are not
     looked up; or, of several files, with (files done, files in all). ignore_checksums as for build, all
     others as for inspect. union_by_name: several files are those of one schema, and one that has no such column, in

@@ -1097,6 +1097,36 @@ def test_bytes_of_orc_that_were_overwritten(tmp_path, byte, rule):
     assert found.next.endswith(" --rebuild --in-place")
 
 
+@pytest.mark.parametrize("num_bytes", [32, 64])
+def test_few_bytes_of_orc_that_were_emptied_amid_few_bits(tmp_path, num_bytes):
+    """Where as many bytes in a row are empty anyway, that all lost bits are among these tells."""
+    _, second = stored_filters()
+    roomy = filter_with(numbers(0), 96_000)
+    bits = bytearray(roomy.bitset)
+    bits[3000 : 3000 + num_bytes] = bytes(num_bytes)
+    path = tmp_path / "x.orc"
+    path.write_bytes(with_filters(KHashFilter.from_bytes(bits, roomy.num_hashes), second))
+    (found,) = (each for each in validate(path, diagnose=True).findings if each.rule == "PB401")
+    assert found.diagnosis.hypothesis == "bytes-lost"
+    assert found.diagnosis.hits == found.diagnosis.tried == int(found.message.split()[0])
+    said = re.match(
+        r"(\d+) bytes in a row, from byte 3,0(\d\d) of 12,000 on,", found.diagnosis.explanation
+    )
+    assert int(said[1]) + int(said[2]) <= num_bytes
+
+
+def test_bits_of_orc_that_were_lost_here_and_there_are_in_no_row(tmp_path):
+    _, second = stored_filters()
+    roomy = filter_with(numbers(0), 96_000)
+    bits = bytearray(roomy.bitset)
+    for at in range(0, len(bits), 1000):
+        bits[at : at + 20] = bytes(20)
+    path = tmp_path / "x.orc"
+    path.write_bytes(with_filters(KHashFilter.from_bytes(bits, roomy.num_hashes), second))
+    (found,) = (each for each in validate(path, diagnose=True).findings if each.rule == "PB401")
+    assert found.diagnosis is None
+
+
 def test_all_bits_of_orc_that_no_values_can_have_set(tmp_path):
     first, second = stored_filters()
     path = tmp_path / "x.orc"
@@ -1109,12 +1139,11 @@ def test_all_bits_of_orc_that_no_values_can_have_set(tmp_path):
     )
 
 
-@pytest.mark.parametrize("count", [1, 2])
-def test_few_bytes_of_orc_that_are_empty_prove_nothing(tmp_path, count):
-    """Luck leaves as many so."""
+def test_a_byte_of_orc_that_is_empty_proves_nothing(tmp_path):
+    """Luck leaves as many so, and so few bits together."""
     first, second = stored_filters()
     bits = bytearray(first.bitset)
-    bits[300 : 300 + count] = bytes(count)
+    bits[300] = 0
     path = tmp_path / "x.orc"
     path.write_bytes(with_filters(KHashFilter.from_bytes(bits, first.num_hashes), second))
     (found,) = (each for each in validate(path, diagnose=True).findings if each.rule == "PB401")

@@ -182,6 +182,8 @@ def _picked(data: bytes) -> None:
     numbers = np.frombuffer(data, np.uint8).astype(np.int64)
     starts = _kernel.orc_starts(numbers % 2, len(data))
     _kernel.orc_picked(data, starts, numbers // 2, 1 << 16)
+    if data:
+        _kernel.orc_extremes(data, starts)
 
 
 def _many(data: bytes) -> None:

@@ -98,6 +98,18 @@ def damaged_row_index() -> bytes:
     return with_streams(change)
 
 
+def narrow_row_index() -> bytes:
+    """The least value of the first index group of `a` is below what the row index says."""
+
+    def change(stripe: Stripe) -> None:
+        found = stream(stripe, A, ROW_INDEX)
+        index = orc_pb2.RowIndex.FromString(found.data)
+        index.entry[0].statistics.intStatistics.minimum += 1
+        found.data = index.SerializeToString()
+
+    return with_streams(change)
+
+
 def twice() -> bytes:
     def change(stripe: Stripe) -> None:
         at = stripe.streams.index(stream(stripe, A))
@@ -147,6 +159,7 @@ STRUCTURE = (
     OrcDefect("the stream twice", "PB610", twice, index_group=None),
     OrcDefect("other data", "PB611", cut_data, index_group=None, deep=True),
     OrcDefect("no RowIndex", "PB613", damaged_row_index, index_group=None),
+    OrcDefect("a minimum that is one too much", "PB614", narrow_row_index, deep=True),
     OrcDefect("behind another", "PB612", lambda: sound() + sound(), None, None, None),
 )  # fmt: skip
 
@@ -377,7 +390,8 @@ TRUTH = (
     OrcDefect("BYTE by pyarrow", "PB401", lambda: by_pyarrow(narrow()), deep=True),
     OrcDefect("TIMESTAMP by pyarrow", "PB401", lambda: by_pyarrow(before_1970()), deep=True),
     OrcDefect("FLOAT by pyorc", "PB401",
-              lambda: by_pyorc("float", *(row / 7 for row in range(ROWS))), deep=True),
+              lambda: by_pyorc("float", *(row / 7 for row in range(ROWS))), deep=True,
+              beside=frozenset({"PB614"})),
     OrcDefect("CHAR by pyorc", "PB401",
               lambda: by_pyorc("char(8)", *(f"n{row}" for row in range(ROWS))), deep=True),
     OrcDefect("no bit in ORC", "PB402", empty),

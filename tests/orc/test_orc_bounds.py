@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyorc
 import pytest
 from pyarrow import orc
 
@@ -227,3 +228,26 @@ def test_comparisons_reach_to_their_ends() -> None:
         holds = may_hold(CPP, column("LONG"), Compared("c", operator, value))
         assert holds is not None
         assert holds(found) != is_excluded
+
+
+def test_floats_are_found_beyond_the_doubles_that_they_were(tmp_path: Path) -> None:
+    """ORC C++ takes bounds from the double that pyorc gives it: the FLOAT nearest to 0.1 is above, to 0.7 below."""
+    path = tmp_path / "a.orc"
+    with (
+        path.open("wb") as out,
+        pyorc.Writer(out, "struct<a:float>", row_index_stride=1000) as writer,
+    ):
+        writer.writerows([(0.1,)] * 1000 + [(0.7,)] * 1000 + [(3e38,)] * 1000)
+    for number in (0.1, 0.7, 3e38):
+        assert pb.find(path, "a", number).num_rows == 1000
+        assert pb.rows(path, {"a": float(np.float32(number))}).num_rows == 1000
+    assert pb.find(path, "a", 0.5).num_rows == 0
+
+
+def test_texts_are_found_beyond_a_nul(tmp_path: Path) -> None:
+    """ORC C++ compares texts up to a NUL that both have, and then their lengths."""
+    path = tmp_path / "a.orc"
+    texts = ["\0b", "\0d", "\0a", "\0ef"]
+    orc.write_table(pa.table({"a": texts}), path, row_index_stride=1000)
+    for text in texts:
+        assert pb.find(path, "a", text).num_rows == 1

@@ -66,7 +66,7 @@ def generated(name):
 
 
 def test_the_definition_is_read():
-    assert len(DEFINED) == 28
+    assert len(DEFINED) == 30
     assert DEFINED["BloomFilter"] == [
         (1, "optional", "uint32", "numHashFunctions", False),
         (2, "repeated", "fixed64", "bitset", False),

@@ -1,5 +1,6 @@
 """Values as build and validate read them: of columns that have a UNION beside them."""
 
+import random
 from contextlib import suppress
 from itertools import accumulate
 
@@ -10,7 +11,9 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.files import open_file
+from parquet_bloom.native import _kernel
 from parquet_bloom.orc import values
+from parquet_bloom.orc.arrays import Texts
 from parquet_bloom.orc.values import batches, groups
 
 UNION = "uniontype<int,string>"
@@ -132,3 +135,18 @@ def test_damage_is_that_of_a_group_and_not_of_its_batch(tmp_path, monkeypatch):
     assert [len(some) for some, _ in read] == [3, 3, 1]
     for some, found in read:
         assert found == [text for group in some for text in sound[group]]
+
+
+def test_the_first_and_the_last_text_by_their_bytes():
+    """Of all lengths around the eight bytes that are compared first."""
+    chance = random.Random(1)
+    for _ in range(2000):
+        letters = chance.choice((b"ab", b"\0\xff", b"abcdefgh"))
+        lengths = [chance.choice((0, 1, 2, 7, 8, 9, 17)) for _ in range(chance.randrange(1, 8))]
+        front = chance.choice((b"", b"prefix--"))
+        texts = [front + bytes(chance.choices(letters, k=length)) for length in lengths]
+        held = Texts.of(texts)
+        first, last = _kernel.orc_extremes(held.data, held.starts)
+        assert (texts[first], texts[last]) == (min(texts), max(texts))
+    with pytest.raises(ValueError, match="no text"):
+        _kernel.orc_extremes(b"", Texts.of([]).starts)
