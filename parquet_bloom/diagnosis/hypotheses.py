@@ -31,16 +31,17 @@ from parquet_bloom.diagnosis.key_forms import AS_STORED, KeyForm
 from parquet_bloom.diagnosis.layouts import (
     AS_DESCRIBED,
     INVERTED,
-    MOVED,
     OTHER_PRODUCTS,
     STANDARD,
     BitLayout,
     Bitset,
     BitsetChoice,
     as_bitset,
+    other_counts,
     with_other_salts,
     without_unset_bits,
 )
+from parquet_bloom.diagnosis.moved import are_alike, is_refuted_by_ends, moved
 from parquet_bloom.diagnosis.ranges import ranges
 from parquet_bloom.diagnosis.samples import (
     StoredValue,
@@ -107,7 +108,7 @@ class Hypothesis:
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """A hypothesis that the bits confirm. `whose`: of which values it is said, EACH_VALUE or MISSING_ONLY; `blocks`:
-    of which of the filter's `num_blocks`; `same`: the clauses of other forms that give the same bytes."""
+    of which of the filter's `num_blocks`; `same`: the clauses of others that these values do not tell from it."""
 
     hypothesis: Hypothesis
     trial: Trial
@@ -133,16 +134,17 @@ def single(
     key_forms: Sequence[KeyForm],
     layouts: Sequence[BitLayout],
     choices: Iterable[BitsetChoice],
-    counts: Sequence[BitLayout],
+    num_blocks: int,
 ) -> Iterator[Hypothesis]:
-    """One deviation each, the likelier ones first. `counts`: of other_counts."""
+    """One deviation each, the likelier ones first."""
     yield from map(Hypothesis, key_forms)
     yield from (Hypothesis(hash=hash) for hash in OTHER_HASHES)
     yield from (
-        Hypothesis(layout=layout) for layout in (*layouts, *OTHER_PRODUCTS, *MOVED, INVERTED)
+        Hypothesis(layout=layout)
+        for layout in (*layouts, *OTHER_PRODUCTS, *moved(num_blocks), INVERTED)
     )
     yield from (Hypothesis(choice=choice) for choice in choices)
-    yield from (Hypothesis(layout=layout) for layout in counts)
+    yield from (Hypothesis(layout=layout) for layout in other_counts(num_blocks))
 
 
 def double(key_forms: Sequence[KeyForm], layouts: Sequence[BitLayout]) -> Iterator[Hypothesis]:
@@ -244,23 +246,29 @@ def explanations(
     file: ParquetContainer, chunk: ColumnChunk, search: HashSearch, hypotheses: Iterable[Hypothesis]
 ) -> Iterator[Explanation]:
     """Those hypotheses that luck cannot explain, the best first."""
-    convincing = search.convincing(hypotheses)
+    convincing = [
+        (hypothesis, trial)
+        for hypothesis, trial in search.convincing(hypotheses)
+        if not is_refuted_by_ends(file, chunk, search.bitset, hypothesis.layout, hypothesis.choice)
+    ]
     for hypothesis, trial in convincing:
         trial = _beside_what_is_right(file, chunk, search, hypothesis, trial)
         if not trial.is_convincing:
             continue
         if blocks := _blocks_explained(file, chunk, search, hypothesis):
             whose = _whose(file, chunk, search.bitset, hypothesis)
-            same = tuple(_same_forms(search, hypothesis, [each for each, _ in convincing]))
+            same = tuple(_same_as(search, hypothesis, [each for each, _ in convincing]))
             yield Explanation(hypothesis, trial, whose, blocks, search.bitset.num_blocks, same)
 
 
-def _same_forms(
+def _same_as(
     search: HashSearch, hypothesis: Hypothesis, others: Iterable[Hypothesis]
 ) -> Iterator[str]:
-    """The clauses of the forms of those of the others that differ in nothing else, nor in the bytes of any value. How
-    the sign of a number is taken says its type."""
+    """The clauses of the forms of those of the others that differ in nothing else, nor in the bytes of any value; and
+    of those that have nearly all bits in the same places. How the sign of a number is taken says its type."""
     for each in others:
+        if are_alike(hypothesis.layout, each.choice):
+            yield each.choice.clause
         clause = each.key_form.clause
         if "taken as" not in clause and _differ_in_form_alone(search, each, hypothesis):
             yield clause

@@ -88,13 +88,15 @@ class BitLayout(Deviation):
     """One way from a hash to eight bits.
 
     `block`: of hashes, in so many blocks; `key`: the half of the hashes that chooses the bits;
-    `positions`: of the bits in the eight words; `arrange`: the words as they should have been stored.
+    `positions`: of the bits in the eight words; `arrange`: the words as they should have been stored; `places`: by
+    how many each block is further on, the last in front, if that is all; negative if it is the other way round.
     """
 
     block: Callable[[Hashes, int], Hashes] = _standard_block
     key: Callable[[Hashes], Hashes] = low_half
     positions: Callable[[Words], Words] = _standard_positions
     arrange: Callable[[Words], Words] = lambda rows: rows
+    places: int = 0
 
     def _places(self, bitset: Bitset, hashes: Hashes) -> tuple[Hashes, Words]:
         """The block of each hash, shape (n,), and the positions of its bits, shape (n, 8)."""
@@ -181,26 +183,6 @@ def layouts(num_blocks: int) -> Iterator[BitLayout]:
 # What happens to a file more often than to a writer.
 INVERTED = BitLayout("bits-inverted", "inverted all bits", arrange=lambda rows: ~rows)
 
-
-def _reversed(hashes: Hashes, num_blocks: int) -> Hashes:
-    return np.uint64(num_blocks - 1) - _standard_block(hashes, num_blocks)
-
-
-def _half_further(hashes: Hashes, num_blocks: int) -> Hashes:
-    return (_standard_block(hashes, num_blocks) + np.uint64(num_blocks // 2)) % np.uint64(
-        num_blocks
-    )
-
-
-# So do whole blocks that are elsewhere. Of two, these are the same.
-MOVED = (
-    BitLayout("blocks-reversed", "stored the blocks in reverse order", block=_reversed),
-    BitLayout(
-        "bitset-halves-swapped",
-        "stored the second half of the blocks in front of the first",
-        block=_half_further,
-    ),
-)
 
 _SWAPS = (
     BitLayout(
@@ -435,14 +417,17 @@ def without_unset_bits(bitset: Bitset) -> Iterator[BitLayout]:
 
 # Two blocks: beyond any header and any alignment.
 MAX_SHIFT = 64
+# And whole blocks, which look like blocks that are all some places further on, see moved.
+MAX_PLACES = 4
 WORD_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
 class BitsetChoice(Deviation):
-    """One choice of bytes; None: those of the header."""
+    """One choice of bytes; None: those of the header. `later`: by how many bytes it begins later than these."""
 
     bitset: Bitset | None = None
+    later: int = 0
 
 
 AS_DESCRIBED = BitsetChoice()
@@ -516,13 +501,10 @@ def _shifted(file: ParquetContainer, stored: StoredFilter) -> Iterator[BitsetCho
     """A bitset may begin at the header at the earliest; the bits under the header are not known, and those that the
     footer cuts off count as set, which makes finding values there as likely as luck."""
     start = stored.offset + stored.header_bytes
-    size = stored.num_bytes + MAX_SHIFT
+    size = stored.num_bytes + MAX_PLACES * BLOCK_BYTES
     kept = file.source.read_at(start, min(size, file.footer.start - start))
     data = bytes(MAX_SHIFT) + kept.ljust(size, b"\xff")
-    earliest = -min(MAX_SHIFT, stored.header_bytes)
-    for shift in sorted(range(earliest, MAX_SHIFT + 1), key=abs):
-        if shift == 0:
-            continue
+    for shift in _shifts(stored.header_bytes):
         direction = "earlier" if shift < 0 else "later"
         yield BitsetChoice(
             "bitset-shifted",
@@ -531,4 +513,12 @@ def _shifted(file: ParquetContainer, stored: StoredFilter) -> Iterator[BitsetCho
             _bitset_at(
                 data, MAX_SHIFT + shift, stored.num_bytes, first=-(min(0, shift) // BLOCK_BYTES)
             ),
+            later=shift,
         )
+
+
+def _shifts(header_bytes: int) -> Iterator[int]:
+    """By how many bytes a bitset may begin later, or earlier, the least first."""
+    earliest = -min(MAX_SHIFT, header_bytes)
+    yield from sorted((*range(earliest, 0), *range(1, MAX_SHIFT + 1)), key=abs)
+    yield from range(MAX_SHIFT + BLOCK_BYTES, MAX_PLACES * BLOCK_BYTES + 1, BLOCK_BYTES)

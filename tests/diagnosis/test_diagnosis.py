@@ -31,7 +31,8 @@ from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.evidence import UNREADABLE
 from parquet_bloom.diagnosis.hashes import OTHER_HASHES
 from parquet_bloom.diagnosis.key_forms import key_forms
-from parquet_bloom.diagnosis.layouts import MOVED, OTHER_PRODUCTS, layouts, other_counts
+from parquet_bloom.diagnosis.layouts import OTHER_PRODUCTS, layouts, other_counts
+from parquet_bloom.diagnosis.moved import moved
 from parquet_bloom.diagnosis.rare_key_forms import rare_key_forms
 from parquet_bloom.diagnosis.uninserted import spelled
 from parquet_bloom.files import open_file
@@ -208,6 +209,11 @@ LAYOUTS = [
         "stored the second half of the blocks in front of the first",
     ),
     (
+        "neighbours-exchanged",
+        Writer(block=lambda hash, z: spec.block_index(hash, z) ^ 1),
+        "put the bits of block 0 into 1, those of 1 into 0",
+    ),
+    (
         "words-big-endian",
         Writer(store=wrong.words_big_endian),
         "stored the 32-bit words big-endian",
@@ -282,6 +288,40 @@ def test_blocks_by_mask(tmp_path, block, clause):
     check(diagnosis, "block-by-mask", clause)
 
 
+def further(places: int) -> Writer:
+    """Puts bits so many blocks further on, and those of the last into the first."""
+    return Writer(block=lambda hash, z: (spec.block_index(hash, z) + places) % z)
+
+
+@pytest.mark.parametrize(
+    ("places", "where"),
+    [
+        (1, "the block after it, and those of the last into the first"),
+        (-1, "the block before it, and those of the first into the last"),
+        (4, "the block 4 after it, and those of the last 4 into the first 4"),
+        (-3, "the block 3 before it, and those of the first 3 into the last 3"),
+    ],
+)
+@pytest.mark.parametrize("column", ["text", "int32"])
+def test_blocks_that_are_all_some_places_further_on(tmp_path, column, places, where):
+    """Not a bitset that begins later: the values of the last blocks are found in the first."""
+    found = diagnosed_after(tmp_path / "x.parquet", make_column(column), further(places), ndv=1500)
+    check(found, "blocks-rotated")
+    assert found.explanation == f"the writer put the bits of each block into {where}"
+
+
+@pytest.mark.parametrize("places", [1, 3])
+def test_blocks_further_on_of_which_the_last_are_empty(tmp_path, places):
+    """Then nothing tells that the bitset does not begin later."""
+    column = few_of("text", 12)
+    found = diagnosed_after(tmp_path / "x.parquet", column, further(places), ndv=5000)
+    check(found, "blocks-rotated")
+    assert found.explanation.endswith(
+        f" (or began the bitset {32 * places} bytes later than where the header of 17 bytes ends, which is the same for"
+        " these values)"
+    )
+
+
 # Of two blocks, other counts choose the same ones, or always one.
 OF_TWO = {name for name, _, _ in LAYOUTS if "block" in name or "half" in name}
 OF_TWO -= {"block-by-other-count"}
@@ -315,7 +355,7 @@ def test_bitset_later_than_the_header_says(tmp_path, shift, spelled):
     check(diagnosed(path), "bitset-shifted", f"began the bitset {spelled} later")
 
 
-@pytest.mark.parametrize("shift", [32, 64])
+@pytest.mark.parametrize("shift", [32, 64, 96, 128])
 def test_bitset_whole_blocks_later(tmp_path, shift):
     path = tmp_path / "x.parquet"
     bits = sound_bits(path)
@@ -1182,12 +1222,12 @@ def every_name() -> set[str]:
     of_values |= {form.name for leaf in types for form in rare_key_forms(leaf, "a.b")}
     of_hashes = {hash.name for hash in OTHER_HASHES}
     of_layouts = {layout.name for num_blocks in (4, 5) for layout in layouts(num_blocks)}
-    of_layouts |= {layout.name for layout in (*other_counts(4), *MOVED, *OTHER_PRODUCTS)}
+    of_layouts |= {layout.name for layout in (*other_counts(4), *moved(4), *OTHER_PRODUCTS)}
     return (
         of_values
         | of_hashes
         | of_layouts
-        | {each.name for each in (*MOVED, *OTHER_PRODUCTS)}
+        | {each.name for each in (*moved(4), *OTHER_PRODUCTS)}
         | OTHER_NAMES
     )
 

@@ -1,0 +1,116 @@
+"""Whole blocks that are elsewhere: in reverse order, exchanged, or all some places further on.
+
+A rotation has the same blocks in the same order as a bitset that begins some blocks later, or earlier, than the
+header says. What tells the two apart is where the blocks of one end are:
+
+    | header | 0 1 2 ... n-1 |           as the format says
+    | header | n-1 0 1 2 ... |           each one place further on, the last in front
+    | header |  ?  0 1 2 ... | n-1       one block later
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from math import log
+
+import numpy as np
+
+from parquet_bloom.diagnosis.evidence import MIN_SHARE, Trial
+from parquet_bloom.diagnosis.layouts import (
+    MAX_PLACES,
+    STANDARD,
+    BitLayout,
+    Bitset,
+    BitsetChoice,
+)
+from parquet_bloom.diagnosis.samples import hashes_of_blocks
+from parquet_bloom.filters.hashers import Hashes
+from parquet_bloom.filters.sizing import BLOCK_BYTES
+from parquet_bloom.parquet.file import ParquetContainer
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+
+# All other values speak for both alike.
+MAX_LOG_LUCK_OF_END = log(1e-4)
+
+
+def moved(num_blocks: int) -> Iterator[BitLayout]:
+    """The layouts of a filter of this size whose blocks are elsewhere."""
+    yield BitLayout("blocks-reversed", "stored the blocks in reverse order", block=_reversed)
+    yield BitLayout(
+        "bitset-halves-swapped",
+        "stored the second half of the blocks in front of the first",
+        block=partial(_further, num_blocks // 2),
+    )
+    # From half of all blocks on, it is one the other way round.
+    for places in range(1, min(MAX_PLACES, (num_blocks - 1) // 2) + 1):
+        yield _rotation(places)
+        yield _rotation(-places)
+    # Of two blocks, that is their order reversed; of an odd number, the last has no neighbour.
+    if num_blocks > 2 and num_blocks % 2 == 0:
+        yield BitLayout(
+            "neighbours-exchanged",
+            "exchanged neighbouring blocks: put the bits of block 0 into 1, those of 1 into 0, and so on",
+            block=_neighbour,
+        )
+
+
+def _reversed(hashes: Hashes, num_blocks: int) -> Hashes:
+    return np.uint64(num_blocks - 1) - STANDARD.block(hashes, num_blocks)
+
+
+def _neighbour(hashes: Hashes, num_blocks: int) -> Hashes:
+    return STANDARD.block(hashes, num_blocks) ^ np.uint64(1)
+
+
+def _further(places: int, hashes: Hashes, num_blocks: int) -> Hashes:
+    """`places`: to the front if negative."""
+    return (STANDARD.block(hashes, num_blocks) + np.uint64(places % num_blocks)) % np.uint64(
+        num_blocks
+    )
+
+
+def _rotation(places: int) -> BitLayout:
+    side, end, other = ("after", "last", "first") if places > 0 else ("before", "first", "last")
+    count = f" {abs(places)}" if abs(places) > 1 else ""
+    return BitLayout(
+        "blocks-rotated",
+        f"put the bits of each block into the block{count} {side} it, and those of the {end}{count} into the"
+        f" {other}{count}",
+        block=partial(_further, places),
+        places=places,
+    )
+
+
+def is_refuted_by_ends(
+    file: ParquetContainer,
+    chunk: ColumnChunk,
+    bitset: Bitset,
+    layout: BitLayout,
+    choice: BitsetChoice,
+) -> bool:
+    """Whether it is a rotation, and values of the blocks that this takes to the other end are not found there; or a
+    bitset that begins whole blocks later, or earlier, and they are. Raises as chunk_runs."""
+    if layout.places:
+        found = _found_at_other_end(file, chunk, bitset, layout.places)
+        return found.hits < MIN_SHARE * found.tried
+    places, rest = divmod(choice.later, BLOCK_BYTES)
+    if not places or rest:
+        return False
+    found = _found_at_other_end(file, chunk, bitset, places)
+    return found.share >= MIN_SHARE and found.log_luck <= MAX_LOG_LUCK_OF_END
+
+
+def _found_at_other_end(
+    file: ParquetContainer, chunk: ColumnChunk, bitset: Bitset, places: int
+) -> Trial:
+    """How many values of the last blocks are found in the first, or the other way round, by a rotation."""
+    is_meant = np.zeros(bitset.num_blocks, np.bool_)
+    is_meant[slice(-places, None) if places > 0 else slice(-places)] = True
+    own = hashes_of_blocks(file, chunk, is_meant)
+    return _rotation(places).look_up(bitset, own)
+
+
+def are_alike(rotated: BitLayout, shifted: BitsetChoice) -> bool:
+    """Whether all blocks but those of one end are in the same place."""
+    return rotated.places != 0 and shifted.later == rotated.places * BLOCK_BYTES
