@@ -104,6 +104,11 @@ class Hypothesis:
         hashed = f"hashed {whose} {how}" if how else ""
         return ", and ".join(filter(None, (hashed, self.layout.clause, self.choice.clause)))
 
+    def in_words(self, whose: str = EACH_VALUE) -> str:
+        """The same with whoever did it: `the writer hashed each value as text`; `all bits are inverted`."""
+        done = self.what_was_done(whose)
+        return done if self.layout.is_accident else f"the writer {done}"
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
@@ -120,7 +125,7 @@ class Explanation:
     @property
     def diagnosis(self) -> Diagnosis:
         hypothesis, trial = self.hypothesis, self.trial
-        done = f"the writer {hypothesis.what_was_done(self.whose)}"
+        done = hypothesis.in_words(self.whose)
         if self.same:
             done += f" (or {' or '.join(self.same)}, which is the same for these values)"
         if len(self.blocks) < self.num_blocks:
@@ -362,7 +367,7 @@ def nearest_in_words(
         return f"{search.none_is_nearest}{otherwise}"
     whose = _whose(file, chunk, search.bitset, hypothesis)
     return (
-        f"the nearest, {hypothesis.name} (the writer {hypothesis.what_was_done(whose)}), finds"
+        f"the nearest, {hypothesis.name} ({hypothesis.in_words(whose)}), finds"
         f" {trial.hits:,} of {trial.tried:,}, where chance would find {trial.tried * trial.chance:,.0f}"
     )
 

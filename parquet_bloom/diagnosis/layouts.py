@@ -90,6 +90,7 @@ class BitLayout(Deviation):
     `block`: of hashes, in so many blocks; `key`: the half of the hashes that chooses the bits;
     `positions`: of the bits in the eight words; `arrange`: the words as they should have been stored; `places`: by
     how many each block is further on, the last in front, if that is all; negative if it is the other way round.
+    `is_accident`: whether it happens to bytes rather than to a writer, so that `clause` is a sentence.
     """
 
     block: Callable[[Hashes, int], Hashes] = _standard_block
@@ -97,6 +98,7 @@ class BitLayout(Deviation):
     positions: Callable[[Words], Words] = _standard_positions
     arrange: Callable[[Words], Words] = lambda rows: rows
     places: int = 0
+    is_accident: bool = False
 
     def _places(self, bitset: Bitset, hashes: Hashes) -> tuple[Hashes, Words]:
         """The block of each hash, shape (n,), and the positions of its bits, shape (n, 8)."""
@@ -181,7 +183,9 @@ def layouts(num_blocks: int) -> Iterator[BitLayout]:
 
 
 # What happens to a file more often than to a writer.
-INVERTED = BitLayout("bits-inverted", "inverted all bits", arrange=lambda rows: ~rows)
+INVERTED = BitLayout(
+    "bits-inverted", "all bits are inverted", arrange=lambda rows: ~rows, is_accident=True
+)
 
 
 _SWAPS = (

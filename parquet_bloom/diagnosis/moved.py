@@ -36,11 +36,17 @@ MAX_LOG_LUCK_OF_END = log(1e-4)
 
 def moved(num_blocks: int) -> Iterator[BitLayout]:
     """The layouts of a filter of this size whose blocks are elsewhere."""
-    yield BitLayout("blocks-reversed", "stored the blocks in reverse order", block=_reversed)
+    yield BitLayout(
+        "blocks-reversed",
+        "the blocks are in reverse order",
+        block=_reversed,
+        is_accident=True,
+    )
     yield BitLayout(
         "bitset-halves-swapped",
-        "stored the second half of the blocks in front of the first",
+        "the second half of the blocks is in front of the first",
         block=partial(_further, num_blocks // 2),
+        is_accident=True,
     )
     # From half of all blocks on, it is one the other way round.
     for places in range(1, min(MAX_PLACES, (num_blocks - 1) // 2) + 1):

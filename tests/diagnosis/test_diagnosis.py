@@ -201,12 +201,12 @@ LAYOUTS = [
     (
         "blocks-reversed",
         Writer(block=lambda hash, z: z - 1 - spec.block_index(hash, z)),
-        "stored the blocks in reverse order",
+        "the blocks are in reverse order",
     ),
     (
         "bitset-halves-swapped",
         Writer(block=lambda hash, z: (spec.block_index(hash, z) + z // 2) % z),
-        "stored the second half of the blocks in front of the first",
+        "the second half of the blocks is in front of the first",
     ),
     (
         "neighbours-exchanged",
@@ -949,7 +949,7 @@ def inverted(bits: bytes) -> bytes:
 def test_inverted_bits(tmp_path):
     found = damaged(tmp_path, inverted)
     check(found, "bits-inverted")
-    assert found.explanation == "the writer inverted all bits"
+    assert found.explanation == "all bits are inverted"
 
 
 def words_big_endian(bits: bytes) -> bytes:
@@ -965,7 +965,7 @@ def changed_in(blocks: slice, change):
 @pytest.mark.parametrize(
     ("change", "name", "done"),
     [
-        (inverted, "bits-inverted", "the writer inverted all bits"),
+        (inverted, "bits-inverted", "all bits are inverted"),
         (words_big_endian, "words-big-endian", "the writer stored the 32-bit words big-endian"),
     ],
 )

@@ -101,8 +101,8 @@ HALVES_SWAPPED = Writer(block=lambda hash, z: (spec.block_index(hash, z) + z // 
 @pytest.mark.parametrize(
     ("writer", "done"),
     [
-        (REVERSED, "stored the blocks in reverse order"),
-        (HALVES_SWAPPED, "stored the second half of the blocks in front of the first"),
+        (REVERSED, "the blocks are in reverse order"),
+        (HALVES_SWAPPED, "the second half of the blocks is in front of the first"),
     ],
 )
 def test_two_blocks_are_said_to_be_where_those_of_larger_filters_are(tmp_path, writer, done):
@@ -119,4 +119,4 @@ def test_two_blocks_are_said_to_be_where_those_of_larger_filters_are(tmp_path, w
     assert all_blocks == [16, 2, 2, 2]
     for group, num_blocks in enumerate(all_blocks):
         wrong.overwrite(path, writer.bitset(names[group], num_blocks), group)
-    assert said(path) == 4 * [f"the writer {done}"]
+    assert said(path) == 4 * [done]
