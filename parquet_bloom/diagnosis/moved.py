@@ -48,12 +48,13 @@ def moved(num_blocks: int) -> Iterator[BitLayout]:
         block=partial(_further, num_blocks // 2),
         is_accident=True,
     )
-    # From half of all blocks on, it is one the other way round.
-    for places in range(1, min(MAX_PLACES, (num_blocks - 1) // 2) + 1):
+    # From half of all blocks on, it is one the other way round. Of two blocks, all of these are the same; other
+    # filters of the column may tell which it is.
+    for places in range(1, min(MAX_PLACES, num_blocks // 2) + 1):
         yield _rotation(places)
         yield _rotation(-places)
-    # Of two blocks, that is their order reversed; of an odd number, the last has no neighbour.
-    if num_blocks > 2 and num_blocks % 2 == 0:
+    # Of an odd number, the last has none.
+    if num_blocks % 2 == 0:
         yield BitLayout(
             "neighbours-exchanged",
             "exchanged neighbouring blocks: put the bits of block 0 into 1, those of 1 into 0, and so on",

@@ -95,6 +95,8 @@ def test_forms_that_are_the_same_for_all_row_groups_are_both_named(tmp_path):
 
 # Of two blocks, these do the same.
 REVERSED = Writer(block=lambda hash, z: z - 1 - spec.block_index(hash, z))
+NEXT = Writer(block=lambda hash, z: (spec.block_index(hash, z) + 1) % z)
+NEIGHBOURS = Writer(block=lambda hash, z: spec.block_index(hash, z) ^ 1)
 HALVES_SWAPPED = Writer(block=lambda hash, z: (spec.block_index(hash, z) + z // 2) % z)
 
 
@@ -102,6 +104,14 @@ HALVES_SWAPPED = Writer(block=lambda hash, z: (spec.block_index(hash, z) + z // 
     ("writer", "done"),
     [
         (REVERSED, "the blocks are in reverse order"),
+        (
+            NEXT,
+            "the writer put the bits of each block into the block after it, and those of the last into the first",
+        ),
+        (
+            NEIGHBOURS,
+            "the writer exchanged neighbouring blocks: put the bits of block 0 into 1, those of 1 into 0, and so on",
+        ),
         (HALVES_SWAPPED, "the second half of the blocks is in front of the first"),
     ],
 )
