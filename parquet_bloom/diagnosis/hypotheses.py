@@ -41,8 +41,9 @@ from parquet_bloom.diagnosis.layouts import (
     with_other_salts,
     without_unset_bits,
 )
-from parquet_bloom.diagnosis.moved import are_alike, is_refuted_by_ends, moved
+from parquet_bloom.diagnosis.moved import are_alike, moved
 from parquet_bloom.diagnosis.ranges import ranges
+from parquet_bloom.diagnosis.refutations import is_refuted
 from parquet_bloom.diagnosis.samples import (
     StoredValue,
     hashes_of_blocks,
@@ -65,6 +66,7 @@ SHARE_OF_ALL = 0.8
 NEAREST = 8
 
 EACH_VALUE = "each value"
+AGAINST_IT = ", but other values, or bits, speak against it"
 MISSING_ONLY = "the missing values, but not the others,"
 
 
@@ -254,7 +256,7 @@ def explanations(
     convincing = [
         (hypothesis, trial)
         for hypothesis, trial in search.convincing(hypotheses)
-        if not is_refuted_by_ends(file, chunk, search.bitset, hypothesis.layout, hypothesis.choice)
+        if not is_refuted(file, chunk, search.bitset, hypothesis.layout, hypothesis.choice)
     ]
     for hypothesis, trial in convincing:
         trial = _beside_what_is_right(file, chunk, search, hypothesis, trial)
@@ -369,6 +371,7 @@ def nearest_in_words(
     return (
         f"the nearest, {hypothesis.name} ({hypothesis.in_words(whose)}), finds"
         f" {trial.hits:,} of {trial.tried:,}, where chance would find {trial.tried * trial.chance:,.0f}"
+        f"{AGAINST_IT * trial.is_convincing}"
     )
 
 

@@ -58,6 +58,11 @@ class Bitset:
     num_blocks: int
     first: int = 0
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the last blocks are not known."""
+        return len(self.words) < self.num_blocks
+
     def knows(self, blocks: Hashes) -> NDArray[np.bool_]:
         return (blocks >= self.first) & (blocks < len(self.words))
 
@@ -134,8 +139,7 @@ class BitLayout(Deviation):
         blocks, positions = _distinct(blocks[is_known], positions[is_known])
         rows = self.arrange(bitset.words[blocks])
         chance = mean_fpp(rows)
-        is_cut = len(bitset.words) < bitset.num_blocks
-        if is_cut or self.block is not _standard_block or self.key is not low_half:
+        if bitset.is_cut or self.block is not _standard_block or self.key is not low_half:
             chance += (1 - chance) / len(bitset.words)
         return Trial(
             hits=int(np.count_nonzero(_are_set(rows, positions))), tried=len(blocks), chance=chance
@@ -182,10 +186,22 @@ def layouts(num_blocks: int) -> Iterator[BitLayout]:
     yield from _ARRANGEMENTS
 
 
+HashPart = Callable[[Hashes], Hashes]
+
 # What happens to a file more often than to a writer.
 INVERTED = BitLayout(
     "bits-inverted", "all bits are inverted", arrange=lambda rows: ~rows, is_accident=True
 )
+
+
+def _of_other_hash(name: str, clause: str, changed: HashPart) -> BitLayout:
+    """Both halves of the hash as it is `changed`."""
+    return BitLayout(
+        name,
+        clause,
+        block=lambda hashes, num_blocks: _standard_block(changed(hashes), num_blocks),
+        key=lambda hashes: low_half(changed(hashes)),
+    )
 
 
 _SWAPS = (
@@ -195,11 +211,8 @@ _SWAPS = (
         block=lambda hashes, num_blocks: _scaled(low_half(hashes), num_blocks),
         key=high_half,
     ),
-    BitLayout(
-        "hash-byte-order",
-        "reversed the 8 bytes of the hash",
-        block=lambda hashes, num_blocks: _standard_block(hashes.byteswap(), num_blocks),
-        key=lambda hashes: low_half(hashes.byteswap()),
+    _of_other_hash(
+        "hash-byte-order", "reversed the 8 bytes of the hash", lambda hashes: hashes.byteswap()
     ),
     BitLayout(
         "low-half-twice",
@@ -212,8 +225,6 @@ _SWAPS = (
         key=high_half,
     ),
 )
-
-HashPart = Callable[[Hashes], Hashes]
 
 # What the block is computed from, and which half of the hash chooses the bits.
 _PARTS: tuple[tuple[str, HashPart, HashPart], ...] = (

@@ -12,26 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from math import log
 
 import numpy as np
 
-from parquet_bloom.diagnosis.evidence import MIN_SHARE, Trial
 from parquet_bloom.diagnosis.layouts import (
     MAX_PLACES,
     STANDARD,
     BitLayout,
-    Bitset,
     BitsetChoice,
 )
-from parquet_bloom.diagnosis.samples import hashes_of_blocks
 from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.sizing import BLOCK_BYTES
-from parquet_bloom.parquet.file import ParquetContainer
-from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-
-# All other values speak for both alike.
-MAX_LOG_LUCK_OF_END = log(1e-4)
 
 
 def moved(num_blocks: int) -> Iterator[BitLayout]:
@@ -51,8 +42,8 @@ def moved(num_blocks: int) -> Iterator[BitLayout]:
     # From half of all blocks on, it is one the other way round. Of two blocks, all of these are the same; other
     # filters of the column may tell which it is.
     for places in range(1, min(MAX_PLACES, num_blocks // 2) + 1):
-        yield _rotation(places)
-        yield _rotation(-places)
+        yield rotation(places)
+        yield rotation(-places)
     # Of an odd number, the last has none.
     if num_blocks % 2 == 0:
         yield BitLayout(
@@ -77,7 +68,7 @@ def _further(places: int, hashes: Hashes, num_blocks: int) -> Hashes:
     )
 
 
-def _rotation(places: int) -> BitLayout:
+def rotation(places: int) -> BitLayout:
     side, end, other = ("after", "last", "first") if places > 0 else ("before", "first", "last")
     count = f" {abs(places)}" if abs(places) > 1 else ""
     return BitLayout(
@@ -87,35 +78,6 @@ def _rotation(places: int) -> BitLayout:
         block=partial(_further, places),
         places=places,
     )
-
-
-def is_refuted_by_ends(
-    file: ParquetContainer,
-    chunk: ColumnChunk,
-    bitset: Bitset,
-    layout: BitLayout,
-    choice: BitsetChoice,
-) -> bool:
-    """Whether it is a rotation, and values of the blocks that this takes to the other end are not found there; or a
-    bitset that begins whole blocks later, or earlier, and they are. Raises as chunk_runs."""
-    if layout.places:
-        found = _found_at_other_end(file, chunk, bitset, layout.places)
-        return found.hits < MIN_SHARE * found.tried
-    places, rest = divmod(choice.later, BLOCK_BYTES)
-    if not places or rest:
-        return False
-    found = _found_at_other_end(file, chunk, bitset, places)
-    return found.share >= MIN_SHARE and found.log_luck <= MAX_LOG_LUCK_OF_END
-
-
-def _found_at_other_end(
-    file: ParquetContainer, chunk: ColumnChunk, bitset: Bitset, places: int
-) -> Trial:
-    """How many values of the last blocks are found in the first, or the other way round, by a rotation."""
-    is_meant = np.zeros(bitset.num_blocks, np.bool_)
-    is_meant[slice(-places, None) if places > 0 else slice(-places)] = True
-    own = hashes_of_blocks(file, chunk, is_meant)
-    return _rotation(places).look_up(bitset, own)
 
 
 def are_alike(rotated: BitLayout, shifted: BitsetChoice) -> bool:

@@ -18,7 +18,7 @@ import pytest
 import xxhash
 from conftest import ROOT
 from make import wrong_writers as wrong
-from make.diagnosing import check, claimed, diagnosed, diagnosed_after, insert_only
+from make.diagnosing import check, claimed, diagnosed, diagnosed_after, insert_only, why_not
 from make.orc_defect_files import filter_with, numbers, stored_filters, with_filters
 from make.pages import byte_arrays, data_page, dictionary_page
 from make.parquet_files import forged, written
@@ -412,6 +412,40 @@ def test_a_bitset_of_which_only_the_first_blocks_were_stored(tmp_path, share):
     diagnosis = diagnosed(path)
     blocks = f"the first {len(kept) // 32:,} blocks of a filter of {len(bits) // 32:,}"
     check(diagnosis, "bitset-cut", f"stored only {blocks}")
+
+
+def test_values_in_other_blocks_than_the_first_of_a_larger_filter(tmp_path):
+    """As if a larger filter were cut, where nothing tells of the values of the other half: but their bits are there."""
+
+    def by_absolute_half(hash, num_blocks):
+        half = abs(wrong.signed64(hash) >> 32)
+        return min(num_blocks - 1, half * num_blocks >> 31)
+
+    writer = Writer(block=by_absolute_half)
+    found = diagnosed_after(tmp_path / "x.parquet", make_column("text"), writer, ndv=1500)
+    assert found is None
+
+
+def test_words_that_moved_on_with_the_last_in_front(tmp_path):
+    """Nearly all values are where those of a bitset would be that begins later, but not what lies behind it."""
+    path = tmp_path / "x.parquet"
+    bits = sound_bits(path, ndv=6000)
+    header = bloom.encode_header(len(bits))
+    wrong.append(path, header + bits[-4:] + bits[:-4] + bytes(64), len(header) + len(bits))
+    assert diagnosed(path) is None
+    assert (
+        "the nearest, bitset-shifted (the writer began the bitset 4 bytes later than where the header of 17 bytes ends),"
+        " finds " in why_not(path)
+    )
+
+
+def test_blocks_that_are_rounded_to_the_nearest(tmp_path):
+    """All missing values are in the next block, and none of the others is."""
+    path = tmp_path / "x.parquet"
+    column = make_column("text")
+    writer = Writer(block=lambda hash, z: min(z - 1, ((hash >> 32) * z + 2**31) >> 32))
+    assert diagnosed_after(path, column, writer) is None
+    assert ", but other values, or bits, speak against it; tried on" in why_not(path)
 
 
 @pytest.mark.parametrize("less", [32, 64, 2048])
