@@ -214,6 +214,16 @@ _SWAPS = (
     _of_other_hash(
         "hash-byte-order", "reversed the 8 bytes of the hash", lambda hashes: hashes.byteswap()
     ),
+    _of_other_hash(
+        "hash-sign-cleared",
+        "cleared the highest bit of the hash, which is the sign where numbers have one",
+        lambda hashes: hashes & np.uint64(2**63 - 1),
+    ),
+    _of_other_hash(
+        "hash-absolute",
+        "took the hash as a signed number, and of this the absolute value",
+        lambda hashes: np.abs(hashes.view(np.int64)).view(np.uint64),
+    ),
     BitLayout(
         "low-half-twice",
         "chose both the block and the bits with the low half of the hash",

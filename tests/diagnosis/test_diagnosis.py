@@ -161,6 +161,16 @@ LAYOUTS = [
         Writer(hash=lambda plain: wrong.swap64(wrong.xxh64(plain))),
         "reversed the 8 bytes of the hash",
     ),
+    (
+        "hash-sign-cleared",
+        Writer(hash=lambda plain: wrong.xxh64(plain) % 2**63),
+        "cleared the highest bit of the hash",
+    ),
+    (
+        "hash-absolute",
+        Writer(hash=lambda plain: abs(wrong.signed64(wrong.xxh64(plain)))),
+        "and of this the absolute value",
+    ),
     ("low-half-twice", Writer(block=lambda hash, z: (hash % 2**32) * z >> 32), "the low half"),
     (
         "high-half-twice",
