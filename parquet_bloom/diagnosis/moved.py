@@ -42,8 +42,8 @@ def moved(num_blocks: int) -> Iterator[BitLayout]:
     # From half of all blocks on, it is one the other way round. Of two blocks, all of these are the same; other
     # filters of the column may tell which it is.
     for places in range(1, min(MAX_PLACES, num_blocks // 2) + 1):
-        yield rotation(places)
-        yield rotation(-places)
+        yield _rotation(places)
+        yield _rotation(-places)
     # Of an odd number, the last has none.
     if num_blocks % 2 == 0:
         yield BitLayout(
@@ -68,7 +68,7 @@ def _further(places: int, hashes: Hashes, num_blocks: int) -> Hashes:
     )
 
 
-def rotation(places: int) -> BitLayout:
+def _rotation(places: int) -> BitLayout:
     side, end, other = ("after", "last", "first") if places > 0 else ("before", "first", "last")
     count = f" {abs(places)}" if abs(places) > 1 else ""
     return BitLayout(

@@ -15,9 +15,7 @@ from parquet_bloom.diagnosis.layouts import (
     high_half,
     low_half,
 )
-from parquet_bloom.diagnosis.moved import rotation
 from parquet_bloom.diagnosis.samples import hashes_of_blocks
-from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.sizing import BLOCK_BYTES, WORDS_PER_BLOCK
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet.file import ParquetContainer
@@ -36,46 +34,31 @@ def is_refuted(
 ) -> bool:
     """Whether something speaks against it. `bitset`: the one that the header describes. Raises as chunk_runs."""
     if layout.places:
-        return not _are_found(_at_other_end(file, chunk, bitset, layout.places))
+        found = _found_when_rotated(file, chunk, bitset, layout.places * BLOCK_BYTES)
+        return found.hits < MIN_SHARE * found.tried
     if choice.bitset is None:
         return False
     if choice.bitset.is_cut:
         return _has_other_bits(file, chunk, choice.bitset)
-    return _is_no_shift(file, chunk, bitset, choice.bitset, choice.later)
-
-
-def _are_found(trial: Trial) -> bool:
-    """Whether all are, or nearly all; also if there are none."""
-    return trial.hits >= MIN_SHARE * trial.tried
-
-
-def _is_no_shift(
-    file: ParquetContainer, chunk: ColumnChunk, described: Bitset, shifted: Bitset, later: int
-) -> bool:
-    """Whether the last blocks are not behind what the header describes: their values are not found there, or they are
-    in the first blocks, as all others are some places further on."""
-    places, rest = divmod(later, BLOCK_BYTES)
-    if later > 0:
-        behind = _of_end(file, chunk, described.num_blocks, places + (rest > 0))
-        if not _are_found(STANDARD.look_up(shifted, behind)):
-            return True
-    if rest or not places:
+    if not choice.later:
         return False
-    found = _at_other_end(file, chunk, described, places)
+    # What the shift takes beyond an end is at the other one, and so the bitset is where it should be.
+    found = _found_when_rotated(file, chunk, bitset, choice.later)
     return found.share >= MIN_SHARE and found.log_luck <= MAX_LOG_LUCK_OF_END
 
 
-def _at_other_end(file: ParquetContainer, chunk: ColumnChunk, bitset: Bitset, places: int) -> Trial:
-    """How many values of the last blocks are found in the first, or the other way round, by a rotation."""
-    own = _of_end(file, chunk, bitset.num_blocks, places)
-    return rotation(places).look_up(bitset, own)
-
-
-def _of_end(file: ParquetContainer, chunk: ColumnChunk, num_blocks: int, places: int) -> Hashes:
-    """The distinct hashes of the values of so many last blocks; if negative, of the first."""
-    is_meant = np.zeros(num_blocks, np.bool_)
-    is_meant[slice(-places, None) if places > 0 else slice(-places)] = True
-    return hashes_of_blocks(file, chunk, is_meant)
+def _found_when_rotated(
+    file: ParquetContainer, chunk: ColumnChunk, bitset: Bitset, later: int
+) -> Trial:
+    """How many values of the last blocks, or if it is negative, of the first, are found if all bytes are so many
+    further on, the last in front."""
+    places = -(-abs(later) // BLOCK_BYTES)
+    is_meant = np.zeros(bitset.num_blocks, np.bool_)
+    is_meant[slice(-places, None) if later > 0 else slice(places)] = True
+    rotated = np.roll(bitset.words.reshape(-1).view(np.uint8), -later)
+    words = rotated.view("<u4").reshape(bitset.words.shape)
+    own = hashes_of_blocks(file, chunk, is_meant)
+    return STANDARD.look_up(Bitset(words, bitset.num_blocks), own)
 
 
 def _has_other_bits(file: ParquetContainer, chunk: ColumnChunk, cut: Bitset) -> bool:

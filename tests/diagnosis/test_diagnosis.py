@@ -437,7 +437,7 @@ def test_values_in_other_blocks_than_the_first_of_a_larger_filter(tmp_path):
 
 
 def test_words_that_moved_on_with_the_last_in_front(tmp_path):
-    """Nearly all values are where those of a bitset would be that begins later, but not what lies behind it."""
+    """Nearly all values are where those of a bitset would be that begins later, and the others in front."""
     path = tmp_path / "x.parquet"
     bits = sound_bits(path, ndv=6000)
     header = bloom.encode_header(len(bits))
@@ -447,6 +447,17 @@ def test_words_that_moved_on_with_the_last_in_front(tmp_path):
         "the nearest, bitset-shifted (the writer began the bitset 4 bytes later than where the header of 17 bytes ends),"
         " finds " in why_not(path)
     )
+
+
+def test_a_bitset_that_begins_late_and_has_lost_its_end(tmp_path):
+    """To the next filter, which is where it should be."""
+    path = tmp_path / "x.parquet"
+    bits = sound_bits(path, ndv=6000)
+    header = bloom.encode_header(len(bits))
+    wrong.append(path, header + bytes(16) + bits[:-16] + bytes(64), len(header) + len(bits))
+    found = diagnosed(path)
+    assert found.explanation.startswith("the writer began the bitset 16 bytes later")
+    assert found.hits < found.tried
 
 
 def test_blocks_that_are_rounded_to_the_nearest(tmp_path):
