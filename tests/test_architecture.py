@@ -201,6 +201,7 @@ OF_ONE_FORMAT = {
     "diagnosis.equal_floats": "parquet",
     "diagnosis.hypotheses": "parquet",
     "diagnosis.layouts": "parquet",
+    "diagnosis.refutations": "parquet",
     "diagnosis.one_block": "parquet",
     "diagnosis.orc_writers": "orc",
     "diagnosis.other_chunks": "parquet",

@@ -25,7 +25,8 @@ from parquet_bloom.diagnosis.hypotheses import (
     single,
 )
 from parquet_bloom.diagnosis.key_forms import key_forms
-from parquet_bloom.diagnosis.layouts import MOVED, as_bitset, bitset_choices, layouts, other_counts
+from parquet_bloom.diagnosis.layouts import as_bitset, bitset_choices, layouts, other_counts
+from parquet_bloom.diagnosis.moved import moved
 from parquet_bloom.diagnosis.rare_key_forms import rare_key_forms
 from parquet_bloom.diagnosis.samples import SAMPLE_PAGES, PageNumber, missing_values, spread
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
@@ -111,12 +112,13 @@ def _explanations(
     search = HashSearch(missing_values(file, chunk, bits, filter.pages), bitset)
     forms, places = list(key_forms(leaf.type)), list(layouts(bitset.num_blocks))
     counts = list(other_counts(bitset.num_blocks))
+    choices = bitset_choices(file, filter.stored, bits)
     # Of two blocks, several ways of choosing one are the same.
-    choosing = (Hypothesis(layout=layout) for layout in (*places, *MOVED))
+    choosing = (Hypothesis(layout=layout) for layout in (*places, *moved(bitset.num_blocks)))
     of_two = [each.layout for each in choosing if each.what_was_done() in wanted]
     yield from of_two_blocks(file, chunk, bits, of_two)
     every = chain(
-        single(forms, places, bitset_choices(file, filter.stored, bits), counts),
+        single(forms, places, choices, bitset.num_blocks),
         double(forms, (*places, *counts)),
         map(Hypothesis, rare_key_forms(leaf.type, leaf.name)),
     )

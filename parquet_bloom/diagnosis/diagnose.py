@@ -37,7 +37,8 @@ from parquet_bloom.diagnosis.hypotheses import (
     whose_bits,
 )
 from parquet_bloom.diagnosis.key_forms import INTEGERS, key_forms
-from parquet_bloom.diagnosis.layouts import MOVED, as_bitset, bitset_choices, layouts, other_counts
+from parquet_bloom.diagnosis.layouts import as_bitset, bitset_choices, layouts, other_counts
+from parquet_bloom.diagnosis.moved import moved
 from parquet_bloom.diagnosis.one_block import one_block
 from parquet_bloom.diagnosis.other_chunks import filter_of_another
 from parquet_bloom.diagnosis.ranges import ranges
@@ -105,8 +106,8 @@ def _explained(
     return (
         made_equal(file, chunk, filter, membership, missing)
         # Of a bitset that may begin a block later, nobody knows the second one.
-        or next(of_two_blocks(file, chunk, filter, (*places, *MOVED)), None)
-        or _best(file, chunk, search, single(forms, places, choices, counts))
+        or next(of_two_blocks(file, chunk, filter, (*places, *moved(bitset.num_blocks))), None)
+        or _best(file, chunk, search, single(forms, places, choices, bitset.num_blocks))
         or one_block(file, chunk, filter)
         or filter_of_another(file, chunk, bitset, missing)
         or blocks_lost(file, chunk, filter, missing)

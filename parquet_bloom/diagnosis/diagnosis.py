@@ -53,6 +53,12 @@ NOTHING_TELLS: Final = (
     "either the filter is wrong, or bytes became others that fit, which takes checksums to tell"
 )
 
+# Of pages that were read although a checksum says that they, or it, have changed.
+CHECKSUM_IGNORED: Final = (
+    "a checksum of its pages is wrong and was ignored: bytes of a page may have changed, and not"
+    " the filter"
+)
+
 # The same of a format without any.
 NO_CHECKSUMS: Final = (
     ": either the filter is wrong, or bytes of the values became others that fit, as ORC files have"

@@ -31,17 +31,19 @@ from parquet_bloom.diagnosis.key_forms import AS_STORED, KeyForm
 from parquet_bloom.diagnosis.layouts import (
     AS_DESCRIBED,
     INVERTED,
-    MOVED,
     OTHER_PRODUCTS,
     STANDARD,
     BitLayout,
     Bitset,
     BitsetChoice,
     as_bitset,
+    other_counts,
     with_other_salts,
     without_unset_bits,
 )
+from parquet_bloom.diagnosis.moved import are_alike, moved
 from parquet_bloom.diagnosis.ranges import ranges
+from parquet_bloom.diagnosis.refutations import is_refuted
 from parquet_bloom.diagnosis.samples import (
     StoredValue,
     hashes_of_blocks,
@@ -64,6 +66,7 @@ SHARE_OF_ALL = 0.8
 NEAREST = 8
 
 EACH_VALUE = "each value"
+AGAINST_IT = ", but other values, or bits, speak against it"
 MISSING_ONLY = "the missing values, but not the others,"
 
 
@@ -103,11 +106,16 @@ class Hypothesis:
         hashed = f"hashed {whose} {how}" if how else ""
         return ", and ".join(filter(None, (hashed, self.layout.clause, self.choice.clause)))
 
+    def in_words(self, whose: str = EACH_VALUE) -> str:
+        """The same with whoever did it: `the writer hashed each value as text`; `all bits are inverted`."""
+        done = self.what_was_done(whose)
+        return done if self.layout.is_accident else f"the writer {done}"
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """A hypothesis that the bits confirm. `whose`: of which values it is said, EACH_VALUE or MISSING_ONLY; `blocks`:
-    of which of the filter's `num_blocks`; `same`: the clauses of other forms that give the same bytes."""
+    of which of the filter's `num_blocks`; `same`: the clauses of others that these values do not tell from it."""
 
     hypothesis: Hypothesis
     trial: Trial
@@ -119,7 +127,7 @@ class Explanation:
     @property
     def diagnosis(self) -> Diagnosis:
         hypothesis, trial = self.hypothesis, self.trial
-        done = f"the writer {hypothesis.what_was_done(self.whose)}"
+        done = hypothesis.in_words(self.whose)
         if self.same:
             done += f" (or {' or '.join(self.same)}, which is the same for these values)"
         if len(self.blocks) < self.num_blocks:
@@ -133,16 +141,17 @@ def single(
     key_forms: Sequence[KeyForm],
     layouts: Sequence[BitLayout],
     choices: Iterable[BitsetChoice],
-    counts: Sequence[BitLayout],
+    num_blocks: int,
 ) -> Iterator[Hypothesis]:
-    """One deviation each, the likelier ones first. `counts`: of other_counts."""
+    """One deviation each, the likelier ones first."""
     yield from map(Hypothesis, key_forms)
     yield from (Hypothesis(hash=hash) for hash in OTHER_HASHES)
     yield from (
-        Hypothesis(layout=layout) for layout in (*layouts, *OTHER_PRODUCTS, *MOVED, INVERTED)
+        Hypothesis(layout=layout)
+        for layout in (*layouts, *OTHER_PRODUCTS, *moved(num_blocks), INVERTED)
     )
     yield from (Hypothesis(choice=choice) for choice in choices)
-    yield from (Hypothesis(layout=layout) for layout in counts)
+    yield from (Hypothesis(layout=layout) for layout in other_counts(num_blocks))
 
 
 def double(key_forms: Sequence[KeyForm], layouts: Sequence[BitLayout]) -> Iterator[Hypothesis]:
@@ -244,23 +253,29 @@ def explanations(
     file: ParquetContainer, chunk: ColumnChunk, search: HashSearch, hypotheses: Iterable[Hypothesis]
 ) -> Iterator[Explanation]:
     """Those hypotheses that luck cannot explain, the best first."""
-    convincing = search.convincing(hypotheses)
+    convincing = [
+        (hypothesis, trial)
+        for hypothesis, trial in search.convincing(hypotheses)
+        if not is_refuted(file, chunk, search.bitset, hypothesis.layout, hypothesis.choice)
+    ]
     for hypothesis, trial in convincing:
         trial = _beside_what_is_right(file, chunk, search, hypothesis, trial)
         if not trial.is_convincing:
             continue
         if blocks := _blocks_explained(file, chunk, search, hypothesis):
             whose = _whose(file, chunk, search.bitset, hypothesis)
-            same = tuple(_same_forms(search, hypothesis, [each for each, _ in convincing]))
+            same = tuple(_same_as(search, hypothesis, [each for each, _ in convincing]))
             yield Explanation(hypothesis, trial, whose, blocks, search.bitset.num_blocks, same)
 
 
-def _same_forms(
+def _same_as(
     search: HashSearch, hypothesis: Hypothesis, others: Iterable[Hypothesis]
 ) -> Iterator[str]:
-    """The clauses of the forms of those of the others that differ in nothing else, nor in the bytes of any value. How
-    the sign of a number is taken says its type."""
+    """The clauses of the forms of those of the others that differ in nothing else, nor in the bytes of any value; and
+    of those that have nearly all bits in the same places. How the sign of a number is taken says its type."""
     for each in others:
+        if are_alike(hypothesis.layout, each.choice):
+            yield each.choice.clause
         clause = each.key_form.clause
         if "taken as" not in clause and _differ_in_form_alone(search, each, hypothesis):
             yield clause
@@ -354,8 +369,9 @@ def nearest_in_words(
         return f"{search.none_is_nearest}{otherwise}"
     whose = _whose(file, chunk, search.bitset, hypothesis)
     return (
-        f"the nearest, {hypothesis.name} (the writer {hypothesis.what_was_done(whose)}), finds"
+        f"the nearest, {hypothesis.name} ({hypothesis.in_words(whose)}), finds"
         f" {trial.hits:,} of {trial.tried:,}, where chance would find {trial.tried * trial.chance:,.0f}"
+        f"{AGAINST_IT * trial.is_convincing}"
     )
 
 

@@ -58,6 +58,11 @@ class Bitset:
     num_blocks: int
     first: int = 0
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the last blocks are not known."""
+        return len(self.words) < self.num_blocks
+
     def knows(self, blocks: Hashes) -> NDArray[np.bool_]:
         return (blocks >= self.first) & (blocks < len(self.words))
 
@@ -88,13 +93,17 @@ class BitLayout(Deviation):
     """One way from a hash to eight bits.
 
     `block`: of hashes, in so many blocks; `key`: the half of the hashes that chooses the bits;
-    `positions`: of the bits in the eight words; `arrange`: the words as they should have been stored.
+    `positions`: of the bits in the eight words; `arrange`: the words as they should have been stored; `places`: by
+    how many each block is further on, the last in front, if that is all; negative if it is the other way round.
+    `is_accident`: whether it happens to bytes rather than to a writer, so that `clause` is a sentence.
     """
 
     block: Callable[[Hashes, int], Hashes] = _standard_block
     key: Callable[[Hashes], Hashes] = low_half
     positions: Callable[[Words], Words] = _standard_positions
     arrange: Callable[[Words], Words] = lambda rows: rows
+    places: int = 0
+    is_accident: bool = False
 
     def _places(self, bitset: Bitset, hashes: Hashes) -> tuple[Hashes, Words]:
         """The block of each hash, shape (n,), and the positions of its bits, shape (n, 8)."""
@@ -130,8 +139,7 @@ class BitLayout(Deviation):
         blocks, positions = _distinct(blocks[is_known], positions[is_known])
         rows = self.arrange(bitset.words[blocks])
         chance = mean_fpp(rows)
-        is_cut = len(bitset.words) < bitset.num_blocks
-        if is_cut or self.block is not _standard_block or self.key is not low_half:
+        if bitset.is_cut or self.block is not _standard_block or self.key is not low_half:
             chance += (1 - chance) / len(bitset.words)
         return Trial(
             hits=int(np.count_nonzero(_are_set(rows, positions))), tried=len(blocks), chance=chance
@@ -178,29 +186,23 @@ def layouts(num_blocks: int) -> Iterator[BitLayout]:
     yield from _ARRANGEMENTS
 
 
+HashPart = Callable[[Hashes], Hashes]
+
 # What happens to a file more often than to a writer.
-INVERTED = BitLayout("bits-inverted", "inverted all bits", arrange=lambda rows: ~rows)
+INVERTED = BitLayout(
+    "bits-inverted", "all bits are inverted", arrange=lambda rows: ~rows, is_accident=True
+)
 
 
-def _reversed(hashes: Hashes, num_blocks: int) -> Hashes:
-    return np.uint64(num_blocks - 1) - _standard_block(hashes, num_blocks)
-
-
-def _half_further(hashes: Hashes, num_blocks: int) -> Hashes:
-    return (_standard_block(hashes, num_blocks) + np.uint64(num_blocks // 2)) % np.uint64(
-        num_blocks
+def _of_other_hash(name: str, clause: str, changed: HashPart) -> BitLayout:
+    """Both halves of the hash as it is `changed`."""
+    return BitLayout(
+        name,
+        clause,
+        block=lambda hashes, num_blocks: _standard_block(changed(hashes), num_blocks),
+        key=lambda hashes: low_half(changed(hashes)),
     )
 
-
-# So do whole blocks that are elsewhere. Of two, these are the same.
-MOVED = (
-    BitLayout("blocks-reversed", "stored the blocks in reverse order", block=_reversed),
-    BitLayout(
-        "bitset-halves-swapped",
-        "stored the second half of the blocks in front of the first",
-        block=_half_further,
-    ),
-)
 
 _SWAPS = (
     BitLayout(
@@ -209,11 +211,18 @@ _SWAPS = (
         block=lambda hashes, num_blocks: _scaled(low_half(hashes), num_blocks),
         key=high_half,
     ),
-    BitLayout(
-        "hash-byte-order",
-        "reversed the 8 bytes of the hash",
-        block=lambda hashes, num_blocks: _standard_block(hashes.byteswap(), num_blocks),
-        key=lambda hashes: low_half(hashes.byteswap()),
+    _of_other_hash(
+        "hash-byte-order", "reversed the 8 bytes of the hash", lambda hashes: hashes.byteswap()
+    ),
+    _of_other_hash(
+        "hash-sign-cleared",
+        "cleared the highest bit of the hash, which is the sign where numbers have one",
+        lambda hashes: hashes & np.uint64(2**63 - 1),
+    ),
+    _of_other_hash(
+        "hash-absolute",
+        "took the hash as a signed number, and of this the absolute value",
+        lambda hashes: np.abs(hashes.view(np.int64)).view(np.uint64),
     ),
     BitLayout(
         "low-half-twice",
@@ -226,8 +235,6 @@ _SWAPS = (
         key=high_half,
     ),
 )
-
-HashPart = Callable[[Hashes], Hashes]
 
 # What the block is computed from, and which half of the hash chooses the bits.
 _PARTS: tuple[tuple[str, HashPart, HashPart], ...] = (
@@ -435,14 +442,17 @@ def without_unset_bits(bitset: Bitset) -> Iterator[BitLayout]:
 
 # Two blocks: beyond any header and any alignment.
 MAX_SHIFT = 64
+# And whole blocks, which look like blocks that are all some places further on, see moved.
+MAX_PLACES = 4
 WORD_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
 class BitsetChoice(Deviation):
-    """One choice of bytes; None: those of the header."""
+    """One choice of bytes; None: those of the header. `later`: by how many bytes it begins later than these."""
 
     bitset: Bitset | None = None
+    later: int = 0
 
 
 AS_DESCRIBED = BitsetChoice()
@@ -516,13 +526,10 @@ def _shifted(file: ParquetContainer, stored: StoredFilter) -> Iterator[BitsetCho
     """A bitset may begin at the header at the earliest; the bits under the header are not known, and those that the
     footer cuts off count as set, which makes finding values there as likely as luck."""
     start = stored.offset + stored.header_bytes
-    size = stored.num_bytes + MAX_SHIFT
+    size = stored.num_bytes + MAX_PLACES * BLOCK_BYTES
     kept = file.source.read_at(start, min(size, file.footer.start - start))
     data = bytes(MAX_SHIFT) + kept.ljust(size, b"\xff")
-    earliest = -min(MAX_SHIFT, stored.header_bytes)
-    for shift in sorted(range(earliest, MAX_SHIFT + 1), key=abs):
-        if shift == 0:
-            continue
+    for shift in _shifts(stored.header_bytes):
         direction = "earlier" if shift < 0 else "later"
         yield BitsetChoice(
             "bitset-shifted",
@@ -531,4 +538,12 @@ def _shifted(file: ParquetContainer, stored: StoredFilter) -> Iterator[BitsetCho
             _bitset_at(
                 data, MAX_SHIFT + shift, stored.num_bytes, first=-(min(0, shift) // BLOCK_BYTES)
             ),
+            later=shift,
         )
+
+
+def _shifts(header_bytes: int) -> Iterator[int]:
+    """By how many bytes a bitset may begin later, or earlier, the least first."""
+    earliest = -min(MAX_SHIFT, header_bytes)
+    yield from sorted((*range(earliest, 0), *range(1, MAX_SHIFT + 1)), key=abs)
+    yield from range(MAX_SHIFT + BLOCK_BYTES, MAX_PLACES * BLOCK_BYTES + 1, BLOCK_BYTES)

@@ -82,6 +82,12 @@ class FindingGroup:
         )
 
     @property
+    def causes(self) -> tuple[str, ...]:
+        """What the writer seems to have done instead, each once."""
+        found = (each.diagnosis.explanation for each in self.findings if each.diagnosis is not None)
+        return tuple(dict.fromkeys(found))
+
+    @property
     def lines(self) -> list[str]:
         """The text after severity and rule; the diagnosis, if any, on a line of its own, and so the rows to be looked
         at, if they are in several places."""
@@ -118,6 +124,7 @@ class FindingGroup:
             comes_first=any(each.is_to_be_looked_at for each in self.findings),
             look=next(iter(looks), None),
             places=self.to_look_at,
+            causes=self.causes,
         )
 
 

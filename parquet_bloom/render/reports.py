@@ -45,7 +45,8 @@ class Remark(NamedTuple):
     the file itself there are several, and `why` is about the first; where it knows the `others`, it speaks of all.
     `comes_first`: before `repair` changes what may be the only trace of something else. `look`: the command that says
     more of this file, before anything changes there; of several, one is enough. `places`: in the file, where people
-    have to look at rows, and need the evidence of one place rather than the range over all."""
+    have to look at rows, and need the evidence of one place rather than the range over all. `causes`: what `why` says
+    that caused it in this file; numbers in them that differ are no amounts, but make it another cause."""
 
     what: str
     why: str
@@ -57,6 +58,7 @@ class Remark(NamedTuple):
     comes_first: bool = False
     look: str | None = None
     places: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
 
     @property
     def likeness(self) -> tuple[str, str, str | None]:
@@ -82,11 +84,19 @@ def about_alike(
     """What several remarks that are alike say, once, and what helps with the files that `names` mean, or with those
     that it is said of, `concerned`. `places`: where rows are to be looked at, in which file."""
     first, reasons = remarks[0], [why for each in remarks for why in (each.why, *each.others)]
-    are_varied = any(each.varies for each in remarks) or (first.places and len({*reasons}) > 1)
+    num_similar = sum(each.causes != first.causes for each in remarks)
+    are_varied = (
+        num_similar > 0
+        or any(each.varies for each in remarks)
+        or (first.places and len({*reasons}) > 1)
+    )
     why = in_the_first(reasons[0]) if are_varied else in_one(reasons)
+    what_is_wrong, then, what_helps = why.partition("; next: ")
     if places:
-        what_is_wrong, then, what_helps = why.partition("; next: ")
-        why = f"{what_is_wrong}; {rows_to_look_at(places)}{then}{what_helps}"
+        what_is_wrong += f"; {rows_to_look_at(places)}"
+    if num_similar:
+        what_is_wrong += f"; {number_of(num_similar, 'more file')} in a similar way (--verbose)"
+    why = f"{what_is_wrong}{then}{what_helps}"
     text = f"{first.what}: {why}" if first.what else why
     if first.look is not None:
         text += f"; next: {first.look}"

@@ -426,11 +426,12 @@ class ParquetExamination(Examination[Item, LeafColumn]):
         return found
 
     def _note_proof(self, chunk: ColumnChunk, seen: ItemView) -> None:
-        """Where all pages have checksums, or are encrypted, nothing is left for --pages to tell."""
+        """Where all pages have checksums, or are encrypted, or a checksum is wrong, nothing is left for --pages to
+        tell."""
         from parquet_bloom.rules.pages_parquet import check_pages
 
         checked = check_pages(self.file, chunk)
-        if checked.proof is not None and not checked.doubt:
+        if checked.proof is not None and checked.is_all:
             seen.proofs[chunk.place, chunk.leaf.name] = checked.proof
 
     def agreed_diagnoses(self) -> dict[Spot, Diagnosis]:

@@ -9,6 +9,7 @@ from parquet_bloom.container import WHERE_KNOWN, Located, Place, record, without
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.diagnosis.diagnosis import (
+    CHECKSUM_IGNORED,
     NO_CHECKSUMS,
     NOTHING_TELLS,
     PAGES_MAY_HAVE_CHANGED,
@@ -110,7 +111,7 @@ class Finding(Located):
         said = self.undiagnosed or ""
         if self.message.endswith(VALUES_MAY_HAVE_CHANGED):
             return True
-        if said.endswith(NO_CHECKSUMS):
+        if said.endswith((NO_CHECKSUMS, CHECKSUM_IGNORED)):
             return True
         return PAGES_MAY_HAVE_CHANGED in said and said.endswith(NOTHING_TELLS)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.diagnosis.diagnosis import NOTHING_TELLS
+from parquet_bloom.diagnosis.diagnosis import CHECKSUM_IGNORED, NOTHING_TELLS
 from parquet_bloom.errors import FormatError, TamperedError, UnsupportedError, without_place
 from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import NDArray, np
@@ -145,19 +145,22 @@ _BY_WHAT_IS_SAID = f"its pages agree with headers, footer and page index, so {NO
 class CheckedPages(NamedTuple):
     """What is wrong with the pages of a chunk, of which so many were decoded; `num_unsummed`: those of them in
     which nothing would tell other bytes that fit, neither a checksum nor a tag of encryption. `unread`: why not all
-    were decoded, if so; `have_checksums`: whether all of them have one, and the right one."""
+    were decoded, if so; `have_checksums`: whether all of them have one; `are_ignored`: whether one was wrong."""
 
     findings: list[Finding]
     num_pages: int
     num_unsummed: int
     unread: FormatError | TamperedError | UnsupportedError | None
     have_checksums: bool
+    are_ignored: bool
 
     @property
     def proof(self) -> str | None:
         """What they prove of a filter that lacks values in them; None if they may be what is wrong."""
         if self.findings or self.unread is not None:
             return None
+        if self.are_ignored:
+            return CHECKSUM_IGNORED
         if self.have_checksums:
             return _BY_CHECKSUMS
         return _BY_WHAT_IS_SAID if self.num_unsummed else _BY_TAGS
@@ -165,7 +168,12 @@ class CheckedPages(NamedTuple):
     @property
     def doubt(self) -> str:
         """What they leave open of such a filter; empty if nothing."""
-        return _BY_WHAT_IS_SAID if self.proof == _BY_WHAT_IS_SAID else ""
+        return self.proof or "" if self.proof in (CHECKSUM_IGNORED, _BY_WHAT_IS_SAID) else ""
+
+    @property
+    def is_all(self) -> bool:
+        """Whether the checksums and tags say all that there is to say, and a look at what pages hold nothing more."""
+        return self.proof not in (None, _BY_WHAT_IS_SAID)
 
 
 def check_pages(file: ParquetContainer, chunk: ColumnChunk) -> CheckedPages:
@@ -182,6 +190,7 @@ def check_pages(file: ParquetContainer, chunk: ColumnChunk) -> CheckedPages:
         num_unsummed,
         unread,
         have_checksums=check.num_checksums == check.num_pages,
+        are_ignored=file.footer.checksums.were_ignored(chunk.key),
     )
 
 
@@ -225,9 +234,9 @@ class _ChunkCheck:
 
     @property
     def num_checksums(self) -> int:
-        """The pages that have one, and the right one."""
-        is_unchecked = self._file.footer.checksums.is_unchecked(self._chunk.key)
-        return 0 if is_unchecked else self._num_checksums
+        """The pages that have one."""
+        are_computed = self._file.footer.checksums.are_computed(self._chunk.key)
+        return self._num_checksums if are_computed else 0
 
     def read(self) -> None:
         file, chunk, footer = self._file, self._chunk, self._file.footer

@@ -18,7 +18,7 @@ import pytest
 import xxhash
 from conftest import ROOT
 from make import wrong_writers as wrong
-from make.diagnosing import check, claimed, diagnosed, diagnosed_after, insert_only
+from make.diagnosing import check, claimed, diagnosed, diagnosed_after, insert_only, why_not
 from make.orc_defect_files import filter_with, numbers, stored_filters, with_filters
 from make.pages import byte_arrays, data_page, dictionary_page
 from make.parquet_files import forged, written
@@ -31,7 +31,8 @@ from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.evidence import UNREADABLE
 from parquet_bloom.diagnosis.hashes import OTHER_HASHES
 from parquet_bloom.diagnosis.key_forms import key_forms
-from parquet_bloom.diagnosis.layouts import MOVED, OTHER_PRODUCTS, layouts, other_counts
+from parquet_bloom.diagnosis.layouts import OTHER_PRODUCTS, layouts, other_counts
+from parquet_bloom.diagnosis.moved import moved
 from parquet_bloom.diagnosis.rare_key_forms import rare_key_forms
 from parquet_bloom.diagnosis.uninserted import spelled
 from parquet_bloom.files import open_file
@@ -160,6 +161,16 @@ LAYOUTS = [
         Writer(hash=lambda plain: wrong.swap64(wrong.xxh64(plain))),
         "reversed the 8 bytes of the hash",
     ),
+    (
+        "hash-sign-cleared",
+        Writer(hash=lambda plain: wrong.xxh64(plain) % 2**63),
+        "cleared the highest bit of the hash",
+    ),
+    (
+        "hash-absolute",
+        Writer(hash=lambda plain: abs(wrong.signed64(wrong.xxh64(plain)))),
+        "and of this the absolute value",
+    ),
     ("low-half-twice", Writer(block=lambda hash, z: (hash % 2**32) * z >> 32), "the low half"),
     (
         "high-half-twice",
@@ -200,12 +211,17 @@ LAYOUTS = [
     (
         "blocks-reversed",
         Writer(block=lambda hash, z: z - 1 - spec.block_index(hash, z)),
-        "stored the blocks in reverse order",
+        "the blocks are in reverse order",
     ),
     (
         "bitset-halves-swapped",
         Writer(block=lambda hash, z: (spec.block_index(hash, z) + z // 2) % z),
-        "stored the second half of the blocks in front of the first",
+        "the second half of the blocks is in front of the first",
+    ),
+    (
+        "neighbours-exchanged",
+        Writer(block=lambda hash, z: spec.block_index(hash, z) ^ 1),
+        "put the bits of block 0 into 1, those of 1 into 0",
     ),
     (
         "words-big-endian",
@@ -282,6 +298,40 @@ def test_blocks_by_mask(tmp_path, block, clause):
     check(diagnosis, "block-by-mask", clause)
 
 
+def further(places: int) -> Writer:
+    """Puts bits so many blocks further on, and those of the last into the first."""
+    return Writer(block=lambda hash, z: (spec.block_index(hash, z) + places) % z)
+
+
+@pytest.mark.parametrize(
+    ("places", "where"),
+    [
+        (1, "the block after it, and those of the last into the first"),
+        (-1, "the block before it, and those of the first into the last"),
+        (4, "the block 4 after it, and those of the last 4 into the first 4"),
+        (-3, "the block 3 before it, and those of the first 3 into the last 3"),
+    ],
+)
+@pytest.mark.parametrize("column", ["text", "int32"])
+def test_blocks_that_are_all_some_places_further_on(tmp_path, column, places, where):
+    """Not a bitset that begins later: the values of the last blocks are found in the first."""
+    found = diagnosed_after(tmp_path / "x.parquet", make_column(column), further(places), ndv=1500)
+    check(found, "blocks-rotated")
+    assert found.explanation == f"the writer put the bits of each block into {where}"
+
+
+@pytest.mark.parametrize("places", [1, 3])
+def test_blocks_further_on_of_which_the_last_are_empty(tmp_path, places):
+    """Then nothing tells that the bitset does not begin later."""
+    column = few_of("text", 12)
+    found = diagnosed_after(tmp_path / "x.parquet", column, further(places), ndv=5000)
+    check(found, "blocks-rotated")
+    assert found.explanation.endswith(
+        f" (or began the bitset {32 * places} bytes later than where the header of 17 bytes ends, which is the same for"
+        " these values)"
+    )
+
+
 # Of two blocks, other counts choose the same ones, or always one.
 OF_TWO = {name for name, _, _ in LAYOUTS if "block" in name or "half" in name}
 OF_TWO -= {"block-by-other-count"}
@@ -315,7 +365,7 @@ def test_bitset_later_than_the_header_says(tmp_path, shift, spelled):
     check(diagnosed(path), "bitset-shifted", f"began the bitset {spelled} later")
 
 
-@pytest.mark.parametrize("shift", [32, 64])
+@pytest.mark.parametrize("shift", [32, 64, 96, 128])
 def test_bitset_whole_blocks_later(tmp_path, shift):
     path = tmp_path / "x.parquet"
     bits = sound_bits(path)
@@ -372,6 +422,51 @@ def test_a_bitset_of_which_only_the_first_blocks_were_stored(tmp_path, share):
     diagnosis = diagnosed(path)
     blocks = f"the first {len(kept) // 32:,} blocks of a filter of {len(bits) // 32:,}"
     check(diagnosis, "bitset-cut", f"stored only {blocks}")
+
+
+def test_values_in_other_blocks_than_the_first_of_a_larger_filter(tmp_path):
+    """As if a larger filter were cut, where nothing tells of the values of the other half: but their bits are there."""
+
+    def by_absolute_half(hash, num_blocks):
+        half = abs(wrong.signed64(hash) >> 32)
+        return min(num_blocks - 1, half * num_blocks >> 31)
+
+    writer = Writer(block=by_absolute_half)
+    found = diagnosed_after(tmp_path / "x.parquet", make_column("text"), writer, ndv=1500)
+    assert found is None
+
+
+def test_words_that_moved_on_with_the_last_in_front(tmp_path):
+    """Nearly all values are where those of a bitset would be that begins later, and the others in front."""
+    path = tmp_path / "x.parquet"
+    bits = sound_bits(path, ndv=6000)
+    header = bloom.encode_header(len(bits))
+    wrong.append(path, header + bits[-4:] + bits[:-4] + bytes(64), len(header) + len(bits))
+    assert diagnosed(path) is None
+    assert (
+        "the nearest, bitset-shifted (the writer began the bitset 4 bytes later than where the header of 17 bytes ends),"
+        " finds " in why_not(path)
+    )
+
+
+def test_a_bitset_that_begins_late_and_has_lost_its_end(tmp_path):
+    """To the next filter, which is where it should be."""
+    path = tmp_path / "x.parquet"
+    bits = sound_bits(path, ndv=6000)
+    header = bloom.encode_header(len(bits))
+    wrong.append(path, header + bytes(16) + bits[:-16] + bytes(64), len(header) + len(bits))
+    found = diagnosed(path)
+    assert found.explanation.startswith("the writer began the bitset 16 bytes later")
+    assert found.hits < found.tried
+
+
+def test_blocks_that_are_rounded_to_the_nearest(tmp_path):
+    """All missing values are in the next block, and none of the others is."""
+    path = tmp_path / "x.parquet"
+    column = make_column("text")
+    writer = Writer(block=lambda hash, z: min(z - 1, ((hash >> 32) * z + 2**31) >> 32))
+    assert diagnosed_after(path, column, writer) is None
+    assert ", but other values, or bits, speak against it; tried on" in why_not(path)
 
 
 @pytest.mark.parametrize("less", [32, 64, 2048])
@@ -909,7 +1004,7 @@ def inverted(bits: bytes) -> bytes:
 def test_inverted_bits(tmp_path):
     found = damaged(tmp_path, inverted)
     check(found, "bits-inverted")
-    assert found.explanation == "the writer inverted all bits"
+    assert found.explanation == "all bits are inverted"
 
 
 def words_big_endian(bits: bytes) -> bytes:
@@ -925,7 +1020,7 @@ def changed_in(blocks: slice, change):
 @pytest.mark.parametrize(
     ("change", "name", "done"),
     [
-        (inverted, "bits-inverted", "the writer inverted all bits"),
+        (inverted, "bits-inverted", "all bits are inverted"),
         (words_big_endian, "words-big-endian", "the writer stored the 32-bit words big-endian"),
     ],
 )
@@ -1182,12 +1277,12 @@ def every_name() -> set[str]:
     of_values |= {form.name for leaf in types for form in rare_key_forms(leaf, "a.b")}
     of_hashes = {hash.name for hash in OTHER_HASHES}
     of_layouts = {layout.name for num_blocks in (4, 5) for layout in layouts(num_blocks)}
-    of_layouts |= {layout.name for layout in (*other_counts(4), *MOVED, *OTHER_PRODUCTS)}
+    of_layouts |= {layout.name for layout in (*other_counts(4), *moved(4), *OTHER_PRODUCTS)}
     return (
         of_values
         | of_hashes
         | of_layouts
-        | {each.name for each in (*MOVED, *OTHER_PRODUCTS)}
+        | {each.name for each in (*moved(4), *OTHER_PRODUCTS)}
         | OTHER_NAMES
     )
 

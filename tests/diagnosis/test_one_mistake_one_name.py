@@ -95,14 +95,24 @@ def test_forms_that_are_the_same_for_all_row_groups_are_both_named(tmp_path):
 
 # Of two blocks, these do the same.
 REVERSED = Writer(block=lambda hash, z: z - 1 - spec.block_index(hash, z))
+NEXT = Writer(block=lambda hash, z: (spec.block_index(hash, z) + 1) % z)
+NEIGHBOURS = Writer(block=lambda hash, z: spec.block_index(hash, z) ^ 1)
 HALVES_SWAPPED = Writer(block=lambda hash, z: (spec.block_index(hash, z) + z // 2) % z)
 
 
 @pytest.mark.parametrize(
     ("writer", "done"),
     [
-        (REVERSED, "stored the blocks in reverse order"),
-        (HALVES_SWAPPED, "stored the second half of the blocks in front of the first"),
+        (REVERSED, "the blocks are in reverse order"),
+        (
+            NEXT,
+            "the writer put the bits of each block into the block after it, and those of the last into the first",
+        ),
+        (
+            NEIGHBOURS,
+            "the writer exchanged neighbouring blocks: put the bits of block 0 into 1, those of 1 into 0, and so on",
+        ),
+        (HALVES_SWAPPED, "the second half of the blocks is in front of the first"),
     ],
 )
 def test_two_blocks_are_said_to_be_where_those_of_larger_filters_are(tmp_path, writer, done):
@@ -119,4 +129,4 @@ def test_two_blocks_are_said_to_be_where_those_of_larger_filters_are(tmp_path, w
     assert all_blocks == [16, 2, 2, 2]
     for group, num_blocks in enumerate(all_blocks):
         wrong.overwrite(path, writer.bitset(names[group], num_blocks), group)
-    assert said(path) == 4 * [f"the writer {done}"]
+    assert said(path) == 4 * [done]

@@ -520,6 +520,26 @@ def test_pages_that_nothing_is_wrong_with_put_it_on_the_filter(tmp_path, checksu
     assert (f"in rows 2000 to {1999 + lost}: its pages agree" in done.reason) is not checksums
 
 
+@pytest.mark.parametrize("options", [{}, {"pages": True}])
+def test_a_wrong_checksum_that_was_ignored_is_said_to_be_there(tmp_path, options):
+    """The page has one, so that it tells that bytes have changed."""
+    values = np.arange(5000) * 7919
+    data = built(
+        written(pa.table({"n": values}), write_page_checksum=True, use_dictionary=False), ["n"]
+    )
+    path = tmp_path / "file.parquet"
+    lost = values[2000:2020]
+    path.write_bytes(data.replace(lost.tobytes(), (lost + 1).tobytes()))
+    report = validate(path, diagnose=True, ignore_checksums=True, **options)
+    (found,) = (each for each in report.findings if each.rule == "PB401")
+    assert found.undiagnosed.endswith(
+        " never inserted; a checksum of its pages is wrong and was ignored: bytes of a page may have changed, and not"
+        " the filter"
+    )
+    assert (found.next, found.by_hand) == (None, LOOK_FIRST)
+    assert not report.checked.pages_without_checksum
+
+
 @pytest.mark.parametrize("option", ["rebuild", "drop_bad"])
 @pytest.mark.parametrize("statistics", ["right", "too narrow"])
 def test_so_they_do_of_values_anywhere(tmp_path, option, statistics):

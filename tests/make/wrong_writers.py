@@ -300,6 +300,10 @@ def djb2(plain: bytes) -> int:
     return hash
 
 
+def signed64(hash: int) -> int:
+    return hash - (hash >> 63 << 64)
+
+
 def swap64(hash: int) -> int:
     return int.from_bytes(hash.to_bytes(8, "little"), "big")
 

@@ -5,7 +5,8 @@ from make.reports import BROKEN, LENGTHS, LOST, PREFIXED, SOUND, report
 
 from parquet_bloom.container import Place
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.render.findings import ValidationView, grouped, summary
+from parquet_bloom.render.findings import FindingGroup, ValidationView, grouped, summary
+from parquet_bloom.render.reports import about_alike
 from parquet_bloom.rules.finding import finding
 
 
@@ -123,6 +124,26 @@ def test_a_group_whose_filters_are_elsewhere_says_so_of_the_first():
     (group,) = grouped(found)
     assert group.diagnosis == (
         "found in row group 1: 1,000 of 1,000 values that were tried are found that way; 2 more in a similar way (--verbose)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("seeds", "others"), [((42, 42, 42), 0), ((42, 7, 42), 1), ((42, 7, 1), 2)]
+)
+def test_what_caused_it_in_the_first_file_is_not_said_of_others(seeds, others):
+    def remark(seed, lost):
+        diagnosis = Diagnosis("xxh64-seed", f"the seed is {seed}", 1000, 1000)
+        found = finding("PB401", f"{lost} values are lost", column="a", diagnosis=diagnosis)
+        return FindingGroup((found,)).remark("a.parquet")
+
+    said = about_alike([remark(seed, 20 + at) for at, seed in enumerate(seeds)])
+    more = (
+        f"; {others} more file{'s' * (others > 1)} in a similar way (--verbose)" if others else ""
+    )
+    lost = "in the first: 20" if others else "20 to 22"
+    assert said == (
+        f"error PB401 false-negatives: column a: {lost} values are lost; the seed is 42: 1,000 of 1,000 values that"
+        f" were tried are found that way{more}"
     )
 
 

@@ -27,9 +27,13 @@ class PageChecksums:
         """Note that pages of a chunk were read although their checksums are wrong."""
         self._unchecked[chunk] = reason
 
-    def is_unchecked(self, chunk: ChunkKey) -> bool:
-        """Whether pages of a chunk were."""
-        return chunk in self._unchecked
+    def are_computed(self, chunk: ChunkKey) -> bool:
+        """Whether those of a chunk are taken as checksums."""
+        return self._unchecked.get(chunk) != NONE_COMPUTED
+
+    def were_ignored(self, chunk: ChunkKey) -> bool:
+        """Whether wrong ones of a chunk were."""
+        return self._unchecked.get(chunk) == IGNORED
 
     def unchecked(self) -> list[tuple[int, str]]:
         """The index of each leaf column of which such pages were read, and why."""
