@@ -178,7 +178,7 @@ class ParquetSurveyor:
         the footer contradicts itself."""
         if chunk.is_locked:
             raise UnsupportedError(chunk.no_key)
-        if doubt := _doubt(self.file, chunk):
+        if doubt := self.file.footer.doubt_about_plaintext(chunk.leaf, [chunk.row_group]):
             raise UnsupportedError(doubt)
         file, options, type = self.file, self._options, chunk.leaf.type
         found = GroupSurvey(chunk.num_values or 0, DistinctHashes(), sample.begin())
@@ -214,12 +214,6 @@ class ParquetSurveyor:
             found.fpp_there = _fpp_of_size(found, blocks)
         found.in_alp = Encoding.ALP in (meta_data.encodings or ())
         return (found,)
-
-
-def _doubt(file: ParquetContainer, chunk: ColumnChunk) -> str:
-    """Why nobody uses filters of a chunk that is in plaintext by a footer that anyone may have changed: not because
-    of what they are. Empty if they may be used."""
-    return "" if chunk.has_crypto_metadata else file.footer.protection.doubt(chunk.leaf.path)
 
 
 def _has_too_small(

@@ -39,11 +39,11 @@ def inspect(
 ) -> None:  # fmt: skip
     """Show which column chunks have filters, and how good they are.
 
-    Fill, the share of bits that are set, and FPP, that of absent values that pass, are computed from the
-    bits; NDV is the number of distinct values. Where a Parquet column can have none, it says why: in a file without
-    any, of those that -c names. For an ORC file, each line is a column in a stripe, whose index groups have a filter
-    each: the largest NDV is that of one of these. Several files have one line each,
-    more than twenty only a total, with the names of some that have filters, or that have none if these are fewer;
+    Fill, the share of bits that are set, and FPP, that of absent values that pass, are computed from the bits, and so
+    is NDV, an estimate of the number of distinct values. Where a Parquet column can have none, it says why: in a file
+    without any, of those that -c names. For an ORC file, each line is a column in a stripe, whose index groups have a
+    filter each: the largest NDV is that of one of these. Several files have one line each, more than twenty only a
+    total, with the names of some that have filters, or that have none if these are fewer;
     --verbose shows them in full, --summary shows their columns.
 
     --histogram draws how many blocks of each filter have how many bits set, beside what a good

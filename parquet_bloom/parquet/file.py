@@ -11,7 +11,7 @@ from threading import local
 from typing import TYPE_CHECKING, Any, Literal
 
 from parquet_bloom.container import ROW_GROUPS, NoFilters, Place, ReadFilter
-from parquet_bloom.errors import UnsupportedError, ValueTypeError
+from parquet_bloom.errors import EncryptionError, UnsupportedError, ValueTypeError
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import check_dialect
@@ -199,6 +199,7 @@ class ParquetContainer(OpenFile):
         """Those of these row groups that min/max statistics do not exclude."""
         from parquet_bloom.parquet.filters.bounds import among
 
+        self._check_plaintext(column, parts)
         # Of a field of a VARIANT, other values are outside of its typed column.
         bounds = None if shredded.is_in_variant(column) else among(column.type, asked)
         if bounds is not None:
@@ -218,6 +219,11 @@ class ParquetContainer(OpenFile):
         bounds = {group: reaching(column.type, each) for group, each in keys.items()}
         return [at for at, each in bounds.items() if each is None or each.hold(self, column, part)]
 
+    def _check_plaintext(self, column: LeafColumn, parts: Iterable[int]) -> None:
+        """Raises EncryptionError for a column of which neither values nor statistics may be believed."""
+        if doubt := self.footer.doubt_about_plaintext(column, parts):
+            raise EncryptionError(f"{self.path}: column {column.name}: {doubt}")
+
     def not_sought(self, asked: Asked) -> Mapping[int, str]:
         """None: NaN is at fault in every file."""
         return {}
@@ -230,6 +236,7 @@ class ParquetContainer(OpenFile):
             from parquet_bloom.parquet.filters.field import check_shredded
 
             check_shredded(self, column, places)
+        self._check_plaintext(column, places)
         from parquet_bloom.parquet.filters.rows import finder_of
 
         return finder_of(column.type, asked).rows(self, column, places)

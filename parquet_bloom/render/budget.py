@@ -34,7 +34,9 @@ def budget_lines(plan: BudgetPlan, group: str, in_full: bool) -> Iterator[str]:
     if needs and plan.for_all is not None and plan.for_all_fpp is not None:
         whom = "all of them" if len(needs) == len(plan.left_out) else "all that save enough"
         rate = percent(plan.for_all_fpp)
-        yield f"--budget {plan.for_all} has room for {whom}, with a mean FPP of at most {rate} in any column"
+        # Another budget does not change those.
+        kept = "; filters that are there stay as they are" * bool(plan.kept)
+        yield f"--budget {plan.for_all} has room for {whom}, with a mean FPP of at most {rate} in any column{kept}"
     # Filters of columns that are not named stay.
     if plan.alone:
         share = (

@@ -59,7 +59,7 @@ _HINTS: Final = {
     NO_MEMORY: "--memory raises it",
     NO_KEY: COLUMN_KEY_GIVEN_BY,
     NO_PREFIX: "--aad-prefix gives it",
-    IN_THE_OPEN: "index build --include-encrypted indexes it all the same",
+    IN_THE_OPEN: "index build --include-encrypted --overwrite makes an index with it",
     NO_INDEX: "pbloom index build makes one",
     IS_INDEX: "pbloom index probe --index asks it, pbloom index check --index proves it and says what is in it",
 }

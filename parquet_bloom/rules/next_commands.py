@@ -53,6 +53,7 @@ _UNASKED: Final = frozenset({"PB609", "PB621"})
 _TWINS: Final = "PB407"
 _NOT_CHECKED: Final = "PB408"
 # Of filters that let too much pass, by their fill.
+_ABOVE_LIMIT: Final = "PB311"
 _HIGH_FPP: Final = "PB302"
 # Of filters that are too large, for which the highest rate that is allowed is the right one.
 _TOO_LARGE: Final = frozenset({"PB304", "PB306", "PB312"})
@@ -148,6 +149,12 @@ class NextCommands:
                 self._add(found, _REBUILD)
             else:
                 self._add(found, command)
+        above_limit = {_chunk_of(each): each for each in findings if each.rule == _ABOVE_LIMIT}
+        for found in findings:
+            # Of one filter, two rates would be two answers.
+            other = above_limit.get(_chunk_of(found)) if found.rule == _HIGH_FPP else None
+            if other is not None and other.next is not None:
+                vars(found)["next"] = other.next
 
     def _add(self, found: Finding, command: str) -> None:
         place = found.place if "ROW_GROUP" in command else None

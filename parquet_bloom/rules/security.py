@@ -69,8 +69,7 @@ def check_doubts(footer: Footer, leaves: Sequence[LeafColumn]) -> Iterator[Findi
     """Columns that appear unencrypted in a footer that anyone may have changed."""
     all_groups = range(footer.num_row_groups)
     for leaf in leaves:
-        doubt = footer.protection.doubt(leaf.path)
-        if doubt and len(_encrypted_groups(footer, leaf, all_groups)) < footer.num_row_groups:
+        if doubt := footer.doubt_about_plaintext(leaf, all_groups):
             yield finding("PB508", doubt, column=leaf.name)
 
 

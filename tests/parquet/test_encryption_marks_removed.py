@@ -12,6 +12,7 @@ from make.filters import filter_header
 from make.footers import edited, footer_start
 
 import parquet_bloom as pb
+from parquet_bloom.parquet.thrift import ttypes
 
 A_KEY = b"the key of a...."
 OF_A = pb.Keys(columns={"a": A_KEY})
@@ -72,6 +73,24 @@ def put(folder, data):
 def verdicts(path, column, keys):
     with pb.open(path, keys) as file:
         return [(found.verdict, found.reason) for found in file.probe(column, STORED)]
+
+
+def test_statistics_that_anyone_may_have_made_exclude_nothing(signed, tmp_path):
+    def exclude(footer):
+        low, high = bytes(8), (1).to_bytes(8, "little")
+        for group in footer.row_groups:
+            bounds = ttypes.Statistics(min_value=low, max_value=high)
+            group.columns[0].meta_data.statistics = bounds
+
+    path = put(tmp_path, edited(forged(signed), exclude))
+    assert pb.row_groups(path, {"a": STORED}, keys=OF_A)["row_group"].to_pylist() == [0, 1]
+    (unknown,) = pb.find(path, "a", STORED, keys=OF_A).unknown
+    assert (unknown.path, unknown.reason) == (str(path), f"column a: {DOUBT}")
+    ran = outcome("find", str(path), "-c", "a", "-v", str(STORED), A_OPTION)
+    assert (ran.code, ran.stdout) == (2, "")
+    assert ran.stderr.startswith(f"pbloom: {path}: unknown: column a: {DOUBT}\n")
+    # Another column is what it says, to whoever has no key for it.
+    assert len(pb.find(path, "c", STORED, keys=OF_A).rows) == 1
 
 
 def test_without_a_trace_of_encryption_a_key_of_the_footer_tells(signed, tmp_path):

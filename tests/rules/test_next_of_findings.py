@@ -139,7 +139,7 @@ def test_nobody_is_sent_to_undo_what_a_budget_chose(tmp_path, monkeypatch):
     assert messages
     assert all(said in each for each in messages)
     assert next_of("PB302", "a.parquet", max_fpp=0.02) == {
-        "pbloom build a.parquet -c id --existing replace --in-place"
+        "pbloom build a.parquet -c id --existing replace --fpp 0.02 --in-place"
     }
     assert validate("a.parquet", max_fpp=0.5).findings == ()
     (found, *_) = (
@@ -544,13 +544,14 @@ def test_one_command_for_all_columns(tmp_path):
     assert outcome("validate", path, "--require", 'a,"b, c"').code == 0
 
 
-def test_one_command_for_options_in_any_order(tmp_path):
+def test_one_command_for_two_findings_about_the_rate(tmp_path):
     path = tmp_path / "a.parquet"
     path.write_bytes(written(pa.table({"a": range(500), "b": range(500)})))
     pb.build(path, columns=["a", "b"], fpp=0.4, in_place=True)
     found = validate(path, max_fpp=0.001).findings
     assert {each.rule for each in found} == {"PB302", "PB311"}
-    assert len({each.next for each in found if each.column == "a"}) == 2
+    # Of the same filter, two rates would be two answers.
+    assert len({each.next for each in found if each.column == "a"}) == 1
     ran = outcome("validate", path, "--max-fpp", "0.001", "--no-config")
     (command,) = [line.strip() for line in ran.stdout.splitlines() if "next: " in line]
     assert command == f"next: pbloom build {path} -c a,b --existing replace --fpp 0.001 --in-place"

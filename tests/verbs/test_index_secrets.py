@@ -152,7 +152,7 @@ def test_encrypted_columns_are_left_out_unless_they_are_wanted(tmp_path):
         assert index.probe("string", "nobody").is_absent
     checked = outcome("index", "check", "--index", tmp_path / "index")
     assert (
-        "values in the open; index build --include-encrypted indexes it all the same"
+        "values in the open; index build --include-encrypted --overwrite makes an index with it"
         in checked.complaint
     )
     wanted = tmp_path / "wanted"

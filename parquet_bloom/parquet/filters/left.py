@@ -65,7 +65,9 @@ def parts_left(
             f"{file.path}: column {column.name}: readers compare no fields of a VARIANT, expected a leaf"
             f" column such as {column.dotted}"
         )
-    if file.footer.row_count_doubt or shredded.is_in_variant(column):
+    footer = file.footer
+    doubt = footer.row_count_doubt or footer.doubt_about_plaintext(column, parts)
+    if doubt or shredded.is_in_variant(column):
         return PartsLeft(parts, parts)
     if column.type not in condition.tests:
         condition.tests[column.type] = _test(column.type, condition)

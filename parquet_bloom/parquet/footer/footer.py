@@ -348,6 +348,16 @@ class Footer:
             for row_group in range(self.num_row_groups)
         )
 
+    def doubt_about_plaintext(self, leaf: LeafColumn, row_groups: Iterable[int]) -> str:
+        """Why a column may not be in plaintext in all of these row groups where it says so: anyone may have made what
+        is there. Empty if nothing speaks against it."""
+        doubt = self.protection.doubt(leaf.path)
+        if not doubt:
+            return ""
+        one = self.chunks_of(()).one
+        are_sealed = all(one("has_crypto_metadata", each, leaf.index) for each in row_groups)
+        return "" if are_sealed else doubt
+
     def check_chunks(self) -> None:
         """Raise FooterError if what the footer says of them is damaged, UnsupportedError if it does not
         fit the memory budget, EncryptionError if it cannot be decrypted."""
