@@ -185,6 +185,28 @@ def bounds_in(generation: Generation, column: OrcColumn, statistics: Message) ->
     return Bounds()
 
 
+def ends_there(column: OrcColumn, statistics: Message) -> tuple[bool, bool] | None:
+    """Whether a ColumnStatistics has a minimum, and a maximum, cut ones included; None for types that have none of
+    their own, and beside a sum that is NaN."""
+    kind = column.kind
+    low, high = ["minimum"], ["maximum"]
+    if kind in _TEXTS:
+        told, low, high = statistics.stringStatistics, [*low, "lowerBound"], [*high, "upperBound"]
+    elif kind == "DECIMAL":
+        told = statistics.decimalStatistics
+    elif kind in _INTEGERS:
+        told = statistics.intStatistics
+    elif kind == "DATE":
+        told = statistics.dateStatistics
+    elif kind in _FLOATS and not isnan(statistics.doubleStatistics.sum):
+        told = statistics.doubleStatistics
+    elif kind in _TIMES:
+        told, low, high = statistics.timestampStatistics, ["minimumUtc"], ["maximumUtc"]
+    else:
+        return None
+    return any(map(told.HasField, low)), any(map(told.HasField, high))
+
+
 def _plain(told: Message, shown: Callable[[Any], str]) -> Bounds:
     def bound(name: str) -> Bound | None:
         number = getattr(told, name)

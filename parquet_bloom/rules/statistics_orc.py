@@ -23,10 +23,12 @@ from parquet_bloom.orc.extremes import (
     Extreme,
     Extremes,
     bounds_in,
+    ends_there,
     extremes_of,
     is_before,
 )
 from parquet_bloom.orc.keys import literals
+from parquet_bloom.orc.writers import CPP, JAVA
 from parquet_bloom.rules.finding import Finding, finding
 from parquet_bloom.values.literals import as_examples
 
@@ -81,6 +83,7 @@ class _ChunkCheck:
         # ORC C++ takes a UNION that is null for a value of its first variant.
         parents = above(file.tail.columns, chunk.column)
         self._is_in_union = any(each.kind == "UNION" for each in parents)
+        self._usual_ends = self._ends_of_any()
         self._num_groups = self._num_values = self._num_nulls = 0
         # What one index group has shown of larger parts, the others need not show again.
         self._said: set[tuple[str, str]] = set()
@@ -94,6 +97,7 @@ class _ChunkCheck:
             place = Place(self._chunk.stripe.index, index, STRIPES)
             of_group = self._told(_IN_INDEX, place, told)
             yield from self._check_counts(of_group, values.num_values, values.num_nulls)
+            yield from self._check_ends(of_group, held)
             yield from self._check_bounds(of_group, held)
         for of_more in self._of_more:
             yield from self._check_bounds(of_more, held)
@@ -136,7 +140,8 @@ class _ChunkCheck:
 
     def _check_counts(self, told: _Told, num_values: int, num_nulls: int) -> Iterator[Finding]:
         statistics = told.statistics
-        if statistics.HasField("numberOfValues"):
+        # What is missing reads as zero; a message of nothing at all says nothing.
+        if statistics.ByteSize():
             said = statistics.numberOfValues
             # Other stripes have values, too.
             may_be_more = told.where == _OF_FILE or self._is_in_union
@@ -150,6 +155,26 @@ class _ChunkCheck:
         if statistics.HasField("hasNull") and not statistics.hasNull and num_nulls:
             nulls = number_of(num_nulls, "null")
             yield self._finding(told, "hasNull", f"is false, though there are {nulls}")
+
+    def _ends_of_any(self) -> tuple[bool, bool]:
+        """Whether any statistics of the column have a minimum, and a maximum. Only ORC's own writers always write
+        both: others leave out those of long texts."""
+        if self._file.generation.writer not in (JAVA, CPP):
+            return False, False
+        every = [*self._in_index, *(each.statistics for each in self._of_more)]
+        ends = [ends_there(self._chunk.column, each) or (False, False) for each in every if each]
+        return any(low for low, _ in ends), any(high for _, high in ends)
+
+    def _check_ends(self, told: _Told, held: _Held) -> Iterator[Finding]:
+        """Readers take what is missing for a group without values."""
+        there = ends_there(self._chunk.column, told.statistics)
+        if held.extremes is None or there is None:
+            return
+        for name, is_there, is_usual in zip(
+            ("minimum", "maximum"), there, self._usual_ends, strict=True
+        ):
+            if is_usual and not is_there:
+                yield self._finding(told, f"the {name}", "is missing, though there are values")
 
     def _check_bounds(self, told: _Told, held: _Held) -> Iterator[Finding]:
         if held.extremes is None:

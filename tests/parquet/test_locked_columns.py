@@ -302,6 +302,13 @@ def test_strip_leaves_what_is_locked_and_says_so(recipe, plain, tmp_path):
     ]
 
 
+def test_strip_says_whose_filters_may_be_in_what_stays(plain, tmp_path):
+    path = put(tmp_path, encrypt(plain, RECIPE).data)
+    note = "what stays may be filters of a, as there is no key for that: with all keys, strip removes what can go"
+    assert note in pb.strip(path, dry_run=True, keys=B_ONLY, columns=["b"]).notes
+    assert note not in pb.strip(path, dry_run=True, keys=B_ONLY).notes
+
+
 def test_strip_wants_the_keys_of_columns_that_are_asked_for(plain, tmp_path):
     path = put(tmp_path, encrypt(plain, RECIPE).data)
     with pytest.raises(

@@ -140,6 +140,22 @@ NARROW: dict[str, tuple[pa.Array, Change, str]] = {
     "number of values": (
         NUMBERS, setting(numberOfValues=0), "numberOfValues in the row index is another (expected 1000, found 0)",
     ),
+    "no number of values": (
+        NUMBERS, lambda told: told.ClearField("numberOfValues"),
+        "numberOfValues in the row index is another (expected 1000, found 0)",
+    ),
+    "no minimum": (
+        NUMBERS, lambda told: told.intStatistics.ClearField("minimum"),
+        "the minimum in the row index is missing, though there are values",
+    ),
+    "no upper bound": (
+        TEXTS, lambda told: told.stringStatistics.ClearField("maximum"),
+        "the maximum in the row index is missing, though there are values",
+    ),
+    "no time": (
+        TIMES, lambda told: told.timestampStatistics.ClearField("minimumUtc"),
+        "the minimum in the row index is missing, though there are values",
+    ),
     "nulls": (
         two_groups(lambda row: row if row % 3 else None, pa.int64()), setting(hasNull=False),
         "hasNull in the row index is false, though there are 333 nulls",
@@ -227,6 +243,17 @@ def with_tail(path: Path, change: Change, *, of_file: bool) -> Path:
     end = postscript.SerializeToString()
     path.write_bytes(data[: tail.metadata_start] + b"".join(parts) + end + bytes([len(end)]))
     return path
+
+
+def test_statistics_of_a_type_that_are_gone(tmp_path: Path) -> None:
+    """As one changed bit of their tag leaves it: engines lose all rows of the index group."""
+    gone = with_statistics(
+        write(tmp_path / "a.orc", NUMBERS), lambda told: told.ClearField("intStatistics")
+    )
+    assert [each.message for each in found_in(gone)] == [
+        f"the {name} in the row index is missing, though there are values"
+        for name in ("minimum", "maximum")
+    ]
 
 
 @pytest.mark.parametrize(

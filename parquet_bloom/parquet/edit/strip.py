@@ -228,6 +228,8 @@ class ParquetStrip(FieldsChange, StripChange):
         if rest.unknown and self.edits:
             bytes_ = number_of(rest.unknown, "byte")
             self.notes = (f"{bytes_} behind the data stay, as nothing says what is there",)
+        if rest.unused and not locked:
+            self.notes = (*self.notes, *_locked_beside(file))
         self.leaks = leaks(file, dict.fromkeys(pointing))
         self.removed = tuple(_removed(chunks, pointing, legacy))
         self.left = (
@@ -264,6 +266,24 @@ def _with_filters(
     chunks = number_of(len(found), "column chunk")
     check_fits(f"{file.path}: {chunks} with filters take", TO_CHANGE * len(found))
     return map(file.chunk_at, found)
+
+
+def _locked_beside(file: OpenFile) -> Iterator[str]:
+    """Whose filters nobody can see: in bytes to which nothing leads, some of these may be."""
+    if not file.footer.has_locked_chunks:
+        return
+    parts = range(file.footer.num_row_groups)
+    names = [
+        leaf.name
+        for leaf in file.footer.leaves
+        if any(file.footer.chunk(part, leaf).is_locked for part in parts)
+    ]
+    first, *others = names
+    whom = f"{first} and {number_of(len(others), 'other column')}" if others else first
+    yield (
+        f"what stays may be filters of {whom}, as there is no key for that: with all keys, strip"
+        " removes what can go"
+    )
 
 
 def _may_point(chunk: ColumnChunk) -> bool:
