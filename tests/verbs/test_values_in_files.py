@@ -12,7 +12,9 @@ import pytest
 from make.commands import on_a_terminal, outcome
 
 import parquet_bloom as pb
+from parquet_bloom.container.asked_once import those_not_held
 from parquet_bloom.filters.rates import percent
+from parquet_bloom.verbs import held_values
 
 SEED = 20261126
 
@@ -379,3 +381,30 @@ def test_nothing_is_counted_of_files_that_may_hold_any_value(lake):
     document = json.loads(outcome("probe", plain, *asked[:-1], "--json").stdout)
     # It says so of no filters at all, and so of no chance.
     assert (document["num_filters"], repr(document["false_maybe"])) == (0, "0.0")
+
+
+def test_what_no_file_can_hold_is_tried_once_for_all_files(tmp_path, monkeypatch):
+    """Each of thousands of values in each of thousands of files took hours, and all memory."""
+    tried = []
+
+    def counting(*given):
+        tried.append(given)
+        return those_not_held(*given)
+
+    monkeypatch.setattr(held_values, "those_not_held", counting)
+    for name, more in (("a", 0), ("b", 1), ("c", 2)):
+        table = pa.table({"id": [more], "n": [more]})
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    (tmp_path / "ids.txt").write_text("x\ny\n")
+    ran = outcome(
+        "probe", tmp_path, "-c", "id", "--ids", tmp_path / "ids.txt", "--by-value", "-v", "z"
+    )
+    assert ran.code == 2
+    assert "cannot be a value of INT64" in ran.stderr
+    assert len(tried) == 1
+    with pytest.raises(pb.ValueTypeError, match="cannot be a value of INT64"):
+        pb.probe_values(tmp_path, "n", ["x", "y"])
+    assert len(tried) == 2
+    # Of a column that differs, or of other values, nothing is known.
+    pq.write_table(pa.table({"id": ["x"], "n": [1]}), tmp_path / "d.parquet")
+    assert pb.probe_values(tmp_path, "id", ["x", "y"]).files_unknown
