@@ -82,6 +82,10 @@ if TYPE_CHECKING:
     from parquet_bloom.storage.folder import Found, WritableFolder
 
 
+# How a column is called that a file has.
+_RENAMED: Final = "which the table calls"
+
+
 @dataclass(frozen=True, slots=True)
 class NotIndexed:
     """A file of which nothing is known about a column, and why."""
@@ -92,8 +96,8 @@ class NotIndexed:
 
     @property
     def is_lacking(self) -> bool:
-        """Whether the file has no such column."""
-        return self.reason.startswith("no column ")
+        """Whether the file has no such column, by any name."""
+        return self.reason.startswith("no column ") and _RENAMED not in self.reason
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -720,7 +724,7 @@ def _renamed(path: str, among: ListedFiles, called: Collection[tuple[str, str]])
     """Why a file has no columns of some names any more: its table has given them others. `called`: each column of an
     index, and what files call it, see Segment.read_as."""
     return {
-        column: f"no column {quoted_name(column)}, which the table calls {quoted_name(now)} by now: index build makes"
+        column: f"no column {quoted_name(column)}, {_RENAMED} {quoted_name(now)} by now: index build makes"
         " an index of that"
         for column, read_as in called
         if (now := among.called_now(path, column, read_as)) is not None
