@@ -10,6 +10,7 @@ from parquet_bloom.native.lazy import Array
 
 ColumnType = TypeVar("ColumnType")
 Asked = TypeVar("Asked")
+Known = TypeVar("Known")
 
 # The latest are kept until others are asked: at most some 20 MB of them.
 MOST_KEPT: Final = 100_000
@@ -46,13 +47,30 @@ def those_not_held(make: Callable[[Any], object], values: Sequence[Any] | Array)
     return problems
 
 
+class Latest(Generic[ColumnType, Known]):
+    """What is known of the values that were asked last, for the next file if its column is equal and these are the
+    same values, in a tuple: others could have changed."""
+
+    def __init__(self) -> None:
+        self._latest: tuple[ColumnType, object, Known] | None = None
+
+    def of(self, column: ColumnType, values: object) -> Known | None:
+        latest = self._latest
+        if latest is not None and latest[1] is values and latest[0] == column:
+            return latest[2]
+        return None
+
+    def keep(self, column: ColumnType, values: object, known: Known) -> None:
+        if isinstance(values, tuple) and len(values) <= MOST_KEPT:
+            self._latest = column, values, known
+
+
 class AskedOnce(Generic[ColumnType, Asked]):
-    """What `make` makes of values for a column, kept for the next file if its column is equal and these are the
-    same values, in a tuple: others could have changed. So is why it makes nothing of them."""
+    """What `make` makes of values for a column, or why it makes nothing of them, kept as the Latest."""
 
     def __init__(self, make: Callable[[ColumnType, Any], Asked]) -> None:
         self._make = make
-        self._latest: tuple[ColumnType, object, Asked | ValueTypeError] | None = None
+        self._latest: Latest[ColumnType, Asked | ValueTypeError] = Latest()
 
     def __call__(self, column: ColumnType, values: Any) -> Asked:
         """Raises ValueTypeError for what the column cannot hold."""
@@ -63,14 +81,13 @@ class AskedOnce(Generic[ColumnType, Asked]):
         return asked
 
     def _known(self, column: ColumnType, values: Any) -> Asked | ValueTypeError:
-        latest = self._latest
-        if latest is not None and latest[1] is values and latest[0] == column:
-            return latest[2]
+        known = self._latest.of(column, values)
+        if known is not None:
+            return known
         asked: Asked | ValueTypeError
         try:
             asked = self._make(column, values)
         except ValueTypeError as error:
             asked = error.with_traceback(None)
-        if isinstance(values, tuple) and len(values) <= MOST_KEPT:
-            self._latest = column, values, asked
+        self._latest.keep(column, values, asked)
         return asked

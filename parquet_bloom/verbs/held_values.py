@@ -3,11 +3,12 @@ one that it cannot keeps nobody from asking for the others."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from parquet_bloom.container.asked_once import MOST_KEPT, those_not_held
+from parquet_bloom.container.asked_once import Latest, those_not_held
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.values.given import picked
@@ -15,7 +16,7 @@ from parquet_bloom.values.not_held import in_one_line
 from parquet_bloom.verbs.probe import ProbedValues, ProbeReport, probe_file
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from parquet_bloom.container import GroupAnswers
     from parquet_bloom.container.protocols import Askable, Column
@@ -42,29 +43,13 @@ def held_values(file: Askable, column: Column, values: Sequence[Any] | Array) ->
     return HeldValues(picked(values, held), np.array(held, np.intp), others, problem)
 
 
-class _Latest:
-    """Why a column cannot hold some values, which is kept for the next file if its column is equal and these are the
-    same values, in a tuple: others could have changed. To try each takes far longer than to ask a filter."""
-
-    def __init__(self) -> None:
-        self._known: tuple[Column, object, Mapping[int, str]] | None = None
-
-    def problems(self, column: Column, values: object) -> Mapping[int, str] | None:
-        known = self._known
-        is_same = known is not None and known[1] is values and known[0] == column
-        return known[2] if known is not None and is_same else None
-
-    def keep(self, column: Column, values: object, problems: Mapping[int, str]) -> None:
-        if isinstance(values, tuple) and len(values) <= MOST_KEPT:
-            self._known = column, values, problems
-
-
-_latest: Final = _Latest()
+# To try each value takes far longer than to ask a filter.
+_latest: Final[Latest[Any, Mapping[int, str]]] = Latest()
 
 
 def _not_held(file: Askable, column: Column, values: Sequence[Any] | Array) -> Mapping[int, str]:
     """Why not, by the positions of the values that it cannot hold."""
-    if (known := _latest.problems(column, values)) is not None:
+    if (known := _latest.of(column, values)) is not None:
         return known
     where = f"column {column.name}: "
     problems = {

@@ -568,7 +568,8 @@ def _groups_left(
     if some:
         # Those that a filter has by chance may be out of bounds, where others are within them.
         left.update(file.groups_within_bounds(column, part, asked, some))
-    return (sorted(left) if len(left) < num_groups else None), are_asked
+    are_all = bool(left) and len(left) == num_groups
+    return (None if are_all else sorted(left)), are_asked
 
 
 # So many values are named that a file cannot look for.

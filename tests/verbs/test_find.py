@@ -7,6 +7,7 @@ import shutil
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 
 import duckdb
 import numpy as np
@@ -28,6 +29,7 @@ import parquet_bloom as pb
 from parquet_bloom.errors import ColumnError, UnsupportedError, ValueTypeError
 from parquet_bloom.parquet.pages import runs
 from parquet_bloom.parquet.thrift import ttypes
+from parquet_bloom.verbs import row_search
 from parquet_bloom.vocabulary import BEYOND_BITS
 
 TYPES = {
@@ -1118,3 +1120,10 @@ def test_an_index_is_a_path(tmp_path):
     ):
         with pytest.raises(TypeError, match=r"^index: 5, expected one path or URL"):
             ask()
+
+
+def test_a_part_without_groups_is_not_read():
+    """As a stripe without rows."""
+    nothing = SimpleNamespace(answers=lambda asked: ())
+    file = SimpleNamespace(prober=lambda column, part: nothing)
+    assert row_search._groups_left(file, None, 0, None, None) == ([], False)
