@@ -264,7 +264,8 @@ class GroupAnswers(NamedTuple):
         may_have = [answer.verdict != "absent" for answer in self.distinct]
         if hasattr(self.picks, "tolist"):
             found: Any = np.flatnonzero(np.array(may_have)[self.picks])
-            return found  # type: ignore[no-any-return]
+            positions: Sequence[int] = found
+            return positions
         return [at for at, pick in enumerate(self.picks) if may_have[pick]]
 
     @property
